@@ -1,0 +1,101 @@
+/*
+ * tcb: a real glibc thread control block for each G.
+ *
+ * glibc finds everything it knows of "this thread" through the FS base: struct pthread (its address is
+ * the thread pointer and the pthread_t) with static TLS below it.  A G owns one such block for its whole
+ * life; the scheduler swaps FS when it switches.  Layout is discovered at run time (glibc.h), never
+ * hard-coded; what cannot be proved makes compat_init() fail and the program stays on plain pthreads.
+ *
+ * Must never: be used before compat_init() succeeded; unmap an area whose block is still listed.
+ */
+#ifndef WEFT_COMPAT_TCB_H
+#define WEFT_COMPAT_TCB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tcb; /* glibc's struct pthread, opaque; a pthread_t is this address */
+
+struct tcb_stack {
+	void *base;   /* lowest address of the block, guard included (glibc's stackblock) */
+	size_t size;  /* bytes, guard included */
+	size_t guard; /* bytes at the low end that fault */
+};
+
+/*
+ * Discovers the layout and runs the self-test, about 1 ms, by starting real threads: call it once, from
+ * the first pthread_create, with no runtime lock held.  0, or -1 and compat_why() says which check
+ * failed (a static string such as "glibc 2.31 unsupported: no thread_db descriptors in libc").
+ */
+int compat_init(void);
+const char *compat_why(void);
+
+/* Bytes of one area (static TLS + struct pthread) and its alignment; constant after compat_init(). */
+size_t tcb_area_size(void);
+size_t tcb_area_align(void);
+
+/*
+ * Makes a block inside area (tcb_area_size() bytes, tcb_area_align() aligned, zero-filled, owned by the
+ * caller for as long as the block lives), lists it and returns it; NULL when memory ran out.  tid is the
+ * unique id that glibc compares for ownership.  Takes glibc's loader and stack locks: the caller must
+ * not hold a P if it may have to wait, nor any runtime lock.
+ */
+struct tcb *tcb_create(void *area, const struct tcb_stack *stk, uint32_t tid);
+
+/* First thing a new life runs, with FS on the block: locale, ctype. */
+void tcb_enter(void);
+
+/*
+ * Last thing a life runs, with FS on the block, after TLS destructors and keys: gives back what libc
+ * hung on the thread (second-level key blocks, dlerror, resolver state) but keeps what reuse needs.
+ */
+void tcb_leave(void);
+
+/* A block that left gets a next life: fresh TLS, new id, new stack bounds.  0 or -1 (out of memory). */
+int tcb_reuse(struct tcb *t, const struct tcb_stack *stk, uint32_t tid);
+
+/* Unlists and frees what tcb_create allocated; the area is the caller's again. */
+void tcb_destroy(struct tcb *t);
+
+static inline struct tcb *tcb_self(void)
+{
+	struct tcb *t;
+
+	__asm__ volatile("mov %%fs:0x10, %0" : "=r"(t));
+	return t;
+}
+
+uint32_t tcb_tid(const struct tcb *t);
+void tcb_set_tid(struct tcb *t, uint32_t tid);
+
+/* The word that pthread_testcancel() reads; bits below.  Pairs with glibc's own atomics on it. */
+int *tcb_cancelhandling(struct tcb *t);
+extern int tcb_cancel_request_bits; /* what pthread_cancel() sets: CANCELED, and CANCELING up to 2.40 */
+/* True when t has cancellation enabled (asynchronous: and asynchronous). */
+int tcb_cancel_enabled(const struct tcb *t);
+int tcb_cancel_async(const struct tcb *t);
+/* True when a request is set, cancellation is enabled and the thread is not exiting already. */
+int tcb_cancel_pending(const struct tcb *t);
+
+/* glibc-private entry points, bound by compat_init(). */
+extern void (*compat_call_tls_dtors)(void);
+extern void (*compat_register_cancel)(void *unwind_buf);
+extern void (*compat_unregister_cancel)(void *unwind_buf);
+
+/* Byte offset in pthread_cond_t of the word that holds the pshared (bit 0) and MONOTONIC (bit 1) flags. */
+extern size_t compat_cond_flags_offset;
+
+/*
+ * Wraps glibc's signal 33 (setuid family) so that its handler runs with FS on the kernel thread's own
+ * registered block; registered() returns it for the calling kernel thread, or NULL to leave FS alone.
+ * Call after the first real pthread_create.  0 or -errno.
+ */
+int compat_setxid_wrap(struct tcb *(*registered)(void));
+
+/*
+ * In a fork child, on the surviving thread: repairs what the kernel and glibc wrote into blocks (the
+ * child pid in its tid, glibc's stack lists).  keep is the block FS points to.
+ */
+void tcb_fork_child(struct tcb *keep, uint32_t tid);
+
+#endif
