@@ -1,10 +1,10 @@
 /*
  * direct: a system call that certainly does not wait keeps its P.
  *
- * Leaving and taking back a P costs two compare-and-swaps and is pointless around a poll with a zero
- * timeout.  But a G that owns a P may get the preemption signal, in the middle of the call: use this only
- * for calls that a signal does not end early, or whose EINTR can be retried without anybody noticing.
- * No cancellation point: callers that need one call testcancel() first.
+ * Leaving and taking back a P costs two compare-and-swaps and is pointless around a poll with a
+ * zero timeout.  But a G that owns a P may get the preemption signal, in the middle of the call:
+ * use this only for calls that a signal does not end early, or whose EINTR can be retried without
+ * anybody noticing. No cancellation point: callers that need one call testcancel() first.
  *
  * Must never: be used for a call that can sleep for longer than a lock in the kernel.
  */

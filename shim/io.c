@@ -1,11 +1,12 @@
 /*
  * io: read and write in all their forms.
  *
- * Every function is a cancellation point and returns what the kernel returned: partial counts, EINTR and
- * EAGAIN are the caller's to see.  The names with 64 are the same functions, since off_t has 64 bits here;
- * the fortified names check the size and go on.
+ * Every function is a cancellation point and returns what the kernel returned: partial counts,
+ * EINTR and EAGAIN are the caller's to see.  The names with 64 are the same functions, since off_t
+ * has 64 bits here; the fortified names check the size and go on.
  *
- * Must never: retry, or split a transfer; write() to a pipe is atomic up to PIPE_BUF only in one call.
+ * Must never: retry, or split a transfer; write() to a pipe is atomic up to PIPE_BUF only in one
+ * call.
  */
 #include "shim/io.h"
 
@@ -66,8 +67,8 @@ EXPORT int eventfd_write(int fd, eventfd_t value)
 }
 
 /*
- * Positional forms: files, which no poller takes.  The two-word offset of the vector forms is whole in its
- * low word on a 64-bit kernel, which ignores the high one.
+ * Positional forms: files, which no poller takes.  The two-word offset of the vector forms is whole
+ * in its low word on a 64-bit kernel, which ignores the high one.
  */
 EXPORT ssize_t pread(int fd, void *buf, size_t n, off_t at)
 {

@@ -1,19 +1,20 @@
 /*
  * poll: waiting on many descriptors; all cancellation points.
  *
- * Two ways down, and every function takes one of them: poll_now() when it must not wait, poll_wait() when
- * it may.  The timeout given to ppoll, pselect and epoll_pwait2 stays as it was (the kernel would write
- * the rest into ppoll's and pselect's: a copy is passed); the one given to select gets the rest, as Linux
- * documents.  A signal mask is installed by the kernel for the time of the call, on the kernel thread that
- * the G has to itself while it waits.
+ * Two ways down, and every function takes one of them: poll_now() when it must not wait,
+ * poll_wait() when it may.  The timeout given to ppoll, pselect and epoll_pwait2 stays as it was
+ * (the kernel would write the rest into ppoll's and pselect's: a copy is passed); the one given to
+ * select gets the rest, as Linux documents.  A signal mask is installed by the kernel for the time
+ * of the call, on the kernel thread that the G has to itself while it waits.
  */
 #include "shim/direct.h"
 
 #define SIGSET_BYTES 8L /* the kernel's signal set, not libc's 128 bytes */
 
 /*
- * No waiting.  poll and select look at pending signals even then, and say EINTR when nothing is ready; the
- * signal may be the scheduler's own, so ask again: to the caller the signal just came before the call.
+ * No waiting.  poll and select look at pending signals even then, and say EINTR when nothing is
+ * ready; the signal may be the scheduler's own, so ask again: to the caller the signal just came
+ * before the call.
  */
 static long poll_now(long nr, long a, long b, long c, long d, long e, long f)
 {
@@ -32,7 +33,7 @@ static long poll_wait(long nr, long a, long b, long c, long d, long e, long f)
 }
 
 #define poll6(now, nr, a, b, c, d, e, f)                                                           \
-	((now) ? poll_now : poll_wait)(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e),   \
+	((now) ? poll_now : poll_wait)(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e),  \
 				       (long)(f))
 
 static bool zero(const struct timespec *ts)
@@ -95,7 +96,7 @@ EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except, const struct 
 	struct {
 		const sigset_t *mask;
 		size_t bytes;
-	} set = { mask, SIGSET_BYTES };
+	} set = {mask, SIGSET_BYTES};
 
 	if (!on_g())
 		return real.pselect(n, in, out, except, timeout, mask);
@@ -105,12 +106,13 @@ EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except, const struct 
 				      timeout ? &left : NULL, &set));
 }
 
-EXPORT int epoll_pwait(int ep, struct epoll_event *events, int max, int timeout, const sigset_t *mask)
+EXPORT int epoll_pwait(int ep, struct epoll_event *events, int max, int timeout,
+		       const sigset_t *mask)
 {
 	if (!on_g())
 		return real.epoll_pwait(ep, events, max, timeout, mask);
-	return (int)syscall_ret(poll6(!mask && timeout == 0, SYS_epoll_pwait, ep, events, max, timeout,
-				      mask, SIGSET_BYTES));
+	return (int)syscall_ret(poll6(!mask && timeout == 0, SYS_epoll_pwait, ep, events, max,
+				      timeout, mask, SIGSET_BYTES));
 }
 
 EXPORT int epoll_wait(int ep, struct epoll_event *events, int max, int timeout)

@@ -21,9 +21,9 @@
 #include <semaphore.h>
 #include <shadow.h>
 /*
- * <signal.h> gives the C name sigpause the linker name __xpg_sigpause (X/Open's: one signal), while the
- * linker name sigpause is BSD's (a mask).  Both are exported here under their linker names, so the
- * header's declaration is moved out of the way.
+ * <signal.h> gives the C name sigpause the linker name __xpg_sigpause (X/Open's: one signal); the
+ * linker name sigpause is BSD's (a mask).  Both are exported here under their linker names, so
+ * the header's declaration is moved out of the way.
  */
 #define sigpause sigpause_of_the_header
 #include <signal.h>

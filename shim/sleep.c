@@ -1,13 +1,13 @@
 /*
  * sleep: everything that waits for time alone, and the two conversions to the runtime's deadlines.
  *
- * A sleeping G is a timer and holds no kernel thread.  A signal handler ends the sleep (lot_sleep says
- * EINTR) and the time that is left is reported, except for absolute sleeps, as POSIX wants it.  All of
- * them are cancellation points.
+ * A sleeping G is a timer and holds no kernel thread.  A signal handler ends the sleep (lot_sleep
+ * says EINTR) and the time that is left is reported, except for absolute sleeps, as POSIX wants it.
+ * All of them are cancellation points.
  *
- * The runtime knows CLOCK_MONOTONIC only.  An absolute time of another clock is converted when the call
- * is made; when the timer fires the clock is asked again, so a clock that was set back prolongs the sleep.
- * One that is set forward is noticed only at the old deadline.
+ * The runtime knows CLOCK_MONOTONIC only.  An absolute time of another clock is converted when the
+ * call is made; when the timer fires the clock is asked again, so a clock that was set back
+ * prolongs the sleep. One that is set forward is noticed only at the old deadline.
  */
 #include "shim/direct.h"
 
@@ -49,7 +49,8 @@ int deadline_of(int clock, const struct timespec *abs, uint64_t *deadline)
 	    __builtin_add_overflow(at, abs->tv_nsec, &at))
 		return 0;
 	if (clock != CLOCK_MONOTONIC) {
-		/* The other clock first: time that passes in between makes the deadline late, never early. */
+		/* The other clock first: time that passes in between makes the deadline late, never
+		 * early. */
 		int64_t left = at - clock_ns(clock);
 
 		if (__builtin_add_overflow((int64_t)nanotime(), left, &at))
@@ -123,7 +124,8 @@ static int sleep_until(int clock, const struct timespec *abs)
 	return 0;
 }
 
-EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *req, struct timespec *rem)
+EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *req,
+			   struct timespec *rem)
 {
 	if (!on_g())
 		return real.clock_nanosleep(clock, flags, req, rem);
@@ -154,7 +156,7 @@ ALIAS(__nanosleep, nanosleep);
 
 EXPORT int usleep(useconds_t us)
 {
-	struct timespec ts = { us / 1000000, us % 1000000 * 1000 };
+	struct timespec ts = {us / 1000000, us % 1000000 * 1000};
 
 	return shim_nanosleep(&ts, NULL);
 }
@@ -162,7 +164,7 @@ EXPORT int usleep(useconds_t us)
 /* Whole seconds left, rounded down as glibc does; errno only changes when it was interrupted. */
 EXPORT unsigned int sleep(unsigned int seconds)
 {
-	struct timespec ts = { seconds, 0 };
+	struct timespec ts = {seconds, 0};
 
 	if (!on_g())
 		return real.sleep(seconds);

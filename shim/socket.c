@@ -1,13 +1,14 @@
 /*
  * socket: what waits on a socket, all of it cancellation points.
  *
- * A call with MSG_DONTWAIT cannot wait, so it keeps its P.  EINTR is no danger there: with nothing done
- * such a call ends in EAGAIN before it looks at signals, with something done in a count.
+ * A call with MSG_DONTWAIT cannot wait, so it keeps its P.  EINTR is no danger there: with nothing
+ * done such a call ends in EAGAIN before it looks at signals, with something done in a count.
  */
 #include "shim/io.h"
 
 /* One call; flags decides whether it may wait. */
-static long sock_call(enum io_dir dir, int flags, long nr, int fd, long b, long c, long d, long e, long f)
+static long sock_call(enum io_dir dir, int flags, long nr, int fd, long b, long c, long d, long e,
+		      long f)
 {
 	if (flags & MSG_DONTWAIT) {
 		testcancel();
@@ -20,7 +21,8 @@ static long sock_call(enum io_dir dir, int flags, long nr, int fd, long b, long 
 	sock_call(dir, flags, nr, fd, (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 #define sock3(dir, flags, nr, fd, b, c) sock6(dir, flags, nr, fd, b, c, 0, 0, 0)
 
-EXPORT ssize_t recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *from, socklen_t *len)
+EXPORT ssize_t recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *from,
+			socklen_t *len)
 {
 	if (!on_g())
 		return real.recvfrom(fd, buf, n, flags, from, len);
@@ -59,7 +61,8 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 }
 
 /* The kernel writes the time that is left into timeout; so does glibc's. */
-EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags, struct timespec *timeout)
+EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+		    struct timespec *timeout)
 {
 	if (!on_g())
 		return real.recvmmsg(fd, msgs, n, flags, timeout);
