@@ -67,6 +67,8 @@ struct runtime_hooks {
 	void *(*newmtls)(void);
 	/* The last G ended: ends the process (exit(0)); called on a G's stack. */
 	void (*lastexit)(void);
+	/* For dumps: what addr is and who holds it, in words; false: nothing to tell. No locks, no libc. */
+	bool (*describe)(unsigned reason, const void *addr, char *text, size_t n);
 };
 
 /* Turns the calling thread into the main G on M0 and P0.  tls: its FS base.  0 or -errno. */
