@@ -1,0 +1,42 @@
+/*
+ * arch: registers and stacks; the only place that knows the CPU.
+ *
+ * A context is one word, the saved stack pointer: callee-saved registers, mxcsr and the x87 control word
+ * lie on the stack it points to.  Vector state is caller-saved at a call, so a voluntary switch needs no
+ * more.  FS is set by the switch itself: it belongs to the stack that runs.
+ */
+#ifndef WEFT_ARCH_H
+#define WEFT_ARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* 1: wrfsbase is usable (AT_HWCAP2 bit 1); 0: arch_prctl.  Set once before the first switch. */
+extern int arch_wrfsbase __attribute__((visibility("hidden")));
+int arch_has_wrfsbase(void);
+
+/*
+ * Saves the caller's context in *sp, sets FS to fs, and calls fn(arg) on the stack that ends at top.
+ * fn must not return.  Returns when somebody arch_gogo()es to *sp.
+ */
+void arch_mcall(uintptr_t *sp, void *fs, void *top, void (*fn)(void *), void *arg)
+	__attribute__((visibility("hidden")));
+/* Sets FS and resumes a context. */
+void arch_gogo(uintptr_t sp, void *fs) __attribute__((noreturn, visibility("hidden")));
+/* A fresh context on the stack that ends at top: entry(arg) with an unwindable end of stack. */
+uintptr_t arch_newctx(void *top, void (*entry)(void *), void *arg);
+
+static inline void arch_pause(void)
+{
+	__builtin_ia32_pause();
+}
+
+static inline void *arch_getfs(void)
+{
+	void *p;
+
+	__asm__ volatile("mov %%fs:0x10, %0" : "=r"(p));
+	return p;
+}
+
+#endif

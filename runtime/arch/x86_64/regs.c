@@ -1,0 +1,36 @@
+/*
+ * regs: fresh contexts and CPU features of x86-64.  The frame built here is the one switch.S pops.
+ */
+#include "runtime/arch/arch.h"
+
+#include <sys/auxv.h>
+
+int arch_wrfsbase;
+
+void arch_start(void) __attribute__((visibility("hidden")));
+
+int arch_has_wrfsbase(void)
+{
+	return (getauxval(AT_HWCAP2) & 2) != 0; /* HWCAP2_FSGSBASE, Linux 5.9 */
+}
+
+uintptr_t arch_newctx(void *top, void (*entry)(void *), void *arg)
+{
+	uintptr_t *sp = (uintptr_t *)((uintptr_t)top & ~(uintptr_t)15);
+	uint32_t mxcsr;
+	uint16_t fcw;
+
+	/* The floating-point environment is inherited, as pthread_create's clone does. */
+	__asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(fcw));
+	*--sp = 0;                     /* a null return address ends every unwinder's walk */
+	*--sp = 0;                     /* alignment: arch_start's call pushes on a 16-byte boundary */
+	*--sp = (uintptr_t)arch_start; /* popped by ret */
+	*--sp = 0;                     /* rbp */
+	*--sp = (uintptr_t)entry;      /* rbx */
+	*--sp = (uintptr_t)arg;        /* r12 */
+	*--sp = 0;                     /* r13 */
+	*--sp = 0;                     /* r14 */
+	*--sp = 0;                     /* r15 */
+	*--sp = (uintptr_t)mxcsr | (uintptr_t)fcw << 32;
+	return (uintptr_t)sp;
+}

@@ -1,0 +1,106 @@
+/*
+ * entersyscall: leaving for the kernel and coming back.
+ *
+ * Enter marks the P Psyscall and goes: one store.  sysmon, or nobody, takes the P by compare-and-swap
+ * Psyscall -> Pidle.  Exit takes it back by the same compare-and-swap; failing that any idle P; failing that
+ * the G is queued and the M sleeps.  The region nests: only the outermost pair does anything.
+ *
+ * Must never: touch errno (a result may be in it), run the scheduler between the two.
+ */
+#include "runtime/gmp.h"
+
+void entersyscall(void)
+{
+	struct g *gp = weft_tls.g;
+	struct m *mp;
+	struct p *pp;
+
+	if (!gp || gp->sysdepth++)
+		return;
+	mp = getm();
+	pp = mp->p;
+	mp->oldp = pp;
+	mp->p = NULL;
+	pp->m = NULL;
+	atomic_store_explicit(&pp->sysm, mp, memory_order_relaxed);
+	atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
+	/* Sequentially consistent: pairs with sysmon's read of sysmonwait before it sleeps deep. */
+	atomic_store(&pp->status, Psyscall);
+	if (unlikely(atomic_load(&sched.sysmonwait)))
+		sysmon_wake();
+}
+
+/* On g0: no P was to be had at once. */
+void exitsyscall0(void *arg)
+{
+	struct g *gp = arg;
+	struct m *mp = weft_tls.m;
+	struct p *pp;
+
+	mp->curg = NULL;
+	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	lock(&sched.lock);
+	pp = pidleget();
+	if (!pp)
+		globrunqput(gp, false);
+	unlock(&sched.lock);
+	if (pp) {
+		/* Straight back on: the local queue's next slot, then the ordinary way. */
+		acquirep(mp, pp);
+		runqput(pp, gp, true);
+		schedule(NULL);
+	}
+	if (mp->lockedg) {
+		/* Only this M may run gp, so only it may sleep for it. */
+		schedule(NULL);
+	}
+	while (!mp->p)
+		stopm(mp, 0);
+	schedule(NULL);
+}
+
+static void leave(struct g *gp)
+{
+	struct m *mp = getm();
+	struct p *pp = mp->oldp;
+	uint32_t s = Psyscall;
+
+	mp->oldp = NULL;
+	if (atomic_compare_exchange_strong(&pp->status, &s, Prunning)) {
+		mp->p = pp;
+		pp->m = mp;
+		atomic_fetch_add_explicit(&pp->syscalltick, 1, memory_order_relaxed);
+		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
+		return;
+	}
+	lock(&sched.lock);
+	pp = pidleget();
+	unlock(&sched.lock);
+	if (pp) {
+		acquirep(mp, pp);
+		atomic_fetch_add_explicit(&pp->syscalltick, 1, memory_order_relaxed);
+		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
+		return;
+	}
+	mcall(exitsyscall0);
+}
+
+void exitsyscall(void)
+{
+	struct g *gp = weft_tls.g;
+
+	if (!gp || !gp->sysdepth || --gp->sysdepth)
+		return;
+	leave(gp);
+}
+
+void syscall_reset(void)
+{
+	struct g *gp = weft_tls.g;
+
+	if (gp && gp->sysdepth) {
+		gp->sysdepth = 0;
+		leave(gp);
+	}
+}

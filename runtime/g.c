@@ -1,0 +1,273 @@
+/*
+ * g: making, finding and recycling Gs.
+ *
+ * struct g is never freed and never moves: dumps walk all of them without a lock.  A dead G keeps its stack
+ * and its thread block; the next thread of the same shape takes all three over.  Free Gs of the standard
+ * stack size sit in a list of each P (at 64, half goes to the global list; refilled by 32); others in one
+ * list that is searched by exact size.
+ */
+#include "runtime/gmp.h"
+
+#include <string.h>
+
+enum { ID_MIN = 0x10000000, ID_MAX = 0x3fffffff }; /* above every kernel id, inside FUTEX_TID_MASK */
+
+static _Atomic uint32_t nodd; /* length of sched.godd, a hint */
+
+struct g *g_at(uint32_t i)
+{
+	struct g *chunk = i < nelem(sched.gchunks) * GCHUNK
+				  ? atomic_load_explicit(&sched.gchunks[i / GCHUNK],
+							 memory_order_acquire)
+				  : NULL;
+
+	return chunk ? &chunk[i % GCHUNK] : NULL;
+}
+
+/* A G that never lived; NULL: no memory, or four million of them exist. */
+struct g *g_make(void)
+{
+	struct g *gp = NULL;
+	uint32_t i;
+
+	lock(&sched.allglock);
+	i = atomic_load(&sched.nallgs);
+	if (i / GCHUNK < nelem(sched.gchunks)) {
+		if (!g_at(i)) {
+			struct g *chunk = persistentalloc(GCHUNK * sizeof(*chunk));
+
+			atomic_store_explicit(&sched.gchunks[i / GCHUNK], chunk,
+					      memory_order_release);
+		}
+		gp = g_at(i);
+	}
+	if (gp) {
+		gp->allgidx = i;
+		lock_init(&gp->intrlock, Intr);
+		atomic_store(&gp->status, Gdead);
+		atomic_store(&sched.nallgs, i + 1);
+	}
+	unlock(&sched.allglock);
+	return gp;
+}
+
+/* Moves Gs between a P's list and the global one until the P holds want. */
+static void balance(struct p *pp, int want)
+{
+	lock(&sched.gfreelock);
+	while (pp->ngfree > want) {
+		struct g *gp = pp->gfree;
+
+		pp->gfree = gp->schedlink;
+		pp->ngfree--;
+		gp->schedlink = sched.gfree;
+		sched.gfree = gp;
+		sched.ngfree++;
+	}
+	while (pp->ngfree < want && sched.gfree) {
+		struct g *gp = sched.gfree;
+
+		sched.gfree = gp->schedlink;
+		sched.ngfree--;
+		gp->schedlink = pp->gfree;
+		pp->gfree = gp;
+		pp->ngfree++;
+	}
+	unlock(&sched.gfreelock);
+}
+
+void g_cachefree(struct p *pp)
+{
+	balance(pp, 0);
+}
+
+static struct g *takestd(void)
+{
+	struct p *pp = getp();
+	struct g *gp;
+
+	if (pp) {
+		if (!pp->gfree && sched.gfree)
+			balance(pp, GFREE_REFILL);
+		gp = pp->gfree;
+		if (gp) {
+			pp->gfree = gp->schedlink;
+			pp->ngfree--;
+		}
+		return gp;
+	}
+	lock(&sched.gfreelock);
+	gp = sched.gfree;
+	if (gp) {
+		sched.gfree = gp->schedlink;
+		sched.ngfree--;
+	}
+	unlock(&sched.gfreelock);
+	return gp;
+}
+
+static struct g *takeodd(size_t class, const struct gattr *a)
+{
+	struct g **link, *gp;
+
+	if (atomic_load_explicit(&nodd, memory_order_relaxed) == 0)
+		return NULL;
+	lock(&sched.gfreelock);
+	for (link = &sched.godd; (gp = *link); link = &gp->schedlink) {
+		if (gp->stack.user != (a->stack != NULL))
+			continue;
+		if (gp->stack.user || (gp->stack.size == class && gp->stack.guard >= a->guardsize &&
+				       gp->stack.guard - a->guardsize < os_pagesize())) {
+			*link = gp->schedlink;
+			atomic_fetch_sub(&nodd, 1);
+			break;
+		}
+	}
+	unlock(&sched.gfreelock);
+	return gp;
+}
+
+static void entry(void *arg)
+{
+	hooks.gmain(arg);
+}
+
+struct g *g_new(const struct gattr *a)
+{
+	struct gattr full = *a;
+	size_t class;
+	struct g *gp;
+
+	if (full.stacksize == 0)
+		full.stacksize = sched.defstack;
+	class = stack_class(&full);
+	if (!sched.stdstack && class)
+		sched.stdstack = class; /* the first thread tells what is usual */
+	gp = class == sched.stdstack ? takestd() : takeodd(class, &full);
+	if (!gp) {
+		gp = g_make();
+		if (!gp)
+			return NULL;
+		if (!stack_alloc(&gp->stack, &full)) {
+			/* The struct stays in the table, dead and without a stack, for the next one. */
+			g_free(gp);
+			return NULL;
+		}
+	} else if (gp->stack.user) {
+		gp->stack.base = full.stack;
+		gp->stack.size = full.stacksize;
+		gp->stack.top = gp->stack.base + full.stacksize;
+	} else if (!gp->stack.base && !stack_alloc(&gp->stack, &full)) {
+		g_free(gp);
+		return NULL;
+	}
+	gp->goid = atomic_fetch_add(&sched.goidgen, 1) + 1;
+	gp->name[0] = '\0';
+	gp->interrupted = false;
+	gp->intrwait = NULL;
+	gp->sysdepth = 0;
+	gp->data = NULL;
+	gp->sp = arch_newctx(gp->stack.top, entry, gp);
+	return gp;
+}
+
+void g_free(struct g *gp)
+{
+	struct p *pp = getp();
+	bool std = !gp->stack.user && (gp->stack.size == sched.stdstack || !gp->stack.base);
+
+	if (std && pp) {
+		gp->schedlink = pp->gfree;
+		pp->gfree = gp;
+		if (++pp->ngfree >= GFREE_HIGH)
+			balance(pp, GFREE_LOW);
+		return;
+	}
+	lock(&sched.gfreelock);
+	if (std) {
+		gp->schedlink = sched.gfree;
+		sched.gfree = gp;
+		sched.ngfree++;
+	} else {
+		gp->schedlink = sched.godd;
+		sched.godd = gp;
+		atomic_fetch_add(&nodd, 1);
+	}
+	unlock(&sched.gfreelock);
+}
+
+void g_set_tls(struct g *gp, void *fsbase, uint32_t tid)
+{
+	ptrdiff_t off = (char *)&weft_tls - (char *)arch_getfs();
+
+	gp->fs = fsbase;
+	gp->tid = tid;
+	gp->tls = (struct weft_tls *)((char *)fsbase + off);
+	*gp->tls = (struct weft_tls){ .g = gp, .tid = tid };
+}
+
+uint32_t g_nextid(void)
+{
+	uint32_t n = atomic_fetch_add(&sched.tidgen, 1);
+
+	return ID_MIN + n % (ID_MAX - ID_MIN);
+}
+
+void *g_tlsarea(struct g *gp)
+{
+	return gp->stack.area;
+}
+
+void *g_tls(struct g *gp)
+{
+	return gp->fs;
+}
+
+uint64_t g_id(const struct g *gp)
+{
+	return gp->goid;
+}
+
+void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard)
+{
+	*base = gp->stack.base;
+	*size = (size_t)(gp->stack.top - gp->stack.base);
+	*guard = gp->stack.guard;
+}
+
+void g_setname(struct g *gp, const char *name)
+{
+	size_t n = strnlen(name, sizeof(gp->name) - 1);
+
+	memcpy(gp->name, name, n);
+	gp->name[n] = '\0';
+}
+
+void g_getname(const struct g *gp, char name[16])
+{
+	memcpy(name, gp->name, sizeof(gp->name));
+	name[15] = '\0';
+}
+
+void *g_data(struct g *gp)
+{
+	return gp->data;
+}
+
+void g_setdata(struct g *gp, void *data)
+{
+	gp->data = data;
+}
+
+struct g *g_main(void)
+{
+	return g_main_;
+}
+
+int g_ostid(const struct g *gp)
+{
+	struct m *mp = atomic_load(&gp->m);
+
+	/* struct m is never freed, so a stale pointer reads an old id at worst. */
+	return mp ? mp->ostid : 0;
+}

@@ -1,0 +1,309 @@
+/*
+ * gmp: G, M, P and the scheduler's global state.  Every field says who may touch it.
+ *
+ *   (o) owner only: the M that owns the P, or the G itself / the M that runs it
+ *   (a) atomic, anybody
+ *   (L) under the lock named
+ *   (c) constant after creation
+ *
+ * Private to runtime/: the shim sees runtime.h only.
+ */
+#ifndef WEFT_GMP_H
+#define WEFT_GMP_H
+
+#include <stdatomic.h>
+
+#include "runtime/arch/arch.h"
+#include "runtime/lock.h"
+#include "runtime/log.h"
+#include "runtime/options.h"
+#include "runtime/os/os.h"
+#include "runtime/runtime.h"
+
+#define throw(...) weft_throw(__VA_ARGS__)
+#define nelem(a) (sizeof(a) / sizeof((a)[0]))
+
+enum gstatus { Gidle = 0, Grunnable = 1, Grunning = 2, Gsyscall = 3, Gwaiting = 4, Gdead = 6 };
+enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4 };
+
+enum {
+	RUNQ_SIZE = 256,     /* local ring */
+	GLOBAL_TICK = 61,    /* every 61st schedule looks at the global queue first */
+	GFREE_HIGH = 64,     /* local free Gs: at 64 ... */
+	GFREE_LOW = 31,      /* ... move down to 31 */
+	GFREE_REFILL = 32,   /* refill from global by 32 */
+	STEAL_PASSES = 4,
+	MAXPROCS = 1024,
+	GCHUNK = 1024,       /* Gs per chunk of the table of all Gs */
+};
+
+struct timer {
+	uint64_t when;            /* (L timers) CLOCK_MONOTONIC ns */
+	/* Runs under the timers lock of its P; a G it returns is readied once the timer is detached. */
+	struct g *(*fn)(void *arg);
+	void *arg;
+	struct p *_Atomic pp;     /* whose heap holds it; NULL: none */
+	uint32_t idx;             /* (L timers) place in the heap */
+};
+
+struct gqueue {                   /* singly linked through schedlink; guarded by its owner's lock */
+	struct g *head, *tail;
+	int32_t size;
+};
+
+struct stack {
+	char *base;               /* lowest address, guard included */
+	size_t size;              /* all of it: guard, stack, tls area */
+	size_t guard;
+	char *top;                /* first byte above the usable stack; tls area starts here */
+	bool user;                /* the program's own memory: only the tls area is ours */
+	char *area;               /* the tls area (top, or a mapping of its own when user) */
+	size_t areasize;
+};
+
+struct waiter;
+
+struct g {
+	uintptr_t sp;             /* saved context while not running (o) */
+	void *fs;                 /* thread block (c per life) */
+	struct weft_tls *tls;     /* inside it */
+	_Atomic uint32_t status;  /* enum gstatus; changed by whoever owns the G in that state */
+	struct m *_Atomic m;      /* who runs it; NULL otherwise */
+	struct g *schedlink;      /* in a gqueue or free list (its lock) */
+	uint64_t goid;            /* (c per life) */
+	uint32_t tid;             /* (c per life) */
+
+	uint32_t sysdepth;        /* nesting of entersyscall (o) */
+	uint8_t waitreason;       /* (o) until it waits, then read by dumps */
+	const void *waitaddr;
+	uint64_t waitsince;       /* set when eyes are on (trace, dump), else 0 */
+
+	struct m *lockedm;        /* wired to this M (o, or when parked: L sched) */
+	uint32_t lockdepth;       /* (o) */
+
+	struct lock intrlock;     /* protects the next two; rank Intr */
+	struct waiter *intrwait;  /* what an interrupt may end */
+	bool interrupted;         /* an interrupt came and nobody was waiting */
+
+	struct stack stack;       /* (c) while alive */
+	void *data;               /* the shim's */
+	char name[16];            /* written by anybody, read by dumps: torn reads are harmless */
+	uint64_t sigmask;         /* kernel mask while it runs (o) */
+	uint32_t allgidx;         /* (c) */
+};
+
+struct m {
+	uintptr_t sp;             /* where mstart goes on when this M leaves for good (c) */
+	void *g0top;              /* g0's stack starts here on every mcall (c) */
+	void *fs;                 /* thread block of g0 (c) */
+	struct g *curg;           /* (o) */
+	struct p *p;              /* (o) NULL: none */
+	struct p *nextp;          /* (L sched) handed by startm before the wake-up */
+	struct p *oldp;           /* (o) the P it left for a system call */
+	bool spinning;            /* (o) looks for work; counted in nmspinning */
+	bool dying;               /* (o) leaves for good */
+	_Atomic uint32_t park;    /* futex: 0 asleep or about to be, 1 woken */
+	struct m *schedlink;      /* (L sched) idle or dead list */
+	struct m *alllink;        /* (L sched) */
+	struct g *lockedg;        /* the only G it may run (o) */
+	int32_t id;               /* (c) */
+	int32_t ostid;            /* kernel id */
+	uintptr_t os;             /* handle for joinosproc */
+	char *stack;              /* g0's memory (NULL: M0) */
+	size_t stacksize;
+	uint64_t rng;             /* (o) */
+	uint64_t sigmask;         /* what the kernel has for this thread (o) */
+	uint64_t napns;           /* (o) current nap of an idle M */
+	uint64_t idlesince;       /* (L sched) */
+	bool (*commit)(struct g *gp, void *arg); /* (o) gopark's last word, run on g0 */
+	void *commitarg;
+	void (*gone)(struct g *gp, void *arg);   /* (o) goexit's */
+	_Atomic int32_t locks;    /* runtime locks held, for dumps */
+};
+
+struct p {
+	int32_t id;
+	_Atomic uint32_t status;  /* enum pstatus */
+	struct p *link;           /* (L sched) idle list */
+	struct m *m;              /* back link (NULL when idle) */
+	_Atomic uint32_t schedtick;   /* every schedule (o) */
+	_Atomic uint32_t syscalltick; /* every system call (o, or who retook it) */
+	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
+
+	/* Ring: head is taken by CAS (owner and thieves), tail written by the owner alone. */
+	_Atomic uint32_t runqhead;
+	_Atomic uint32_t runqtail;
+	struct g *_Atomic runq[RUNQ_SIZE];
+	struct g *_Atomic runnext;    /* owner sets; anybody may CAS to NULL */
+
+	/* What a thief saw at its last look: work still here then has aged (stealage). Hints, (a). */
+	_Atomic uint64_t marktime;
+	_Atomic uint32_t marktail;
+	struct g *_Atomic marknext;
+
+	struct g *gfree;          /* (o) */
+	int32_t ngfree;
+
+	struct lock timerslock;   /* rank Timers */
+	struct timer **timers;    /* (L timers) 4-ary heap */
+	uint32_t ntimers, captimers;
+	_Atomic uint64_t timer0;  /* when of the first, 0: none; written under the lock */
+
+	/* sysmon's notes (sysmon only) */
+	uint32_t mon_schedtick, mon_syscalltick;
+	uint64_t mon_schedwhen, mon_syscallwhen;
+	uint32_t mon_stuck;       /* looks that found queued work and no progress */
+};
+
+struct sched {
+	struct lock lock;         /* rank Sched */
+	struct gqueue runq;       /* (L) global queue */
+	_Atomic int32_t runqsize; /* mirror of runq.size, read without the lock */
+	struct m *midle;          /* (L) LIFO */
+	int32_t nmidle;           /* (L) */
+	int32_t nm;               /* (L) Ms alive, sysmon apart */
+	int32_t mnext;            /* (L) next id */
+	int32_t maxm;             /* limit (c) */
+	struct m *mdead;          /* (L) left, to be joined by sysmon */
+	struct m *mfree;          /* (L) structs to reuse */
+	struct m *allm;           /* (L) */
+	struct p *pidle;          /* (L) LIFO */
+	_Atomic int32_t npidle;
+	_Atomic int32_t nmspinning;
+	_Atomic uint32_t needspinning; /* a wake-up found a spinner finishing (Go's needspinning) */
+
+	struct lock gfreelock;    /* rank Gfree */
+	struct g *gfree;          /* (L gfree) default stacks */
+	struct g *godd;           /* (L gfree) other stacks, searched by size */
+	int32_t ngfree, ngodd;
+
+	struct lock allglock;     /* rank Allgs */
+	struct g *_Atomic gchunks[4096]; /* all Gs ever made, GCHUNK each; never moved or freed */
+	_Atomic uint32_t nallgs;
+	_Atomic uint64_t goidgen;
+	_Atomic uint32_t tidgen;
+	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
+
+	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
+	_Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
+	_Atomic uint64_t polluntil;  /* until when (0: for ever) */
+	_Atomic uint32_t pollbreak;  /* futex of the poller */
+
+	uint64_t starttime;
+	size_t defstack;          /* default stack size (c) */
+	size_t stdstack;          /* size class of pooled stacks: area included (c once set) */
+};
+
+extern struct sched sched hidden;
+extern struct p *allp[MAXPROCS] hidden;
+extern _Atomic int32_t gomaxprocs hidden;
+extern struct m m0 hidden;
+extern struct g *g_main_ hidden;
+extern struct runtime_hooks hooks hidden;
+
+static inline struct m *getm(void)
+{
+	struct g *gp = weft_tls.g;
+
+	/* A G's M changes at every switch; only code that cannot be switched may keep the result. */
+	return gp ? atomic_load_explicit(&gp->m, memory_order_relaxed) : weft_tls.m;
+}
+
+static inline uint32_t gstatus(const struct g *gp)
+{
+	return atomic_load_explicit(&gp->status, memory_order_relaxed);
+}
+
+static inline uint64_t nextrand(uint64_t *s)
+{
+	uint64_t x = *s;
+
+	/* xorshift64*: enough for picking victims. */
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	*s = x;
+	return x * 0x2545f4914f6cdd1dULL;
+}
+
+/* ---- proc.c, m.c, p.c ---- */
+void schedule(void *unused) __attribute__((noreturn)) hidden;
+void ready(struct g *gp, enum readyhow how) hidden;
+void globrunqput(struct g *gp, bool front) hidden;
+void globrunqputbatch(struct gqueue *q) hidden;
+void wakep(void) hidden;
+void resetspinning(struct m *mp) hidden;
+void startm(struct p *pp, bool spinning) hidden;
+void stopm(struct m *mp, uint64_t until) hidden;
+void handoffp(struct p *pp) hidden;
+void acquirep(struct m *mp, struct p *pp) hidden;
+struct p *releasep(struct m *mp) hidden;
+struct p *pidleget(void) hidden;   /* sched.lock held */
+void pidleput(struct p *pp) hidden; /* sched.lock held */
+int procresize(unsigned n) hidden;
+bool p_retire_if_dying(struct m *mp) hidden;
+void mcall(void (*fn)(void *)) hidden;
+void mexit(struct m *mp) __attribute__((noreturn)) hidden;
+void m_init(struct m *mp) hidden;
+void m_reap(void) hidden;
+void stoplockedm(struct m *mp) hidden;
+void startlockedm(struct m *mp, struct g *gp) hidden;
+void exitsyscall0(void *gp) hidden;
+bool anywork(void) hidden;
+
+/* ---- park.c ---- */
+/* Parks the caller.  commit runs on g0 once the G is Gwaiting and off its stack; false: go on at once. */
+void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,
+	    const void *addr) hidden;
+void goready(struct g *gp, enum readyhow how) hidden;
+
+/* ---- runq.c ---- */
+void runqput(struct p *pp, struct g *gp, bool next) hidden;
+struct g *runqget(struct p *pp, bool *inherit) hidden;
+struct g *runqsteal(struct p *pp, struct p *victim, bool next, uint64_t now) hidden;
+bool runqempty(struct p *pp) hidden;
+uint32_t runqlen(struct p *pp) hidden;
+void runqdrain(struct p *pp, struct gqueue *q) hidden;
+struct g *globrunqget(struct p *pp, int32_t max) hidden; /* sched.lock held */
+
+/* ---- timer.c ---- */
+void timer_add(struct timer *t, uint64_t when) hidden;
+bool timer_del(struct timer *t) hidden; /* false: it ran or was never added */
+/* Runs what is due on pp; returns the next deadline (0: none), ran tells whether any did. */
+uint64_t timers_check(struct p *pp, uint64_t now, bool *ran) hidden;
+uint64_t timers_next(void) hidden;      /* earliest over all Ps, 0: none */
+void timers_move(struct p *from, struct p *to) hidden;
+
+/* ---- netpoll.c ---- */
+void netpoll_wait(uint64_t deadline) hidden; /* sleeps as the poller until broken or deadline */
+void netpoll_break(void) hidden;
+void netpoll_wake_for(uint64_t when) hidden; /* the poller must not sleep past this */
+
+/* ---- stack.c, g.c, arena.c ---- */
+bool stack_alloc(struct stack *s, const struct gattr *a) hidden;
+void stack_free(struct stack *s) hidden;
+size_t stack_class(const struct gattr *a) hidden;
+void *persistentalloc(size_t n) hidden; /* zeroed, never freed; NULL: no memory */
+struct g *g_at(uint32_t i) hidden;
+struct g *g_make(void) hidden;
+void g_cachefree(struct p *pp) hidden;
+
+/* ---- sysmon.c, trace.c ---- */
+void sysmon_start(void) hidden;
+void sysmon_wake(void) hidden;
+void schedtrace(bool detail) hidden;
+
+/* ---- lot.c ---- */
+void lot_init(void) hidden;
+void lot_fork_lock(void) hidden;
+void lot_fork_unlock(void) hidden;
+void lot_fork_child(void) hidden;
+
+static inline struct p *getp(void)
+{
+	struct m *mp = getm();
+
+	return mp ? mp->p : NULL;
+}
+
+#endif

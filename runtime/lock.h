@@ -1,0 +1,63 @@
+/*
+ * lock: the scheduler's own mutex; blocks the kernel thread.
+ *
+ * Held for tens of instructions and never across a switch.  Ranks (lockrank.def) are checked in debug
+ * builds: a thread may only take a lock of a higher rank than those it holds, except buckets of the lot,
+ * which lot_requeue takes two of in address order.
+ */
+#ifndef WEFT_LOCK_H
+#define WEFT_LOCK_H
+
+#include <stdint.h>
+
+enum lockrank {
+#define RANK(name) Rank##name,
+#include "runtime/lockrank.def"
+#undef RANK
+	NLOCKRANK
+};
+
+struct lock {
+	uint32_t word; /* 0 free, 1 held, 2 held and somebody sleeps; futex */
+#ifdef WEFT_DEBUG
+	uint8_t rank;
+#endif
+};
+
+#ifdef WEFT_DEBUG
+#define LOCK_INIT(r) { 0, Rank##r }
+#define lock_init(l, r) ((l)->word = 0, (l)->rank = Rank##r)
+#else
+#define LOCK_INIT(r) { 0 }
+#define lock_init(l, r) ((l)->word = 0)
+#endif
+
+void lock_slow(struct lock *l) __attribute__((visibility("hidden")));
+void unlock_slow(struct lock *l) __attribute__((visibility("hidden")));
+#ifdef WEFT_DEBUG
+void lockrank_take(struct lock *l) __attribute__((visibility("hidden")));
+void lockrank_drop(struct lock *l) __attribute__((visibility("hidden")));
+#else
+#define lockrank_take(l) ((void)0)
+#define lockrank_drop(l) ((void)0)
+#endif
+
+static inline void lock(struct lock *l)
+{
+	uint32_t free = 0;
+
+	lockrank_take(l);
+	/* Acquire: pairs with the release in unlock(). */
+	if (!__atomic_compare_exchange_n(&l->word, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		lock_slow(l);
+}
+
+static inline void unlock(struct lock *l)
+{
+	lockrank_drop(l);
+	/* Release: pairs with the acquire in lock().  Nothing of *l is touched after: it may be gone. */
+	if (__atomic_exchange_n(&l->word, 0, __ATOMIC_RELEASE) == 2)
+		unlock_slow(l);
+}
+
+#endif

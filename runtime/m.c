@@ -1,0 +1,348 @@
+/*
+ * m: kernel threads: starting, stopping, handing a P over, leaving.
+ *
+ * Idle Ms are a LIFO list under sched.lock and sleep on m->park.  park goes 0 -> 1 by whoever wakes and
+ * 1 -> 0 by the M itself.  M0 is the program's main thread and never leaves: the kernel ties the process to
+ * it.  Other Ms are joinable threads of libc (hooks.newosproc), so that setuid and friends reach them;
+ * sysmon joins those that left and frees their stacks.
+ */
+#include "runtime/gmp.h"
+
+#include <errno.h>
+
+enum { G0_STACK = 256 * 1024 };
+
+void m_init(struct m *mp)
+{
+	mp->rng = (weft_opt.chaos ? (uint64_t)weft_opt.chaos * 0x9e3779b97f4a7c15ULL
+				  : nanotime()) +
+		  (uint64_t)(mp->id + 1) * 0xd1342543de82ef95ULL;
+	mp->rng |= 1;
+}
+
+/* On the new kernel thread, with FS on its own block. */
+static void *mstart(void *arg)
+{
+	struct m *mp = arg;
+	struct p *pp;
+
+	weft_tls.m = mp;
+	mp->fs = arch_getfs();
+	mp->ostid = os_gettid();
+	mp->sigmask = os_sigmask_get();
+	/* g0's frames start below this one, which mexit() returns to. */
+	mp->g0top = (void *)(((uintptr_t)__builtin_frame_address(0) - 1024) & ~(uintptr_t)63);
+	lock(&sched.lock);
+	pp = mp->nextp;
+	mp->nextp = NULL;
+	unlock(&sched.lock);
+	if (pp)
+		acquirep(mp, pp);
+	arch_mcall(&mp->sp, mp->fs, mp->g0top, schedule, NULL);
+	return NULL;
+}
+
+void mexit(struct m *mp)
+{
+	struct m **link;
+
+	lock(&sched.lock);
+	for (link = &sched.allm; *link != mp; link = &(*link)->alllink)
+		;
+	*link = mp->alllink;
+	sched.nm--;
+	mp->schedlink = sched.mdead;
+	sched.mdead = mp;
+	unlock(&sched.lock);
+	sysmon_wake();
+	arch_gogo(mp->sp, mp->fs);
+}
+
+/* Joins Ms that left (sysmon only: it may block). */
+void m_reap(void)
+{
+	for (;;) {
+		struct m *mp;
+
+		lock(&sched.lock);
+		mp = sched.mdead;
+		if (mp)
+			sched.mdead = mp->schedlink;
+		unlock(&sched.lock);
+		if (!mp)
+			return;
+		hooks.joinosproc(mp->os);
+		os_free(mp->stack, mp->stacksize);
+		/* The struct m itself is persistent memory: reused by newm through this list. */
+		lock(&sched.lock);
+		mp->schedlink = sched.mfree;
+		sched.mfree = mp;
+		unlock(&sched.lock);
+	}
+}
+
+static struct m *allocm(void)
+{
+	struct m *mp;
+	int n;
+
+	lock(&sched.lock);
+	mp = sched.mfree;
+	if (mp)
+		sched.mfree = mp->schedlink;
+	n = ++sched.nm;
+	unlock(&sched.lock);
+	if (n > sched.maxm) {
+		weft_say("too many kernel threads: %d system calls block at once and maxthreads is "
+			 "%d (raise it with WEFT=maxthreads=N)",
+			 n, sched.maxm);
+		os_exit(125);
+	}
+	if (!mp)
+		mp = persistentalloc(sizeof(*mp));
+	if (!mp)
+		return NULL;
+	*mp = (struct m){ 0 };
+	return mp;
+}
+
+/* A new M that starts with pp; false when the kernel gives no thread. */
+static bool newm(struct p *pp, bool spinning)
+{
+	struct m *mp = allocm();
+	int err = -ENOMEM;
+
+	if (mp) {
+		mp->stacksize = G0_STACK + os_pagesize();
+		mp->stack = os_reserve(mp->stacksize);
+		if (mp->stack)
+			err = os_guard(mp->stack, os_pagesize());
+	}
+	if (!err) {
+		lock(&sched.lock);
+		mp->id = ++sched.mnext;
+		mp->nextp = pp;
+		mp->spinning = spinning;
+		mp->alllink = sched.allm;
+		sched.allm = mp;
+		unlock(&sched.lock);
+		m_init(mp);
+		err = hooks.newosproc(mstart, mp, mp->stack + os_pagesize(), G0_STACK, &mp->os);
+		if (err) {
+			struct m **link;
+
+			lock(&sched.lock);
+			for (link = &sched.allm; *link != mp; link = &(*link)->alllink)
+				;
+			*link = mp->alllink;
+			unlock(&sched.lock);
+		}
+	}
+	if (err) {
+		if (mp && mp->stack)
+			os_free(mp->stack, mp->stacksize);
+		lock(&sched.lock);
+		sched.nm--;
+		if (mp) {
+			mp->schedlink = sched.mfree;
+			sched.mfree = mp;
+		}
+		unlock(&sched.lock);
+	}
+	return !err;
+}
+
+static void mwake(struct m *mp)
+{
+	atomic_store(&mp->park, 1);
+	os_futex_wake((uint32_t *)&mp->park, 1);
+}
+
+/*
+ * Sleeps until startm hands a P over, or until the deadline (0: none); then m->p may still be NULL.
+ * The M is on the idle list meanwhile; a nap that ends takes it off again.
+ */
+void stopm(struct m *mp, uint64_t until)
+{
+	struct p *pp;
+
+	if (mp->p || mp->spinning)
+		throw("stopm: m%d has a P or spins", mp->id);
+	lock(&sched.lock);
+	mp->schedlink = sched.midle;
+	sched.midle = mp;
+	sched.nmidle++;
+	mp->idlesince = nanotime();
+	unlock(&sched.lock);
+	while (atomic_load(&mp->park) == 0) {
+		struct m **link;
+
+		if (os_futex_wait((uint32_t *)&mp->park, 0, until) != -ETIMEDOUT)
+			continue;
+		lock(&sched.lock);
+		for (link = &sched.midle; *link && *link != mp; link = &(*link)->schedlink)
+			;
+		if (*link) {
+			*link = mp->schedlink;
+			sched.nmidle--;
+			unlock(&sched.lock);
+			return;
+		}
+		unlock(&sched.lock); /* taken off by a waker: its wake-up is coming */
+		until = 0;
+	}
+	atomic_store(&mp->park, 0);
+	lock(&sched.lock);
+	pp = mp->nextp;
+	mp->nextp = NULL;
+	unlock(&sched.lock);
+	if (mp->dying)
+		mexit(mp);
+	if (pp)
+		acquirep(mp, pp);
+}
+
+/* Runs pp (Pidle, off the idle list; NULL: take one) on an idle or new M. */
+void startm(struct p *pp, bool spinning)
+{
+	struct m *mp;
+
+	lock(&sched.lock);
+	if (!pp)
+		pp = pidleget();
+	if (!pp) {
+		if (spinning)
+			atomic_fetch_sub(&sched.nmspinning, 1);
+		unlock(&sched.lock);
+		return;
+	}
+	mp = sched.midle;
+	if (mp) {
+		sched.midle = mp->schedlink;
+		sched.nmidle--;
+		mp->nextp = pp;
+		mp->spinning = spinning;
+		unlock(&sched.lock);
+		mwake(mp);
+		return;
+	}
+	unlock(&sched.lock);
+	if (newm(pp, spinning))
+		return;
+	/* No kernel thread to be had: the P waits idle, whoever next needs one takes it. */
+	if (spinning)
+		atomic_fetch_sub(&sched.nmspinning, 1);
+	lock(&sched.lock);
+	pidleput(pp);
+	unlock(&sched.lock);
+}
+
+/* At most one starter at a time: a spinner that finds work starts the next. */
+void wakep(void)
+{
+	int32_t none = 0;
+	struct p *pp;
+
+	if (atomic_load(&sched.nmspinning) != 0 ||
+	    !atomic_compare_exchange_strong(&sched.nmspinning, &none, 1))
+		return;
+	lock(&sched.lock);
+	pp = pidleget();
+	if (!pp) {
+		/* All busy: the next M about to go idle must look once more. */
+		atomic_store(&sched.needspinning, 1);
+		atomic_fetch_sub(&sched.nmspinning, 1);
+		unlock(&sched.lock);
+		return;
+	}
+	atomic_store(&sched.needspinning, 0);
+	unlock(&sched.lock);
+	startm(pp, true);
+}
+
+/* A P whose M blocks: somebody else must run it if there is anything to run. */
+void handoffp(struct p *pp)
+{
+	uint64_t t0 = atomic_load(&pp->timer0);
+
+	if (pp->id >= atomic_load(&gomaxprocs) || !runqempty(pp) ||
+	    atomic_load(&sched.runqsize) > 0) {
+		startm(pp, false);
+		return;
+	}
+	if (atomic_load(&sched.nmspinning) + atomic_load(&sched.npidle) == 0) {
+		int32_t none = 0;
+
+		if (atomic_compare_exchange_strong(&sched.nmspinning, &none, 1)) {
+			startm(pp, true);
+			return;
+		}
+	}
+	lock(&sched.lock);
+	if (sched.runq.size) {
+		unlock(&sched.lock);
+		startm(pp, false);
+		return;
+	}
+	/* The last running P, and nobody polls: its timers need somebody. */
+	if (atomic_load(&sched.npidle) == atomic_load(&gomaxprocs) - 1 &&
+	    atomic_load(&sched.lastpoll) != 0 && timers_next()) {
+		unlock(&sched.lock);
+		startm(pp, false);
+		return;
+	}
+	pidleput(pp);
+	unlock(&sched.lock);
+	if (t0)
+		netpoll_wake_for(t0);
+}
+
+/* ---- wired Gs -------------------------------------------------------------------------------------- */
+
+void lockosthread(void)
+{
+	struct g *gp = weft_tls.g;
+
+	if (!gp || gp->lockdepth++)
+		return;
+	gp->lockedm = getm();
+	gp->lockedm->lockedg = gp;
+}
+
+void unlockosthread(void)
+{
+	struct g *gp = weft_tls.g;
+
+	if (!gp || !gp->lockdepth || --gp->lockdepth)
+		return;
+	gp->lockedm->lockedg = NULL;
+	gp->lockedm = NULL;
+}
+
+/* The M of a wired G gives its P away and sleeps until somebody brings the G back with a P. */
+void stoplockedm(struct m *mp)
+{
+	if (mp->p)
+		handoffp(releasep(mp));
+	while (atomic_load(&mp->park) == 0)
+		os_futex_wait((uint32_t *)&mp->park, 0, 0);
+	atomic_store(&mp->park, 0);
+	lock(&sched.lock);
+	acquirep(mp, mp->nextp);
+	mp->nextp = NULL;
+	unlock(&sched.lock);
+}
+
+/* mp picked a G that belongs to another M: hands its P to that one and sleeps. */
+void startlockedm(struct m *mp, struct g *gp)
+{
+	struct m *owner = gp->lockedm;
+
+	lock(&sched.lock);
+	owner->nextp = releasep(mp);
+	unlock(&sched.lock);
+	mwake(owner);
+	stopm(mp, 0);
+	while (!mp->p)
+		stopm(mp, 0);
+}

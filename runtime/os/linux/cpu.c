@@ -1,0 +1,163 @@
+/*
+ * cpu: how many CPUs this process may use, as Go 1.25 counts them:
+ * min(CPUs in the affinity mask, max(2, ceil(cgroup quota / period))), cgroup v1 and v2.
+ *
+ * Re-read while running (sysmon), so it opens, reads and closes with raw system calls and allocates
+ * nothing.  A missing file is "no limit".  The quota that binds may be any ancestor's, so each level of
+ * the path is read and the smallest wins.
+ */
+#include "runtime/os/os.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+static ssize_t slurp(const char *path, char *buf, size_t n)
+{
+	long fd = os_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	size_t got = 0;
+	long r;
+
+	if (fd < 0)
+		return fd;
+	while (got < n - 1 &&
+	       (r = os_syscall(SYS_read, fd, (long)(buf + got), (long)(n - 1 - got), 0, 0, 0)) > 0)
+		got += (size_t)r;
+	os_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+	buf[got] = '\0';
+	return (ssize_t)got;
+}
+
+/* Decimal at s; -1 when there is none ("max", "-1", an empty file). */
+static long number(const char *s)
+{
+	long v = 0;
+
+	if (*s < '0' || *s > '9')
+		return -1;
+	while (*s >= '0' && *s <= '9')
+		v = v * 10 + (*s++ - '0');
+	return v;
+}
+
+static long ratio_up(long quota, long period)
+{
+	return quota > 0 && period > 0 ? (quota + period - 1) / period : -1;
+}
+
+/* base + dir + leaf into out; false when it does not fit. */
+static bool join(char *out, size_t n, const char *base, const char *dir, const char *leaf)
+{
+	size_t a = strlen(base), b = strlen(dir), c = strlen(leaf);
+
+	if (a + b + c + 1 > n)
+		return false;
+	memcpy(out, base, a);
+	memcpy(out + a, dir, b);
+	memcpy(out + a + b, leaf, c + 1);
+	return true;
+}
+
+static long limit_v2(const char *dir)
+{
+	char path[512], buf[64];
+	char *sp;
+
+	if (!join(path, sizeof(path), "/sys/fs/cgroup", dir, "/cpu.max") ||
+	    slurp(path, buf, sizeof(buf)) <= 0)
+		return -1;
+	sp = strchr(buf, ' ');
+	return sp ? ratio_up(number(buf), number(sp + 1)) : -1;
+}
+
+static long limit_v1(const char *dir)
+{
+	char path[512], buf[64];
+	long quota;
+
+	if (!join(path, sizeof(path), "/sys/fs/cgroup/cpu", dir, "/cpu.cfs_quota_us") ||
+	    slurp(path, buf, sizeof(buf)) <= 0)
+		return -1;
+	quota = number(buf);
+	if (!join(path, sizeof(path), "/sys/fs/cgroup/cpu", dir, "/cpu.cfs_period_us") ||
+	    slurp(path, buf, sizeof(buf)) <= 0)
+		return -1;
+	return ratio_up(quota, number(buf));
+}
+
+/* The smallest limit from dir up to the root; dir is cut at each step. */
+static long limit_path(char *dir, long (*at)(const char *))
+{
+	long best = -1;
+
+	for (;;) {
+		long l = at(strcmp(dir, "/") ? dir : "");
+		char *slash;
+
+		if (l > 0 && (best < 0 || l < best))
+			best = l;
+		slash = strrchr(dir, '/');
+		if (!slash || dir[0] == '\0')
+			return best;
+		*slash = '\0';
+	}
+}
+
+/* True when the v1 controller list (between the colons) names cpu. */
+static bool names_cpu(const char *s, const char *end)
+{
+	while (s < end) {
+		const char *e = s;
+
+		while (e < end && *e != ',')
+			e++;
+		if (e - s == 3 && memcmp(s, "cpu", 3) == 0)
+			return true;
+		s = e + 1;
+	}
+	return false;
+}
+
+static long cgroup_limit(void)
+{
+	char buf[2048];
+	long best = -1;
+	char *line = buf, *next;
+
+	if (slurp("/proc/self/cgroup", buf, sizeof(buf)) <= 0)
+		return -1;
+	for (; line && *line; line = next) {
+		char *list = strchr(line, ':');
+		char *dir = list ? strchr(list + 1, ':') : NULL;
+		long l = -1;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (!dir)
+			continue;
+		if (dir == list + 1)
+			l = limit_path(dir + 1, limit_v2);
+		else if (names_cpu(list + 1, dir))
+			l = limit_path(dir + 1, limit_v1);
+		if (l > 0 && (best < 0 || l < best))
+			best = l;
+	}
+	return best;
+}
+
+unsigned os_ncpu(void)
+{
+	unsigned long mask[128] = { 0 };
+	long n = os_syscall(SYS_sched_getaffinity, 0, sizeof(mask), (long)mask, 0, 0, 0);
+	long quota = cgroup_limit();
+	unsigned cpus = 0;
+
+	for (long i = 0; i < n / (long)sizeof(long); i++)
+		cpus += (unsigned)__builtin_popcountl(mask[i]);
+	if (cpus == 0)
+		cpus = 1;
+	if (quota > 0 && quota < 2)
+		quota = 2;
+	return quota > 0 && (unsigned long)quota < cpus ? (unsigned)quota : cpus;
+}

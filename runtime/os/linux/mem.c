@@ -1,0 +1,93 @@
+/*
+ * mem: pages from the kernel, and guards.
+ *
+ * Stacks come from large reservations.  A guard inside one is MADV_GUARD_INSTALL (Linux 6.13): it needs no
+ * mapping of its own, so a million stacks stay a handful of VMAs; elsewhere mprotect(PROT_NONE) splits
+ * the mapping and vm.max_map_count bounds the threads near 32,000.
+ */
+#include "runtime/os/os.h"
+
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#define MADV_GUARD_INSTALL_ 102
+
+static int guard_mode; /* 0 not probed, 1 install, 2 mprotect; written once at start */
+
+static void *map(size_t n, int flags)
+{
+	long r = os_syscall(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+
+	return (unsigned long)r > -4096UL ? NULL : (void *)r;
+}
+
+void *os_alloc(size_t n)
+{
+	return map(n, 0);
+}
+
+void *os_reserve(size_t n)
+{
+	void *p = map(n, MAP_NORESERVE | MAP_STACK);
+
+	/* One touched page of a stack must not become a 2 MB page. */
+	if (p)
+		os_syscall(SYS_madvise, (long)p, (long)n, MADV_NOHUGEPAGE, 0, 0, 0);
+	return p;
+}
+
+void os_free(void *p, size_t n)
+{
+	os_syscall(SYS_munmap, (long)p, (long)n, 0, 0, 0, 0);
+}
+
+void os_guard_init(int mode)
+{
+	void *p;
+
+	guard_mode = mode ? mode : 2;
+	if (mode)
+		return;
+	p = map(os_pagesize(), 0);
+	if (!p)
+		return;
+	if (os_syscall(SYS_madvise, (long)p, (long)os_pagesize(), MADV_GUARD_INSTALL_, 0, 0, 0) == 0)
+		guard_mode = 1;
+	os_free(p, os_pagesize());
+}
+
+bool os_guard_is_cheap(void)
+{
+	return guard_mode == 1;
+}
+
+int os_guard(void *p, size_t n)
+{
+	if (n == 0)
+		return 0;
+	if (guard_mode == 1 &&
+	    os_syscall(SYS_madvise, (long)p, (long)n, MADV_GUARD_INSTALL_, 0, 0, 0) == 0)
+		return 0;
+	return (int)os_syscall(SYS_mprotect, (long)p, (long)n, PROT_NONE, 0, 0, 0);
+}
+
+void os_discard(void *p, size_t n)
+{
+	os_syscall(SYS_madvise, (long)p, (long)n, MADV_DONTNEED, 0, 0, 0);
+}
+
+size_t os_pagesize(void)
+{
+	return getauxval(AT_PAGESZ);
+}
+
+size_t os_stacklimit(void)
+{
+	struct rlimit rl = { 0, 0 };
+
+	os_syscall(SYS_prlimit64, 0, RLIMIT_STACK, 0, (long)&rl, 0, 0);
+	return rl.rlim_cur == RLIM_INFINITY ? 0 : rl.rlim_cur;
+}

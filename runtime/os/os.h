@@ -1,0 +1,58 @@
+/*
+ * os: the whole boundary between the runtime and the kernel.
+ *
+ * Every function is a raw system call (or the vDSO): libc's wrappers are cancellation points, set errno
+ * and may be interposed, by us among others.  Results are 0/positive or -errno; errno is never touched.
+ * Must never: call libc, know a G.
+ */
+#ifndef WEFT_OS_H
+#define WEFT_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
+	__attribute__((visibility("hidden")));
+
+/* ---- memory: zero-filled, never NULL-mapped; NULL when the kernel has none --------------------- */
+void *os_alloc(size_t n);                /* committed, read-write */
+void *os_reserve(size_t n);              /* read-write on touch, not accounted, never huge pages */
+void os_free(void *p, size_t n);
+int os_guard(void *p, size_t n);         /* makes [p, p+n) fault: MADV_GUARD_INSTALL or mprotect */
+void os_guard_init(int mode);            /* 0 probe, 1 install, 2 mprotect */
+bool os_guard_is_cheap(void);            /* guards need no mapping of their own */
+void os_discard(void *p, size_t n);      /* gives pages back; they read as zero */
+
+/* ---- time ---------------------------------------------------------------------------------------- */
+void os_time_init(void);                 /* finds the vDSO; before it nanotime is a system call */
+uint64_t os_nanotime(void);              /* CLOCK_MONOTONIC, ns */
+int os_clock_gettime(int clock, uint64_t *ns);
+void os_usleep(uint32_t us);
+void os_osyield(void);
+
+/* ---- kernel threads -------------------------------------------------------------------------------- */
+int os_gettid(void);
+int os_getpid(void);
+/* Sleeps while *w == v, until deadline (CLOCK_MONOTONIC ns; 0: none). 0, -EAGAIN, -ETIMEDOUT, -EINTR. */
+int os_futex_wait(uint32_t *w, uint32_t v, uint64_t deadline);
+void os_futex_wake(uint32_t *w, int n);
+int os_tgkill(int pid, int tid, int sig);
+/* Kernel signal mask of this thread: sets all 64 bits, returns the old ones. */
+uint64_t os_sigmask(uint64_t mask);
+uint64_t os_sigmask_get(void);
+void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores the default */
+void os_setname(const char *name);
+
+/* ---- machine ------------------------------------------------------------------------------------- */
+unsigned os_ncpu(void);                  /* CPUs in the affinity mask, bounded by the cgroup quota */
+size_t os_pagesize(void);
+size_t os_stacklimit(void);              /* RLIMIT_STACK soft limit; 0: unlimited */
+
+/* ---- output, exit ----------------------------------------------------------------------------------- */
+ssize_t os_write(int fd, const void *p, size_t n);
+void os_exit(int code) __attribute__((noreturn));
+void os_abort(void) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * park: the one way to block and the one way to wake.
+ *
+ * A G is Gwaiting only between gopark's last step on g0 and goready.  commit runs on g0 after the context
+ * is saved, so whoever readies the G from then on may run it at once on another M: no lock is held across
+ * the switch, nobody waits for a stack to be left.
+ */
+#include "runtime/gmp.h"
+
+static void park0(void *arg)
+{
+	struct g *gp = arg;
+	struct m *mp = weft_tls.m;
+	bool (*commit)(struct g *, void *) = mp->commit;
+
+	mp->curg = NULL;
+	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
+	atomic_store_explicit(&gp->status, Gwaiting, memory_order_release);
+	if (commit && !commit(gp, mp->commitarg)) {
+		/* Woken before it slept; still ours alone. */
+		atomic_store_explicit(&gp->status, Grunnable, memory_order_relaxed);
+		runqput(mp->p, gp, true);
+	}
+	schedule(NULL);
+}
+
+void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,
+	    const void *addr)
+{
+	struct g *gp = weft_tls.g;
+	struct m *mp = getm();
+
+	if (unlikely(!mp || !mp->p))
+		throw("gopark: g%lu has no P", gp->goid);
+	gp->waitreason = (uint8_t)why;
+	gp->waitaddr = addr;
+	if (weft_opt.dumpsig || weft_opt.schedtrace)
+		gp->waitsince = nanotime();
+	mp->commit = commit;
+	mp->commitarg = arg;
+	mcall(park0);
+	gp->waitreason = WaitNone;
+	gp->waitaddr = NULL;
+}
+
+void goready(struct g *gp, enum readyhow how)
+{
+	uint32_t s = Gwaiting;
+
+	/* Acquire: pairs with park0's release; the saved context is visible before the G is queued. */
+	if (unlikely(!atomic_compare_exchange_strong(&gp->status, &s, Grunnable)))
+		throw("goready: g%lu has status %u", gp->goid, s);
+	ready(gp, how);
+}
+
+struct exit {
+	void (*gone)(struct g *, void *);
+	void *arg;
+};
+
+static void exit0(void *arg)
+{
+	struct g *gp = arg;
+	struct m *mp = weft_tls.m;
+	bool locked = mp->lockedg != NULL;
+
+	mp->curg = NULL;
+	mp->lockedg = NULL;
+	gp->lockedm = NULL;
+	gp->lockdepth = 0;
+	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
+	atomic_store(&gp->status, Gdead);
+	mp->gone(gp, mp->commitarg);
+	if (locked && mp != &m0) {
+		/* What the wired G did to its kernel thread (policy, affinity, namespaces) dies with it. */
+		handoffp(releasep(mp));
+		mexit(mp);
+	}
+	schedule(NULL);
+}
+
+void goexit(void (*gone)(struct g *gp, void *arg), void *arg)
+{
+	struct m *mp;
+
+	syscall_reset();
+	if (atomic_fetch_sub(&sched.nglive, 1) == 1)
+		hooks.lastexit();
+	mp = getm();
+	mp->gone = gone;
+	mp->commitarg = arg;
+	mcall(exit0);
+	__builtin_unreachable();
+}

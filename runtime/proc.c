@@ -1,0 +1,420 @@
+/*
+ * proc: who runs.  The scheduler's heart; read this file first.
+ *
+ * G    a user-level thread: a stack, a glibc thread block, a saved stack pointer.
+ * M    a kernel thread.  Runs scheduler code on its g0 stack and Gs on theirs.
+ * P    the right to run Gs, gomaxprocs of them, each with a local queue and timers.  An M must own a P to
+ *      run a G; an M in a system call leaves its P behind, where sysmon may take it.
+ *
+ * schedule() runs on g0, never returns, and starts at the top of g0's stack each time (mcall), so nothing
+ * on g0 survives a switch.  FS belongs to the stack: on g0 it is the M's block, on a G the G's.
+ *
+ * Spinning.  An M that has a P and looks for work in other queues counts in nmspinning.  Rule against lost
+ * wake-ups, as in Go: who submits work from outside a P first publishes it, then reads nmspinning (wakep);
+ * who stops spinning first decrements nmspinning, then looks at every queue again.  Both are sequentially
+ * consistent, so one of them sees the other.
+ *
+ * Where we depart from Go (options, see options.def; the figures that decided are in HACKING.md):
+ *   readywake=0    ready() from a running G wakes nobody: the G just readied most likely runs next here.
+ *   wakesurplus=N  creation wakes an idle P only when more than N Gs are queued locally.
+ *   nap=NS         an idle M looks again after a nap, doubling, while another P is busy.
+ *   stealage=NS    only work that has waited is stolen.
+ * sysmon backs all of them up: queued work with an idle P is found within its period.
+ *
+ * Must never: block while holding a P; call libc; run on a G's stack after the G was published elsewhere.
+ */
+#include "runtime/gmp.h"
+
+struct sched sched = { .lock = LOCK_INIT(Sched),
+		       .gfreelock = LOCK_INIT(Gfree),
+		       .allglock = LOCK_INIT(Allgs) };
+struct p *allp[MAXPROCS];
+_Atomic int32_t gomaxprocs;
+struct m m0;
+struct g *g_main_;
+struct runtime_hooks hooks;
+int weft_on;
+__thread struct weft_tls weft_tls __attribute__((tls_model("initial-exec")));
+
+enum { NAP_MAX = 2000000 }; /* ns; an idle M looks at least this often while another P is busy */
+
+void mcall(void (*fn)(void *))
+{
+	struct g *gp = weft_tls.g;
+	struct m *mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
+
+	arch_mcall(&gp->sp, mp->fs, mp->g0top, fn, gp);
+}
+
+static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool inherit)
+{
+	if (unlikely(gstatus(gp) != Grunnable))
+		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
+	mp->curg = gp;
+	atomic_store_explicit(&gp->m, mp, memory_order_relaxed);
+	atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
+	if (!inherit)
+		atomic_fetch_add_explicit(&mp->p->schedtick, 1, memory_order_relaxed);
+	if (unlikely(mp->sigmask != gp->sigmask)) {
+		mp->sigmask = gp->sigmask;
+		os_sigmask(gp->sigmask);
+	}
+	arch_gogo(gp->sp, gp->fs);
+}
+
+static void setspinning(struct m *mp)
+{
+	mp->spinning = true;
+	atomic_fetch_add(&sched.nmspinning, 1);
+	atomic_store(&sched.needspinning, 0);
+}
+
+/* An M that found work stops spinning; there may be more, so somebody else may have to look. */
+void resetspinning(struct m *mp)
+{
+	int32_t n;
+
+	mp->spinning = false;
+	n = atomic_fetch_sub(&sched.nmspinning, 1) - 1;
+	if (n < 0)
+		throw("resetspinning: nmspinning is %d", n);
+	if (weft_opt.readywake || atomic_load(&sched.runqsize) > 0 ||
+	    runqlen(mp->p) > weft_opt.wakesurplus)
+		wakep();
+}
+
+/* True when some queue or heap has what an idle P could do. */
+bool anywork(void)
+{
+	uint64_t first;
+
+	if (atomic_load(&sched.runqsize) > 0)
+		return true;
+	for (int i = 0; i < MAXPROCS && allp[i]; i++)
+		if (!runqempty(allp[i]))
+			return true;
+	first = timers_next();
+	return first && first <= nanotime();
+}
+
+static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
+{
+	struct p *pp = mp->p;
+	uint32_t n = 0;
+	uint64_t now = nanotime();
+
+	while (n < MAXPROCS && allp[n])
+		n++;
+	for (int pass = 0; pass < STEAL_PASSES; pass++) {
+		uint32_t i = (uint32_t)(nextrand(&mp->rng) % n), stride;
+		bool last = pass == STEAL_PASSES - 1;
+
+		/* Any stride coprime to n visits each victim once. */
+		do {
+			stride = (uint32_t)(nextrand(&mp->rng) % n) + 1;
+			for (uint32_t a = stride, b = n;; ) {
+				uint32_t r = a % b;
+
+				if (r == 0) {
+					stride = b == 1 ? stride : 0;
+					break;
+				}
+				a = b;
+				b = r;
+			}
+		} while (stride == 0);
+		for (uint32_t k = 0; k < n; k++, i = (i + stride) % n) {
+			struct p *v = allp[i];
+			struct g *gp;
+
+			if (v == pp)
+				continue;
+			if (last) {
+				bool ran = false;
+
+				timers_check(v, now, &ran);
+				if (ran) {
+					gp = runqget(pp, inherit);
+					if (gp)
+						return gp;
+					*again = true;
+				}
+			}
+			if (atomic_load_explicit(&v->status, memory_order_relaxed) == Pidle)
+				continue;
+			gp = runqsteal(pp, v, last, now);
+			if (gp) {
+				*inherit = false;
+				return gp;
+			}
+		}
+		/* The marks do not age within one look: further passes find the same. */
+		if (weft_opt.stealage && pass == 0)
+			pass = STEAL_PASSES - 2;
+	}
+	return NULL;
+}
+
+/* With a P in hand: something to run, or NULL. */
+static struct g *lookaround(struct m *mp, bool *inherit)
+{
+	struct p *pp = mp->p;
+	struct g *gp;
+	bool again;
+
+	do {
+		bool ran = false;
+
+		again = false;
+		*inherit = false;
+		if (atomic_load(&pp->timer0))
+			timers_check(pp, nanotime(), &ran);
+		if (atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0 &&
+		    atomic_load(&sched.runqsize) > 0) {
+			lock(&sched.lock);
+			gp = globrunqget(pp, 1);
+			unlock(&sched.lock);
+			if (gp)
+				return gp;
+		}
+		gp = runqget(pp, inherit);
+		if (gp)
+			return gp;
+		if (atomic_load(&sched.runqsize) > 0) {
+			lock(&sched.lock);
+			gp = globrunqget(pp, 0);
+			unlock(&sched.lock);
+			if (gp)
+				return gp;
+		}
+		if (mp->spinning || 2 * atomic_load(&sched.nmspinning) <
+					    atomic_load(&gomaxprocs) - atomic_load(&sched.npidle)) {
+			if (!mp->spinning)
+				setspinning(mp);
+			gp = stealwork(mp, inherit, &again);
+			if (gp)
+				return gp;
+		}
+	} while (again);
+	return NULL;
+}
+
+/* Gets an idle P for an M that has none. */
+static bool takeidlep(struct m *mp)
+{
+	struct p *pp;
+
+	lock(&sched.lock);
+	pp = pidleget();
+	unlock(&sched.lock);
+	if (!pp)
+		return false;
+	acquirep(mp, pp);
+	return true;
+}
+
+/* Sleep of an idle M: 0 until woken, else the next look (something here is busy, work may age). */
+static uint64_t naptime(struct m *mp)
+{
+	if (!weft_opt.nap || atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs))
+		return 0;
+	if (mp->napns < weft_opt.nap)
+		mp->napns = weft_opt.nap;
+	else if (mp->napns < NAP_MAX)
+		mp->napns *= 2;
+	return nanotime() + mp->napns;
+}
+
+/* Without a P: sleeps, as the poller if there is a timer and nobody polls, until there is one again. */
+static void idle(struct m *mp)
+{
+	for (;;) {
+		uint64_t nap = naptime(mp), until;
+
+		if (atomic_exchange(&sched.lastpoll, 0) != 0) {
+			/* Order: lastpoll = 0 before the heaps are read (netpoll_wake_for). */
+			until = timers_next();
+			if (until) {
+				atomic_store(&sched.polluntil, until);
+				netpoll_wait(nap && nap < until ? nap : until);
+			}
+			atomic_store(&sched.polluntil, 0);
+			atomic_store(&sched.lastpoll, nanotime());
+			if (until) {
+				if (anywork() && takeidlep(mp)) {
+					setspinning(mp);
+					return;
+				}
+				if (atomic_load(&sched.npidle) > 0)
+					continue;
+			}
+		}
+		stopm(mp, nap);
+		if (mp->p)
+			return;
+		if (anywork() && takeidlep(mp)) {
+			setspinning(mp);
+			return;
+		}
+	}
+}
+
+static struct g *findrunnable(struct m *mp, bool *inherit)
+{
+	for (;;) {
+		struct g *gp = lookaround(mp, inherit);
+		bool spun = mp->spinning;
+
+		if (gp)
+			return gp;
+		lock(&sched.lock);
+		if (sched.runq.size) {
+			gp = globrunqget(mp->p, 0);
+			unlock(&sched.lock);
+			return gp;
+		}
+		if (!spun && atomic_load(&sched.needspinning)) {
+			setspinning(mp);
+			unlock(&sched.lock);
+			continue;
+		}
+		pidleput(releasep(mp));
+		unlock(&sched.lock);
+		if (spun) {
+			mp->spinning = false;
+			/* Before the last look: work submitted after it must find no spinner. */
+			if (atomic_fetch_sub(&sched.nmspinning, 1) <= 0)
+				throw("findrunnable: negative nmspinning");
+			if ((atomic_load(&sched.runqsize) > 0 ||
+			     (weft_opt.readywake && anywork())) &&
+			    takeidlep(mp)) {
+				setspinning(mp);
+				continue;
+			}
+		}
+		idle(mp);
+	}
+}
+
+void schedule(void *unused)
+{
+	struct m *mp = weft_tls.m;
+
+	(void)unused;
+	for (;;) {
+		struct g *gp;
+		bool inherit;
+
+		if (mp->lockedg) {
+			stoplockedm(mp);
+			execute(mp, mp->lockedg, false);
+		}
+		if (p_retire_if_dying(mp))
+			idle(mp);
+		gp = findrunnable(mp, &inherit);
+		if (mp->spinning)
+			resetspinning(mp);
+		mp->napns = 0;
+		if (gp->lockedm && gp->lockedm != mp) {
+			startlockedm(mp, gp);
+			continue;
+		}
+		execute(mp, gp, inherit);
+	}
+}
+
+/* Makes a runnable G known to the scheduler. */
+void ready(struct g *gp, enum readyhow how)
+{
+	struct p *pp = getp();
+
+	if (!pp) {
+		/* No P here (foreign thread, sysmon, a G in a system call): nobody would look. */
+		lock(&sched.lock);
+		globrunqput(gp, false);
+		unlock(&sched.lock);
+		wakep();
+		return;
+	}
+	runqput(pp, gp, how == READY_NEXT);
+	if (weft_opt.readywake)
+		wakep();
+}
+
+void g_start(struct g *gp)
+{
+	struct p *pp = getp();
+
+	atomic_fetch_add(&sched.nglive, 1);
+	atomic_store(&gp->status, Grunnable);
+	if (!pp) {
+		ready(gp, READY_TAIL);
+		return;
+	}
+	runqput(pp, gp, true);
+	if (weft_opt.wakesurplus == 0 || runqlen(pp) > weft_opt.wakesurplus)
+		wakep();
+}
+
+static void gosched0(void *arg)
+{
+	struct g *gp = arg;
+	struct m *mp = weft_tls.m;
+
+	mp->curg = NULL;
+	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	lock(&sched.lock);
+	globrunqput(gp, false);
+	unlock(&sched.lock);
+	schedule(NULL);
+}
+
+static void goyield0(void *arg)
+{
+	struct g *gp = arg;
+	struct m *mp = weft_tls.m;
+
+	mp->curg = NULL;
+	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	runqput(mp->p, gp, false);
+	schedule(NULL);
+}
+
+void gosched(void)
+{
+	struct p *pp = getp();
+
+	if (!pp)
+		return;
+	/* Nobody else to run: as the kernel's sched_yield, go on. */
+	if (runqempty(pp) && atomic_load(&sched.runqsize) == 0 && atomic_load(&pp->timer0) == 0 &&
+	    !weft_opt.chaos)
+		return;
+	mcall(gosched0);
+}
+
+void goyield(void)
+{
+	if (getp())
+		mcall(goyield0);
+}
+
+void runtime_checkyield(void)
+{
+	struct g *gp = weft_tls.g;
+	struct m *mp;
+
+	if (likely(!weft_opt.chaos) || !gp || gp->sysdepth)
+		return;
+	mp = getm();
+	switch (nextrand(&mp->rng) % 16) {
+	case 0:
+		mcall(gosched0);
+		break;
+	case 1:
+		mcall(goyield0);
+		break;
+	}
+}

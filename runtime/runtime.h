@@ -1,0 +1,197 @@
+/*
+ * runtime: what the shim may ask of the scheduler, and nothing more.
+ *
+ * Words: G a user-level thread, M a kernel thread, P the right to run Gs.  Code of the program always
+ * runs on a G's stack with FS on that G's thread block; the scheduler runs on an M's g0 stack with FS on
+ * the M's own block.  A stack therefore never sees FS change under it, and thread-local addresses may be
+ * cached by any compiler.
+ *
+ * Three kinds of callers reach this header:
+ *   - a G (getg() != NULL): may park;
+ *   - a foreign kernel thread (getg() == NULL, weft_on): made by libc's helpers or a raw clone; it may
+ *     use every lot_ function, and then blocks in the kernel on a private futex;
+ *   - anybody while weft_on == 0: no thread was made yet (or weft is disabled); the shim must pass
+ *     through to libc and must not call the runtime.
+ * Functions return 0 or -errno and never touch errno.
+ */
+#ifndef WEFT_RUNTIME_H
+#define WEFT_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define hidden __attribute__((visibility("hidden")))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+struct g;
+struct m;
+
+/*
+ * Lives in static TLS of every thread block.  On a G: g and tid are constant for a life.  On an M's own
+ * block: g is NULL and m is set.  On a foreign thread all is zero.
+ */
+struct weft_tls {
+	struct g *g;
+	struct m *m;
+	uint32_t tid; /* what glibc's objects store as owner; never a kernel id, except main's */
+};
+extern __thread struct weft_tls weft_tls hidden __attribute__((tls_model("initial-exec")));
+
+extern int weft_on hidden; /* 1 once the scheduler runs; set once, on the only thread */
+
+static inline struct g *getg(void)
+{
+	return weft_tls.g;
+}
+
+enum waitreason {
+#define REASON(name, text) Wait##name,
+#include "runtime/waitreason.def"
+#undef REASON
+	NWAITREASON
+};
+
+/* ---- start ------------------------------------------------------------------------------------ */
+
+/* Upward calls: the runtime knows no libc, so what needs one is handed in once. */
+struct runtime_hooks {
+	/* Starts a kernel thread with a libc of its own on the given stack, all signals blocked. */
+	int (*newosproc)(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os);
+	/* Waits for the kernel thread to be gone; its stack may be freed after. */
+	void (*joinosproc)(uintptr_t os);
+	/* Body of a G: runs on its stack with FS on its block; must not return but end in goexit(). */
+	void (*gmain)(struct g *gp);
+	/* A thread block for an M that the program made (main's): FS while on its g0. NULL: no memory. */
+	void *(*newmtls)(void);
+	/* The last G ended: ends the process (exit(0)); called on a G's stack. */
+	void (*lastexit)(void);
+	/* For dumps: what addr is and who holds it, in words; false: nothing to tell. No locks, no libc. */
+	bool (*describe)(unsigned reason, const void *addr, char *text, size_t n);
+};
+
+/* Turns the calling thread into the main G on M0 and P0.  tls: its FS base.  0 or -errno. */
+int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
+
+/* ---- Gs ---------------------------------------------------------------------------------------- */
+
+struct gattr {
+	size_t stacksize; /* bytes the program may use; 0: the default */
+	size_t guardsize; /* bytes that fault below it */
+	void *stack;      /* the program's own stack (lowest address), or NULL */
+	size_t tlsarea;   /* bytes to reserve above the stack for the thread block */
+};
+
+/*
+ * A G in state dead with a stack, perhaps recycled: then g_tls() is the block of its former life.
+ * NULL: memory or maxthreads (EAGAIN).
+ */
+struct g *g_new(const struct gattr *a);
+/* Where the thread block goes: tlsarea bytes, page-zeroed when fresh. */
+void *g_tlsarea(struct g *gp);
+void *g_tls(struct g *gp);
+void g_set_tls(struct g *gp, void *fsbase, uint32_t tid); /* also fills weft_tls of that block */
+void g_start(struct g *gp);                               /* newproc: runnable from here on */
+/* Ends the calling G: on g0, once its stack is no longer used, gone(arg) runs; it may free the G. */
+void goexit(void (*gone)(struct g *gp, void *arg), void *arg) __attribute__((noreturn));
+/* Gives a G that ended (or was never started) back to the pools. */
+void g_free(struct g *gp);
+
+uint64_t g_id(const struct g *gp);
+uint32_t g_nextid(void); /* next unique 0x10000000..0x3fffffff id; g_set_tls stores it */
+void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard);
+void g_setname(struct g *gp, const char *name);
+void g_getname(const struct g *gp, char name[16]);
+void *g_data(struct g *gp); /* one word the shim owns */
+void g_setdata(struct g *gp, void *data);
+struct g *g_main(void);
+/* Kernel id of the M that runs gp (user code or system call) right now, or 0; a snapshot. */
+int g_ostid(const struct g *gp);
+
+/* ---- who runs ---------------------------------------------------------------------------------- */
+
+void gosched(void);    /* to the global tail, as Go's Gosched (sched_yield) */
+void goyield(void);    /* to the local tail */
+void lockosthread(void); /* wires the calling G to its M until unlockosthread(); nests */
+void unlockosthread(void);
+
+/*
+ * Around a call that may block in the kernel: between the two the G owns no P (sysmon may take it), so
+ * the code in between must not call the runtime, except lot_ functions, which take a P back while they
+ * park.  Nests; costs one compare-and-swap each way when nobody wanted the P.  No-ops off a G.
+ */
+void entersyscall(void);
+void exitsyscall(void);
+/* After a longjmp or unwinding out of a system call region: back to a G that owns a P. */
+void syscall_reset(void);
+
+/* ---- the parking lot ---------------------------------------------------------------------------- */
+
+/*
+ * One set of wait queues, keyed by address, under everything that waits.  The waiter lives on the waiting
+ * stack, never in the object, so an object may be freed as soon as POSIX lets its user do so.
+ */
+struct park {
+	const void *addr;
+	/* Under the bucket lock, before queueing: nonzero means do not sleep, lot_park returns -EAGAIN.
+	 * Reads only memory that is mapped; must not call back here. */
+	int (*refuse)(void *arg);
+	/* After queueing, outside the bucket lock, before sleeping; may lot_wake() (a condvar unlocks its
+	 * mutex here). */
+	void (*queued)(void *arg);
+	void *arg;
+	uint64_t deadline; /* CLOCK_MONOTONIC ns; 0: none */
+	uint32_t bitset;   /* 0 means all bits */
+	uint8_t reason;    /* enum waitreason */
+	bool interruptible; /* g_interrupt() may end it: -EINTR */
+	bool fifo_front;   /* queue at the front (a waiter that lost a race keeps its turn) */
+};
+/* 0..INT_MAX: woken, with the value the waker chose; -EAGAIN; -ETIMEDOUT; -EINTR. */
+int lot_park(const struct park *pk);
+
+enum readyhow {
+	READY_TAIL, /* local tail: mutexes */
+	READY_NEXT, /* runnext: condvars, semaphores */
+};
+/*
+ * Wakes up to n waiters of addr whose bitset meets bits (0: all), oldest first.  decide, if given, runs
+ * once under the bucket lock after the waiters are off the queue: woken is their count, more tells
+ * whether others stay queued, fair asks (when woken > 0) that ownership be handed over now because they
+ * waited long.  What it returns is what each woken lot_park() returns.
+ */
+typedef int (*lot_decide)(void *arg, unsigned woken, bool more, bool fair);
+unsigned lot_wake(const void *addr, unsigned n, uint32_t bits, enum readyhow how, lot_decide decide,
+		  void *arg);
+/*
+ * Wakes nwake waiters of from and moves up to nmove others to the queue of to, under both bucket locks.
+ * refuse (may be NULL) runs first: nonzero -> -EAGAIN and nothing happens.  moved (may be NULL) runs under
+ * the locks with the number to be moved before they are (a condvar marks the mutex contended there).
+ * Returns woken, and *nmoved.
+ */
+int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove,
+		int (*refuse)(void *arg), void (*moved)(void *arg, unsigned n), void *arg,
+		unsigned *nmoved);
+/* True when somebody waits on addr now (a hint without the lock held by the caller). */
+bool lot_waiting(const void *addr);
+/* Sleeps until deadline or g_interrupt(): -ETIMEDOUT or -EINTR. */
+int lot_sleep(uint64_t deadline, enum waitreason reason);
+
+/* Ends gp's interruptible park (now, or its next one): its lot_park returns -EINTR. Returns true when it
+ * was parked. */
+bool g_interrupt(struct g *gp);
+/* Forgets an interrupt that nobody consumed (called by the shim once it acted on the reason). */
+void g_uninterrupt(struct g *gp);
+
+/* ---- time, eyes, fork ---------------------------------------------------------------------------- */
+
+uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
+void runtime_dump(void); /* all Gs to stderr */
+void runtime_checkyield(void); /* chaos: perhaps yields; called at every interposed entry */
+
+/* Around fork(2): prepare locks the scheduler, parent unlocks, child rebuilds it around the caller. */
+void runtime_fork_prepare(void);
+void runtime_fork_parent(void);
+void runtime_fork_child(void);
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * stack: memory for Gs: [ guard | stack, growing down | thread-block area ].
+ *
+ * The thread-block area lies directly above the stack's first byte and may share its page: a parked thread
+ * then touches two or three pages instead of four.  Slots of the standard size are cut from reservations of 64
+ * (one mapping each); other sizes get a mapping of their own.  Where guards are cheap (os_guard_is_cheap) a
+ * million stacks are a few thousand mappings.
+ *
+ * Slots are pooled with their Gs and never unmapped while a thread block in them is listed.
+ */
+#include "runtime/gmp.h"
+
+enum { SLOTS = 64 };
+
+static struct lock stacklock = LOCK_INIT(Stack);
+static char *slab;       /* (stacklock) rest of the current reservation of standard slots */
+static int slabslots;    /* (stacklock) */
+
+static size_t up(size_t n, size_t a)
+{
+	return (n + a - 1) & ~(a - 1);
+}
+
+/* Bytes of the whole slot that a asks for; 0 for the program's own stack. */
+size_t stack_class(const struct gattr *a)
+{
+	size_t page = os_pagesize();
+
+	if (a->stack)
+		return 0;
+	return up(a->guardsize, page) + up(a->stacksize + a->tlsarea + 64, page);
+}
+
+static char *slot(size_t n)
+{
+	char *p = NULL;
+
+	if (n != sched.stdstack)
+		return os_reserve(n);
+	lock(&stacklock);
+	if (slabslots == 0) {
+		slab = os_reserve(n * SLOTS);
+		slabslots = slab ? SLOTS : 0;
+	}
+	if (slabslots) {
+		p = slab;
+		slab += n;
+		slabslots--;
+	}
+	unlock(&stacklock);
+	return p;
+}
+
+static void unslot(char *p, size_t n)
+{
+	if (n != sched.stdstack) {
+		os_free(p, n);
+		return;
+	}
+	/* Only right after slot(): the guard could not be set.  Put back if nobody came in between. */
+	lock(&stacklock);
+	if (slab == p + n) {
+		slab = p;
+		slabslots++;
+	}
+	unlock(&stacklock);
+}
+
+bool stack_alloc(struct stack *s, const struct gattr *a)
+{
+	size_t page = os_pagesize(), n = stack_class(a);
+
+	*s = (struct stack){ .areasize = a->tlsarea };
+	if (a->stack) {
+		s->user = true;
+		s->base = a->stack;
+		s->size = a->stacksize;
+		s->guard = 0;
+		s->top = s->base + s->size;
+		s->area = os_reserve(up(a->tlsarea, page));
+		return s->area != NULL;
+	}
+	s->base = slot(n);
+	if (!s->base)
+		return false;
+	s->size = n;
+	s->guard = up(a->guardsize, page);
+	if (os_guard(s->base, s->guard)) {
+		unslot(s->base, n);
+		return false;
+	}
+	s->area = (char *)((uintptr_t)(s->base + n - a->tlsarea) & ~(uintptr_t)63);
+	s->top = s->area;
+	return true;
+}
+
+/* Only for stacks whose thread block is gone. */
+void stack_free(struct stack *s)
+{
+	if (s->user)
+		os_free(s->area, up(s->areasize, os_pagesize()));
+	else
+		unslot(s->base, s->size);
+	*s = (struct stack){ 0 };
+}

@@ -1,0 +1,89 @@
+/*
+ * start: the calling thread becomes the main G on M0 and P0; and the same again in a fork child.
+ */
+#include "runtime/gmp.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { G0_STACK = 256 * 1024 };
+
+uint64_t nanotime(void)
+{
+	return os_nanotime();
+}
+
+static void pick_mechanisms(void)
+{
+	os_time_init();
+	arch_wrfsbase = strcmp(weft_opt.fsbase, "arch_prctl") != 0 && arch_has_wrfsbase();
+	os_guard_init(strcmp(weft_opt.guard, "install") == 0	? 1
+		      : strcmp(weft_opt.guard, "mprotect") == 0 ? 2
+								: 0);
+}
+
+static void start_m0(struct g *gp, void *fs, void *stack)
+{
+	ptrdiff_t off = (char *)&weft_tls - (char *)arch_getfs();
+
+	m0 = (struct m){ .fs = fs, .g0top = (char *)stack + G0_STACK, .stack = NULL };
+	m0.ostid = os_gettid();
+	m0.sigmask = gp->sigmask = os_sigmask_get();
+	m_init(&m0);
+	*(struct weft_tls *)((char *)fs + off) = (struct weft_tls){ .m = &m0 };
+	m0.curg = gp;
+	sched.allm = &m0;
+	sched.nm = 1;
+	atomic_store(&gp->m, &m0);
+	atomic_store(&gp->status, Grunning);
+	atomic_store(&sched.nglive, 1);
+}
+
+static int start_p(struct m *mp)
+{
+	procresize(weft_opt.procs ? weft_opt.procs : os_ncpu());
+	if (!allp[0])
+		return -ENOMEM;
+	lock(&sched.lock);
+	for (struct p **link = &sched.pidle; *link; link = &(*link)->link) {
+		if (*link == allp[0]) {
+			*link = allp[0]->link;
+			atomic_fetch_sub(&sched.npidle, 1);
+			break;
+		}
+	}
+	unlock(&sched.lock);
+	acquirep(mp, allp[0]);
+	return 0;
+}
+
+int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
+{
+	struct g *gp;
+	void *stack, *fs;
+
+	hooks = *h;
+	pick_mechanisms();
+	lot_init();
+	sched.starttime = nanotime();
+	sched.maxm = (int32_t)weft_opt.maxthreads;
+	sched.defstack = weft_opt.stacksize ? weft_opt.stacksize : 8 << 20;
+	atomic_store(&sched.lastpoll, 1);
+	stack = os_alloc(G0_STACK);
+	fs = hooks.newmtls();
+	if (!stack || !fs)
+		return -ENOMEM;
+	gp = g_make();
+	if (!gp)
+		return -ENOMEM;
+	g_main_ = gp;
+	gp->goid = atomic_fetch_add(&sched.goidgen, 1) + 1;
+	g_setname(gp, "main");
+	g_set_tls(gp, tls, tid);
+	start_m0(gp, fs, stack);
+	if (start_p(&m0))
+		return -ENOMEM;
+	weft_on = 1;
+	sysmon_start();
+	return 0;
+}

@@ -1,0 +1,187 @@
+/*
+ * sysmon: a kernel thread without a P that sees what nobody else can.
+ *
+ * Every 20 us, doubling to 10 ms after 50 idle rounds: takes Ps from system calls that last (retake), finds
+ * queued work beside an idle P and timers nobody runs, joins Ms that left, reaps idle ones, re-reads the CPU
+ * limits once a second, prints the schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
+ *
+ * Must never: own a P, block on anything a G may hold.
+ */
+#include "runtime/gmp.h"
+
+#include <errno.h>
+
+enum {
+	TICK_MIN = 20,              /* us */
+	TICK_MAX = 10000,           /* us */
+	IDLE_ROUNDS = 50,
+	REAP_AFTER = 10,            /* s an idle M is kept */
+	KEEP_IDLE = 4,              /* idle Ms kept anyway */
+};
+
+#define SEC 1000000000ULL
+#define SLICE 10000000ULL           /* 10 ms */
+
+/* Ps that sit in a system call since our last look, with something better to do. */
+static int retake(uint64_t now)
+{
+	int n = 0;
+
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		struct p *pp = allp[i];
+		uint32_t tick = atomic_load(&pp->syscalltick), s = Psyscall;
+
+		if (atomic_load(&pp->status) != Psyscall)
+			continue;
+		if (pp->mon_syscalltick != tick) {
+			pp->mon_syscalltick = tick;
+			pp->mon_syscallwhen = now;
+			continue;
+		}
+		if (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
+		    atomic_load(&sched.nmspinning) + atomic_load(&sched.npidle) > 0 &&
+		    pp->mon_syscallwhen + SLICE > now)
+			continue;
+		if (!atomic_compare_exchange_strong(&pp->status, &s, Pidle))
+			continue;
+		atomic_fetch_add(&pp->syscalltick, 1);
+		n++;
+		handoffp(pp);
+	}
+	return n;
+}
+
+/* Work that waits although a P is idle: ready() wakes nobody, so this is the backstop. */
+static int wake_for_queued(uint64_t now)
+{
+	uint64_t first = timers_next();
+	bool queued = atomic_load(&sched.runqsize) > 0 || (first && first + 50000 < now);
+
+	if (atomic_load(&sched.npidle) == 0)
+		return 0;
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		struct p *pp = allp[i];
+		uint32_t tick = atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+
+		if (tick != pp->mon_schedtick) {
+			pp->mon_schedtick = tick;
+			pp->mon_schedwhen = now;
+			pp->mon_stuck = 0;
+		} else if (!runqempty(pp)) {
+			queued |= ++pp->mon_stuck >= 2;
+		}
+	}
+	if (queued)
+		wakep();
+	return queued;
+}
+
+/* Lets go of the coldest idle M that is idle for long.  Never M0, never a wired one. */
+static void reap_idle(uint64_t now)
+{
+	struct m **link, **cold = NULL, *mp;
+
+	lock(&sched.lock);
+	if (sched.nmidle > KEEP_IDLE)
+		for (link = &sched.midle; *link; link = &(*link)->schedlink)
+			if (*link != &m0 && !(*link)->lockedg &&
+			    now - (*link)->idlesince > REAP_AFTER * SEC)
+				cold = link; /* the last one is the coldest */
+	mp = cold ? *cold : NULL;
+	if (mp) {
+		*cold = mp->schedlink;
+		sched.nmidle--;
+		mp->dying = true;
+	}
+	unlock(&sched.lock);
+	if (mp) {
+		atomic_store(&mp->park, 1);
+		os_futex_wake((uint32_t *)&mp->park, 1);
+	}
+}
+
+void sysmon_wake(void)
+{
+	if (atomic_exchange(&sched.sysmonwait, 0))
+		os_futex_wake((uint32_t *)&sched.sysmonwait, 1);
+}
+
+/* All Ps idle: sleep until somebody gets one (pidleget), bounded while there are Ms to reap. */
+static void sleep_deep(void)
+{
+	uint64_t until = 0;
+
+	atomic_store(&sched.sysmonwait, 1);
+	/* Pairs with pidleget's and entersyscall's read of sysmonwait after they took a P. */
+	if (atomic_load(&sched.npidle) < atomic_load(&gomaxprocs)) {
+		atomic_store(&sched.sysmonwait, 0);
+		return;
+	}
+	lock(&sched.lock);
+	if (sched.nmidle > KEEP_IDLE)
+		until = nanotime() + REAP_AFTER * SEC;
+	unlock(&sched.lock);
+	if (weft_opt.schedtrace) {
+		uint64_t next = nanotime() + (uint64_t)weft_opt.schedtrace * 1000000;
+
+		until = until && until < next ? until : next;
+	}
+	while (atomic_load(&sched.sysmonwait) &&
+	       os_futex_wait((uint32_t *)&sched.sysmonwait, 1, until) != -ETIMEDOUT)
+		;
+	atomic_store(&sched.sysmonwait, 0);
+}
+
+static void *sysmon(void *arg)
+{
+	uint64_t lasttrace = nanotime(), lastcpu = lasttrace;
+	uint32_t delay = TICK_MIN, idle = 0, allidle = 0;
+
+	(void)arg;
+	os_timerslack(1000);
+	for (;;) {
+		uint64_t now;
+		int did;
+
+		if (idle == 0)
+			delay = TICK_MIN;
+		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
+			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
+		os_usleep(delay);
+		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
+		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
+			if (++allidle >= 3 && delay == TICK_MAX) {
+				sleep_deep();
+				allidle = 0;
+			}
+		} else {
+			allidle = 0;
+		}
+		now = nanotime();
+		did = retake(now) + wake_for_queued(now);
+		idle = did ? 0 : idle + 1;
+		m_reap();
+		reap_idle(now);
+		if (weft_opt.schedtrace &&
+		    now - lasttrace >= (uint64_t)weft_opt.schedtrace * 1000000) {
+			lasttrace = now;
+			schedtrace(weft_opt.scheddetail);
+		}
+		if (weft_opt.procs == 0 && now - lastcpu >= SEC) {
+			lastcpu = now;
+			if (os_ncpu() != (unsigned)atomic_load(&gomaxprocs))
+				procresize(os_ncpu());
+		}
+	}
+	return NULL;
+}
+
+void sysmon_start(void)
+{
+	enum { STACK = 128 * 1024 };
+	char *stack = os_reserve(STACK);
+	uintptr_t os;
+
+	if (!stack || hooks.newosproc(sysmon, NULL, stack, STACK, &os))
+		weft_say("sysmon: no kernel thread (blocked system calls will hold their P)");
+}

@@ -1,0 +1,186 @@
+/*
+ * timer: per-P heaps of deadlines.
+ *
+ * A timer lives on the stack of whoever waits.  Its function runs under the heap's lock and may claim a
+ * parked G; the G is readied only after the timer is detached (pp = NULL), because from then on its
+ * memory is its owner's again.  timer_del() on a timer that is just firing waits for that lock, so after
+ * it returns nobody touches the timer.  Rank: Timers, before Lot and Sched.
+ *
+ * Four children a node: shallower, one cache line of pointers per step.
+ */
+#include "runtime/gmp.h"
+
+#include <string.h>
+
+#define NOWHERE UINT32_MAX /* idx of a timer between two heaps */
+
+static void place(struct p *pp, uint32_t i, struct timer *t)
+{
+	pp->timers[i] = t;
+	t->idx = i;
+}
+
+static void siftup(struct p *pp, uint32_t i, struct timer *t)
+{
+	while (i > 0) {
+		uint32_t parent = (i - 1) / 4;
+
+		if (pp->timers[parent]->when <= t->when)
+			break;
+		place(pp, i, pp->timers[parent]);
+		i = parent;
+	}
+	place(pp, i, t);
+}
+
+static void siftdown(struct p *pp, uint32_t i, struct timer *t)
+{
+	for (;;) {
+		uint32_t first = 4 * i + 1, best = first;
+
+		if (first >= pp->ntimers)
+			break;
+		for (uint32_t c = first + 1; c < first + 4 && c < pp->ntimers; c++)
+			if (pp->timers[c]->when < pp->timers[best]->when)
+				best = c;
+		if (t->when <= pp->timers[best]->when)
+			break;
+		place(pp, i, pp->timers[best]);
+		i = best;
+	}
+	place(pp, i, t);
+}
+
+static void settimer0(struct p *pp)
+{
+	atomic_store(&pp->timer0, pp->ntimers ? pp->timers[0]->when : 0);
+}
+
+static void unheap(struct p *pp, struct timer *t)
+{
+	struct timer *last = pp->timers[--pp->ntimers];
+	uint32_t i = t->idx;
+
+	t->idx = NOWHERE;
+	if (last != t) {
+		if (i > 0 && last->when < pp->timers[(i - 1) / 4]->when)
+			siftup(pp, i, last);
+		else
+			siftdown(pp, i, last);
+	}
+	settimer0(pp);
+}
+
+/* Doubles the heap's array.  Out of memory here would lose a wake-up: it stops the process. */
+static void grow(struct p *pp)
+{
+	uint32_t cap = pp->captimers ? pp->captimers * 2 : 512;
+	struct timer **heap = os_alloc(cap * sizeof(*heap));
+
+	if (!heap)
+		throw("timers: no memory for %u", cap);
+	if (pp->timers) {
+		memcpy(heap, pp->timers, pp->ntimers * sizeof(*heap));
+		os_free(pp->timers, pp->captimers * sizeof(*heap));
+	}
+	pp->timers = heap;
+	pp->captimers = cap;
+}
+
+static void push(struct p *pp, struct timer *t)
+{
+	if (pp->ntimers == pp->captimers)
+		grow(pp);
+	siftup(pp, pp->ntimers++, t);
+	atomic_store(&t->pp, pp);
+	settimer0(pp);
+}
+
+void timer_add(struct timer *t, uint64_t when)
+{
+	struct p *pp = getp();
+
+	if (!pp)
+		pp = allp[0];
+	t->when = when ? when : 1;
+	lock(&pp->timerslock);
+	push(pp, t);
+	unlock(&pp->timerslock);
+	netpoll_wake_for(t->when);
+}
+
+bool timer_del(struct timer *t)
+{
+	for (;;) {
+		struct p *pp = atomic_load(&t->pp);
+
+		if (!pp)
+			return false;
+		lock(&pp->timerslock);
+		if (atomic_load(&t->pp) == pp && t->idx != NOWHERE) {
+			unheap(pp, t);
+			atomic_store(&t->pp, NULL);
+			unlock(&pp->timerslock);
+			return true;
+		}
+		unlock(&pp->timerslock); /* fired, or moved with a dying P */
+	}
+}
+
+uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
+{
+	uint64_t next = atomic_load(&pp->timer0);
+
+	if (next == 0 || now < next)
+		return next;
+	lock(&pp->timerslock);
+	while (pp->ntimers && pp->timers[0]->when <= now) {
+		struct timer *t = pp->timers[0];
+		struct g *gp;
+
+		unheap(pp, t);
+		gp = t->fn(t->arg);
+		atomic_store(&t->pp, NULL); /* after this *t may be gone, unless gp is still ours */
+		if (gp)
+			goready(gp, READY_TAIL);
+		*ran = true;
+	}
+	next = atomic_load(&pp->timer0);
+	unlock(&pp->timerslock);
+	return next;
+}
+
+uint64_t timers_next(void)
+{
+	uint64_t first = 0;
+
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		uint64_t t = atomic_load(&allp[i]->timer0);
+
+		if (t && (!first || t < first))
+			first = t;
+	}
+	return first;
+}
+
+void timers_move(struct p *from, struct p *to)
+{
+	/* One heap at a time: two locks of one rank need no order then. */
+	for (;;) {
+		struct timer *t = NULL;
+
+		lock(&from->timerslock);
+		if (from->ntimers) {
+			t = from->timers[0];
+			unheap(from, t);
+			/* Not NULL: timer_del must keep looking until the timer lands in the new heap. */
+			atomic_store(&t->pp, to);
+		}
+		unlock(&from->timerslock);
+		if (!t)
+			return;
+		lock(&to->timerslock);
+		push(to, t);
+		unlock(&to->timerslock);
+	}
+}

@@ -1,0 +1,100 @@
+/*
+ * shim: POSIX semantics on top of the runtime.
+ *
+ * Every exported libc name is one line in symbols.def and one function here.  The table makes: the struct
+ * of libc's own functions (real.NAME, always callable: an unresolved slot binds itself at first call), the
+ * declarations that make a wrong prototype a compile error, and the check that the exports are exactly
+ * the table.  A wrapper has this shape:
+ *
+ *	EXPORT ssize_t read(int fd, void *buf, size_t n)
+ *	{
+ *		if (!on_g())
+ *			return real.read(fd, buf, n);
+ *		return syscall_ret(block3(SYS_read, fd, buf, n));
+ *	}
+ *
+ * Must never: call an interposed name by its plain name (use real.NAME or the shim_ twin); include the
+ * scheduler's insides.
+ */
+#ifndef WEFT_SHIM_H
+#define WEFT_SHIM_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+
+#include "runtime/runtime.h"
+#include "shim/protos.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+struct real {
+#define SYM(ret, name, version, params) ret(*name) params;
+#include "shim/symbols.def"
+#undef SYM
+};
+extern struct real real hidden;
+
+/* A wrong prototype of a wrapper is a compile error: these repeat the table's. */
+#define SYM(ret, name, version, params) ret name params;
+#include "shim/symbols.def"
+#undef SYM
+
+/* The caller is a G: weft schedules it.  Otherwise libc's own function is right (foreign threads share
+ * locks with Gs through the lot: see mutex.c and friends, which test weft_on alone). */
+static inline bool on_g(void)
+{
+	return getg() != NULL;
+}
+
+/*
+ * A blocking system call that is a cancellation point: gives the P away, acts on cancellation exactly as
+ * POSIX says (never after the call had its effect), returns the result or -errno.  Only on a G.
+ */
+long block_cp(long nr, long a, long b, long c, long d, long e, long f) hidden;
+/* The same for a call that is no cancellation point. */
+long block_nocp(long nr, long a, long b, long c, long d, long e, long f) hidden;
+
+#define block6(nr, a, b, c, d, e, f)                                                                \
+	block_cp(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#define block5(nr, a, b, c, d, e) block6(nr, a, b, c, d, e, 0)
+#define block4(nr, a, b, c, d) block6(nr, a, b, c, d, 0, 0)
+#define block3(nr, a, b, c) block6(nr, a, b, c, 0, 0, 0)
+#define block2(nr, a, b) block6(nr, a, b, 0, 0, 0, 0)
+#define block1(nr, a) block6(nr, a, 0, 0, 0, 0, 0)
+
+/* -errno to the C convention. */
+static inline long syscall_ret(long r)
+{
+	if (unlikely((unsigned long)r > -4096UL)) {
+		errno = (int)-r;
+		return -1;
+	}
+	return r;
+}
+
+/* A libc function that may block (or run long in the kernel) as a whole, under handoff. */
+#define HANDOFF(call)                                                                              \
+	({                                                                                         \
+		entersyscall();                                                                    \
+		__typeof__(call) r_ = (call);                                                      \
+		exitsyscall();                                                                     \
+		r_;                                                                                \
+	})
+
+/* pthread_testcancel() for a G that owns a P: runs the cancellation if one is due. */
+void testcancel(void) hidden;
+
+/*
+ * Absolute time of some clock to the runtime's deadline (CLOCK_MONOTONIC ns).  0 or an errno value (EINVAL
+ * for a bad clock or tv_nsec).  A time that has passed gives 1, the earliest deadline there is.
+ */
+struct timespec;
+int deadline_of(int clock, const struct timespec *abs, uint64_t *deadline) hidden;
+/* The same for a relative time; overflow saturates to "never" (0). */
+int deadline_in(const struct timespec *rel, uint64_t *deadline) hidden;
+
+#endif
