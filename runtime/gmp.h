@@ -289,15 +289,21 @@ struct g *g_make(void) hidden;
 void g_cachefree(struct p *pp) hidden;
 
 /* ---- sysmon.c, trace.c ---- */
-void sysmon_start(void) hidden;
+void sysmon_start(void) hidden; /* once; later calls do nothing */
+void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
 void schedtrace(bool detail) hidden;
 const char *waitreason_text(unsigned r) hidden;
 
+/* ---- start.c, fork.c ---- */
+void start_m0(struct g *gp, void *fs, char *top) hidden;
+void stack_fork_lock(void) hidden;
+void stack_fork_unlock(void) hidden;
+void arena_fork_lock(void) hidden;
+void arena_fork_unlock(void) hidden;
+
 /* ---- lot.c ---- */
 void lot_init(void) hidden;
-void lot_fork_lock(void) hidden;
-void lot_fork_unlock(void) hidden;
 void lot_fork_child(void) hidden;
 
 static inline struct p *getp(void)

@@ -345,6 +345,7 @@ void g_start(struct g *gp)
 {
 	struct p *pp = getp();
 
+	sysmon_start();
 	atomic_fetch_add(&sched.nglive, 1);
 	atomic_store(&gp->status, Grunnable);
 	if (!pp) {

@@ -36,6 +36,9 @@ struct weft_tls {
 	struct g *g;
 	struct m *m;
 	uint32_t locks; /* runtime locks held */
+#ifdef WEFT_DEBUG
+	uint16_t held[8]; /* of each rank */
+#endif
 	uint32_t tid; /* what glibc's objects store as owner; never a kernel id, except main's */
 };
 extern __thread struct weft_tls weft_tls hidden __attribute__((tls_model("initial-exec")));

@@ -104,7 +104,6 @@ static bool start(void)
 	g_setdata(g_main(), &self_thread);
 	cancel_init();
 	signal_init();
-	fork_init();
 	return true;
 }
 

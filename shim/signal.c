@@ -122,6 +122,6 @@ void signal_init(void)
 {
 }
 
-void fork_init(void)
+void signal_fork_child(void)
 {
 }

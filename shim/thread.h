@@ -55,7 +55,7 @@ void thread_default_attr(void) hidden; /* re-reads libc's default attributes */
 /* Raises on the calling G what arrived while it did not run. True when something was raised. */
 bool signals_deliver(void) hidden;
 void cancel_init(void) hidden;
-void fork_init(void) hidden;
 void signal_init(void) hidden;
+void signal_fork_child(void) hidden;
 
 #endif
