@@ -80,7 +80,7 @@ int tcb_cancel_pending(const struct tcb *t);
 /*
  * Tests only: the field that tcb_create() and friends get wrong on purpose ("ctype", "resp", "list",
  * "unlisted", "pointer_guard", "robust", "same_tid", "tid0", "rseq", "stackblock", "multiple_threads",
- * "stale_tls", "malloc_words").  NULL in every program.
+ * "stale_tls", "malloc_words", "orphans", "request").  NULL in every program.
  */
 extern const char *tcb_break;
 
