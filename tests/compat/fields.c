@@ -224,6 +224,52 @@ static int case_cpu(void)
 	return coro_run(&one, use_cpu, &cpu) ? one.result : 2;
 }
 
+/* ---- rseq of the main block, which other kernel threads run ---- */
+
+static void *main_fs;
+static int other_cpu, seen_cpu;
+static uint32_t main_asleep;
+
+static void *borrow_main(void *arg)
+{
+	void *own = sys_fs();
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(other_cpu, &set);
+	sched_setaffinity(0, sizeof set, &set);
+	sys_set_fs(main_fs); /* main sleeps in a raw system call and touches nothing of it */
+	seen_cpu = sched_getcpu();
+	sys_set_fs(own);
+	__atomic_store_n(&main_asleep, 0, __ATOMIC_RELEASE);
+	sys_futex_wake(&main_asleep, 1);
+	return arg;
+}
+
+static int case_main_cpu(void)
+{
+	cpu_set_t allowed, set;
+	pthread_t th;
+	int cpu = 0;
+
+	sched_getaffinity(0, sizeof allowed, &allowed);
+	while (!CPU_ISSET(cpu, &allowed))
+		cpu++;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	while (other_cpu = other_cpu ? other_cpu + 1 : cpu + 1, !CPU_ISSET(other_cpu, &allowed))
+		if (other_cpu >= CPU_SETSIZE - 1)
+			return 3;
+	main_fs = sys_fs();
+	main_asleep = 1;
+	if (sched_setaffinity(0, sizeof set, &set) || pthread_create(&th, NULL, borrow_main, NULL))
+		return 1;
+	while (__atomic_load_n(&main_asleep, __ATOMIC_ACQUIRE))
+		sys_futex_wait(&main_asleep, 1, 0);
+	pthread_join(th, NULL);
+	return seen_cpu != other_cpu;
+}
+
 /* ---- stack bounds ---- */
 
 static int use_bounds(struct coro *c, void *arg)
@@ -323,6 +369,7 @@ static const struct test {
 	{"one owner per id", "same_tid", case_same_tid, WRONG},
 	{"cancellation of oneself", "tid0", case_tid0, WRONG},
 	{"current CPU", "rseq", case_cpu, WRONG},
+	{"current CPU on the main block", "main_rseq", case_main_cpu, WRONG},
 	{"stack bounds", "stackblock", case_bounds, WRONG},
 	{"a second life starts clean", "stale_tls", case_second_life, WRONG},
 	{"request word is acted upon", "request", case_request, WRONG},
@@ -333,7 +380,9 @@ static const char *field;
 
 static int child(void)
 {
-	/* The proof itself must run on right blocks. */
+	/* The proof itself must run on right blocks; it is also what handles the main block. */
+	if (field && !strcmp(field, "main_rseq"))
+		tcb_break = field;
 	if (compat_init()) {
 		fprintf(stderr, "%s\n", compat_why());
 		return 1;
