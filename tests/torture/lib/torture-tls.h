@@ -1,13 +1,11 @@
 /*
  * torture-tls: a library with thread-locals in the three models a shared object may use, loaded by
- * torture.cc while its threads are alive.  Built as torture-tls-N.so for N = 0..3 (-DNUMBER=N), so that
- * several modules come and go:  cc -std=gnu17 -O2 -fPIC -shared -DNUMBER=N
- *
- * Each copy knows its initial values by NUMBER; only number 0 has initial-exec variables, since static TLS
- * is scarce and never given back.
+ * torture.cc while its threads are alive.  Four copies, torture-tls-N.c, so that several modules come while
+ * threads live; each knows its initial values by NUMBER.  Only number 0 has initial-exec variables, since
+ * static TLS is scarce and never given back.
  */
 #ifndef NUMBER
-#define NUMBER 0
+#error "include it from torture-tls-N.c, which defines NUMBER"
 #endif
 
 __thread long torture_gd __attribute__((tls_model("global-dynamic"))) = 1000 + NUMBER;
