@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# gates: each gate must be able to fail.  Every case takes what passes, breaks one thing and expects the
+# gate to name it.
+
+set -u
+top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${top_builddir:-$top/build}
+cc=${CC:-cc}
+tmp=$(mktemp -d) || exit 2
+trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT
+passed=0 failed=0
+
+# case_of NAME GATE PATTERN: the gate runs on the tree in $tmp/src and $tmp/build.  Pattern "": it passes.
+case_of()
+{
+	local said status
+	said=$(top_srcdir=$tmp/src top_builddir=$tmp/build timeout 60 "$top/scripts/$2" 2>&1)
+	status=$?
+	if { [ -z "$3" ] && [ $status -eq 0 ]; } ||
+	   { [ -n "$3" ] && [ $status -eq 1 ] && grep -q "$3" <<<"$said"; }; then
+		passed=$((passed + 1))
+		echo "ok $2: $1"
+	else
+		failed=$((failed + 1))
+		echo "not ok $2: $1: status $status: $(tail -n 5 <<<"$said")"
+	fi
+}
+
+fresh()
+{
+	chmod -R u+w "$tmp"
+	rm -rf "$tmp/src" "$tmp/build"
+	mkdir -p "$tmp/src" "$tmp/build"
+	cp -r "$top"/{launcher,shim,runtime,compat,include} "$tmp/src/"
+	chmod -R u+w "$tmp/src"
+}
+
+# ---- layers -------------------------------------------------------------------------------------
+
+fresh
+mkdir -p "$tmp/src/runtime/os/linux" "$tmp/src/runtime/arch/x86_64"
+case_of "the tree as it is" check-layers ""
+layer()	# layer NAME FILE INCLUDE PATTERN
+{
+	printf '#include %s\n' "$3" >"$tmp/src/$2"
+	case_of "$1" check-layers "$4"
+	rm "$tmp/src/$2"
+}
+printf '\n' >"$tmp/src/runtime/zinside.h"
+printf '\n' >"$tmp/src/runtime/os/os.h"
+layer "the runtime includes the shim" runtime/zz.c '"shim/shim.h"' 'runtime/zz.c:1: runtime includes shim/shim.h'
+layer "the runtime includes compat" runtime/zz.c '"compat/tcb.h"' 'runtime includes compat/tcb.h'
+layer "the shim includes the scheduler's insides" shim/zz.c '"runtime/zinside.h"' 'shim includes runtime/zinside.h'
+layer "the same by a relative path" shim/zz.c '"../runtime/zinside.h"' 'shim includes runtime/zinside.h'
+layer "compat includes the runtime" compat/zz.c '"runtime/runtime.h"' 'compat includes runtime/runtime.h'
+layer "os includes the runtime" runtime/os/linux/zz.c '"runtime/runtime.h"' 'os includes runtime/runtime.h'
+layer "arch includes os" runtime/arch/x86_64/zz.S '"runtime/os/os.h"' 'arch includes runtime/os/os.h'
+layer "a header that is nowhere" runtime/zz.c '"runtime/nowhere.h"' 'which is nowhere'
+layer "the runtime includes stdio" runtime/zz.c '<stdio.h>' 'may not call'
+layer "the shim may include runtime.h" shim/zz.c '"runtime/runtime.h"' ''
+
+# ---- symbols ------------------------------------------------------------------------------------
+
+fresh
+cat >"$tmp/src/shim/symbols.def" <<'X'
+/* SYM(int, in_comment, NULL, (void)) */
+SYM(int, weaver_a, NULL, (int (*f)(void *), void *arg))
+SYM(void *, weaver_b, "GLIBC_2.3", (void))	// SYM(int, in_line_comment, NULL, (void))
+X
+library()	# library C-TEXT [FLAGS]: builds libweft.so from the text and weft_version
+{
+	{ echo "$1"; echo '__attribute__((visibility("default"))) const char *weft_version(void) { extern int getpid(void); return getpid() ? "" : 0; }'; } |
+	$cc -shared -fPIC -fvisibility=hidden -Wl,-soname,libweft.so -Wl,-z,now -Wl,-z,nodelete \
+		-Wl,-z,noexecstack ${2-} -x c - -o "$tmp/build/libweft.so" -x none ${3-}
+}
+ab='#pragma GCC visibility push(default)
+int weaver_a(int (*f)(void *), void *arg) { return 0; } void *weaver_b(void) { return 0; }'
+library "$ab"
+case_of "the table and weft.h" check-symbols ""
+library "${ab/weaver_b/weaver_c}"
+case_of "one that is missing" check-symbols '^weaver_b: promised but not exported'
+case_of "one too many" check-symbols '^weaver_c: exported but in no table'
+library "$ab"
+echo 'SYM(int, weaver_a, NULL, (void))' >>"$tmp/src/shim/symbols.def"
+case_of "one that is in the table twice" check-symbols '^weaver_a: twice'
+
+# ---- runtime ------------------------------------------------------------------------------------
+
+archive()	# archive C-TEXT
+{
+	rm -f "$tmp/build/libruntime.a"
+	echo "$1" | $cc -O0 -fno-builtin -fPIC -c -x c - -o "$tmp/build/x.o" &&
+		ar cr "$tmp/build/libruntime.a" "$tmp/build/x.o"
+}
+fresh
+echo 'SYM(int, weaver_a, NULL, (void))' >"$tmp/src/shim/symbols.def"
+archive 'void *memcpy(void *, const void *, unsigned long); static int weaver_b(void) { return 0; }
+void own(void); void use(void *p) { memcpy(p, p, 1); own(); weaver_b(); } void own(void) { }'
+case_of "memcpy and its own functions" check-runtime ""
+archive 'int weaver_a(void); int use(void) { return weaver_a(); }'
+case_of "an interposed name" check-runtime '^weaver_a: interposed by the shim, called by x.o'
+archive 'void *malloc(unsigned long); void *use(void) { return malloc(1); }'
+case_of "malloc" check-runtime '^malloc: not on the list'
+archive 'int weaver_w(void) __attribute__((weak)); int use(void) { return weaver_w ? weaver_w() : 0; }'
+case_of "a weak reference is a call as well" check-runtime '^weaver_w: not on the list'
+
+# ---- needed -------------------------------------------------------------------------------------
+
+fresh
+library ""
+case_of "libc alone" check-needed ""
+library "" "" "-Wl,--no-as-needed -lm"
+case_of "a second library" check-needed 'libc.so.6 alone'
+library "" "-Wl,-z,lazy"
+case_of "lazy binding" check-needed 'binds all symbols'
+library "" "-Wl,-z,execstack"
+case_of "an executable stack" check-needed 'not executable'
+library "__thread int t __attribute__((visibility(\"default\"))); int *use(void) { return &t; }
+	int *(*keep)(void) = use;"
+case_of "dynamic thread-local storage" check-needed 'initial-exec'
+library "" "-Wl,-soname,other.so"
+case_of "another name" check-needed 'named libweft.so'
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

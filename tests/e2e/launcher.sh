@@ -1,0 +1,298 @@
+#!/usr/bin/env bash
+# launcher: what weft accepts, refuses, sets and prints.  No thread is made here.
+
+set -u
+top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${top_builddir:-$top/build}
+weft=$build/weft
+cc=${CC:-cc}
+tmp=$(mktemp -d) || exit 2
+trap 'chmod -R u+rwx "$tmp"; rm -rf "$tmp"' EXIT
+chmod 755 "$tmp"
+passed=0 failed=0
+unset WEFT LD_PRELOAD GOMAXPROCS
+
+verdict()	# verdict STATUS NAME [DETAIL]
+{
+	if [ "$1" -eq 0 ]; then
+		passed=$((passed + 1))
+		echo "ok $2"
+	else
+		failed=$((failed + 1))
+		echo "not ok $2: ${3-}"
+	fi
+}
+
+skip()
+{
+	echo "skip $1: $2"
+}
+
+run()	# run COMMAND...: fills status, out, err
+{
+	timeout 20 "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	status=$?
+	out=$(cat "$tmp/out")
+	err=$(cat "$tmp/err")
+}
+
+# expect NAME STATUS PATTERN: status as given, stderr matches, stdout empty.
+expect()
+{
+	[ "$status" -eq "$2" ] && [[ $err =~ $3 ]] && [ -z "$out" ]
+	verdict $? "$1" "status $status, stdout '$out', stderr '$err'"
+}
+
+# refused NAME STATUS PATTERN: the same, as one line of the form weft: what: why (what now).
+refused()
+{
+	[ "$status" -eq "$2" ] && [[ $err =~ $3 ]] && [ -z "$out" ] &&
+		[[ $err =~ ^weft:\ .+:\ .+\ \(.+\)$ ]] && [ "$(wc -l <"$tmp/err")" -eq 1 ]
+	verdict $? "$1" "status $status, stdout '$out', stderr '$err'"
+}
+
+printed()	# printed NAME TEXT
+{
+	[ "$status" -eq 0 ] && [ "$out" = "$2" ]
+	verdict $? "$1" "status $status, stdout '$out', stderr '$err'"
+}
+
+# ---- what it prints -----------------------------------------------------------------------------
+
+run "$weft" --version
+[ "$status" -eq 0 ] && [[ $out =~ ^weft\ [0-9]+\.[0-9]+\.[0-9]+$ ]] && [ -z "$err" ]
+verdict $? "--version prints one line on stdout" "$out"
+run "$weft" --help
+help=$out
+[ "$status" -eq 0 ] && [ -z "$err" ]
+verdict $? "--help exits 0"
+run "$weft" --options
+[ "$status" -eq 0 ] && [ -n "$out" ]
+verdict $? "--options lists the table"
+cp "$tmp/out" "$tmp/options"
+while IFS=$'\t' read -r name type default text; do
+	[[ $help == *"  $name "* && $help == *"$text"* ]]
+	verdict $? "--help explains $name"
+	grep -q "^\.BR $name " "$build/weft.1"
+	verdict $? "the man page explains $name"
+	grep -q "^OPT($name, $type," "$top/runtime/options.def"
+	verdict $? "$name stands in options.def"
+done <"$tmp/options"
+[ "$(grep -c '^OPT(' "$top/runtime/options.def")" -eq "$(wc -l <"$tmp/options")" ]
+verdict $? "no option is missing from --options"
+if [ -e /dev/full ]; then
+	timeout 20 "$weft" --help >/dev/full 2>"$tmp/err"
+	[ $? -eq 125 ] && grep -q '^weft: standard output: ' "$tmp/err"
+	verdict $? "--help to a full disk is an error"
+fi
+if command -v man >/dev/null; then
+	warnings=$(LC_ALL=C MANROFFSEQ='' MANWIDTH=80 timeout 20 man --warnings -l "$build/weft.1" 2>&1 >/dev/null)
+	[ -z "$warnings" ]
+	verdict $? "the man page has no formatting errors" "$warnings"
+fi
+
+# ---- options ------------------------------------------------------------------------------------
+
+run "$weft"; refused "no program" 125 'no program'
+run "$weft" --nosuch true; refused "unknown long option" 125 '--nosuch: no such option'
+run "$weft" -x true; refused "unknown short option" 125 '-x: no such option'
+run "$weft" --procs; refused "missing value" 125 '--procs: its value is missing'
+run "$weft" --procs=two true; refused "bad number" 125 'procs=two: not a number'
+run "$weft" --procs=1,2 true; refused "two numbers" 125 'more than one'
+run "$weft" -o nosuch=1 true; refused "unknown key" 125 'nosuch=1: no such option'
+run "$weft" -o procs true; refused "key without value" 125 'procs: its value is missing'
+run "$weft" -o guard=maybe true; refused "word that is not allowed" 125 'guard=maybe: not one of'
+run "$weft" -o procs=1,spin=x true; refused "second of a list" 125 'spin=x: not a time'
+run env WEFT=nosuch=1 "$weft" true; refused "bad entry in the variable" 125 'WEFT: nosuch=1'
+run "$weft" sh -c 'echo "$WEFT"'; printed "no option sets no variable" ""
+run "$weft" --procs=3 sh -c 'echo "$WEFT"'; printed "--procs" "procs=3"
+run "$weft" -p 3 sh -c 'echo "$WEFT"'; printed "-p" "procs=3"
+run "$weft" -o spin=0 --option=nap=1ms --procs=2 sh -c 'echo "$WEFT"'
+printed "several are joined in order" "spin=0,nap=1ms,procs=2"
+run env WEFT=procs=9 "$weft" --procs=2 sh -c 'echo "$WEFT"'
+printed "the command line comes after the variable" "procs=9,procs=2"
+run "$weft" echo --procs=2 -o x; printed "options after the program are its own" "--procs=2 -o x"
+run "$weft" -- printf %s --help; printed "-- ends the options" "--help"
+
+# ---- what is set --------------------------------------------------------------------------------
+
+run "$weft" sh -c 'echo "$LD_PRELOAD"'; printed "the library is preloaded by its full path" "$build/libweft.so"
+run "$weft" grep -c "libweft.so" /proc/self/maps
+[ "$status" -eq 0 ] && [ "$out" -gt 0 ]
+verdict $? "the library is mapped into the program" "$out $err"
+cat >"$tmp/pre.c" <<'X'
+int pre_loaded = 1;
+X
+$cc -shared -fPIC -o "$tmp/pre.so" "$tmp/pre.c"
+run env LD_PRELOAD="$tmp/pre.so" "$weft" sh -c 'echo "$LD_PRELOAD"'
+printed "other preloads are kept, behind ours" "$build/libweft.so:$tmp/pre.so"
+run env LD_PRELOAD="$tmp/pre.so $build/libweft.so" "$weft" sh -c 'echo "$LD_PRELOAD"'
+printed "ours is named once" "$build/libweft.so:$tmp/pre.so"
+run "$weft" "$weft" --procs=2 sh -c 'echo "$LD_PRELOAD $WEFT"'
+printed "weft runs weft" "$build/libweft.so procs=2"
+run "$weft" sh -c 'exit 42'; expect "the program's status is passed on" 42 '^$'
+run "$weft" sh -c 'kill -TERM $$'; expect "death by signal is passed on" 143 ''
+(exec -a fancy "$weft" sh -c 'echo "$0"' nothing) >"$tmp/out" 2>&1
+[ "$(cat "$tmp/out")" = nothing ]
+verdict $? "arguments arrive unchanged"
+pid=$(sh -c 'echo $$; exec "$0" sh -c "echo \$\$"' "$weft" | uniq | wc -l)
+[ "$pid" -eq 1 ]
+verdict $? "weft becomes the program, same process"
+
+# ---- finding ------------------------------------------------------------------------------------
+
+mkdir "$tmp/bin" "$tmp/bin2" "$tmp/bin/adir"
+printf '#!/bin/sh\necho script "$@"\n' >"$tmp/bin/ascript"
+printf '#!/bin/sh\necho second\n' >"$tmp/bin2/notexec"
+printf '#!/bin/sh\necho first\n' >"$tmp/bin/notexec"
+printf 'echo plain "$@"\n' >"$tmp/bin/plain"
+printf '#!/nonexistent/interp\n' >"$tmp/bin/nointerp"
+printf '#!%s/bin/loop\n' "$tmp" >"$tmp/bin/loop"
+printf '#!%s/bin2/../bin2/data\n' "$tmp" >"$tmp/bin/interpnotexec"
+printf '\0\1\2\3\4binary' >"$tmp/bin/rubbish"
+: >"$tmp/bin2/data"
+chmod +x "$tmp"/bin/{ascript,plain,nointerp,loop,interpnotexec,rubbish} "$tmp/bin2/notexec"
+run "$weft" no-such-program-anywhere; refused "not in PATH" 127 'not found in PATH'
+run "$weft" ./no/such/program; refused "no such path" 127 'No such file'
+run "$weft" ""; refused "an empty name" 127 'empty name'
+run "$weft" "$tmp/bin/adir"; refused "a directory" 126 'is a directory'
+run "$weft" "$tmp/bin/notexec"; refused "not executable" 126 'not executable'
+run env PATH="$tmp/bin:/bin:/usr/bin" "$weft" notexec; refused "not executable, in PATH" 126 'not executable'
+run env PATH="$tmp/bin:$tmp/bin2:/bin" "$weft" notexec; printed "PATH goes on behind what is not executable" second
+run env PATH="$tmp/bin:/bin:/usr/bin" "$weft" adir; refused "a directory in PATH is no program" 127 'not found'
+cd "$tmp/bin" || exit 2
+run env PATH=":/usr/bin:/bin" "$weft" ascript a b; printed "an empty element of PATH is the current directory" "script a b"
+cd / || exit 2
+run "$weft" "$tmp/bin/ascript" "a  b"; printed "a script" "script a  b"
+run "$weft" "$tmp/bin/plain" x; printed "a script without #!" "plain x"
+run "$weft" "$tmp/bin/nointerp"; refused "a script whose interpreter is missing" 127 'interpreter /nonexistent/interp is missing'
+run "$weft" "$tmp/bin/interpnotexec"; refused "a script whose interpreter is not executable" 126 'not executable'
+run "$weft" "$tmp/bin/loop"; refused "a script that interprets itself" 126 'script'
+run "$weft" "$tmp/bin/rubbish"; refused "a file that is no program" 126 'Exec format error'
+
+# ---- what preloading cannot reach -----------------------------------------------------------------
+
+printf 'int main(void) { return 7; }\n' >"$tmp/seven.c"
+$cc -o "$tmp/dynamic" "$tmp/seven.c"
+$cc -no-pie -o "$tmp/nopie" "$tmp/seven.c"
+run "$weft" "$tmp/dynamic"; expect "a dynamic PIE runs" 7 '^$'
+run "$weft" "$tmp/nopie"; expect "a dynamic executable that is not PIE runs" 7 '^$'
+if $cc -static -o "$tmp/static" "$tmp/seven.c" 2>/dev/null; then
+	run "$weft" "$tmp/static"; refused "static" 126 'statically linked'
+	printf '#!%s/static\n' "$tmp" >"$tmp/staticscript"
+	chmod +x "$tmp/staticscript"
+	run "$weft" "$tmp/staticscript"; refused "a script with a static interpreter" 126 'static: statically linked'
+fi
+if $cc -static-pie -o "$tmp/staticpie" "$tmp/seven.c" 2>/dev/null; then
+	run "$weft" "$tmp/staticpie"; refused "static-pie" 126 'static-pie'
+fi
+chmod +x "$tmp/pre.so"
+run "$weft" "$tmp/pre.so"; refused "a shared library" 126 'shared library'
+$cc -c -o "$tmp/seven.o" "$tmp/seven.c"; chmod +x "$tmp/seven.o"
+run "$weft" "$tmp/seven.o"; refused "an object file" 126 'object file'
+run "$weft" /lib64/ld-linux-x86-64.so.2 "$tmp/dynamic"; expect "the loader itself runs" 7 '^$'
+
+# poke FILE OFFSET BYTES: a copy of the dynamic program with another header
+poke()
+{
+	cp "$tmp/dynamic" "$1"
+	printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+poke "$tmp/elf32" 4 '\1'
+run "$weft" "$tmp/elf32"; refused "a 32-bit program" 126 '32-bit'
+poke "$tmp/aarch64" 18 '\267\0'
+run "$weft" "$tmp/aarch64"; refused "a program of another machine" 126 'another machine'
+poke "$tmp/bigendian" 5 '\2'
+run "$weft" "$tmp/bigendian"; refused "a program of another byte order" 126 'another machine'
+$cc -o "$tmp/musl" -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 "$tmp/seven.c"
+run "$weft" "$tmp/musl"; refused "a musl program" 126 'musl'
+$cc -o "$tmp/other" -Wl,--dynamic-linker=/system/bin/linker64 "$tmp/seven.c"
+run "$weft" "$tmp/other"; refused "a program with another loader" 126 'linker64, which is not glibc'
+$cc -o "$tmp/gone" -Wl,--dynamic-linker=/nonexistent/ld-linux-x86-64.so.2 "$tmp/seven.c"
+run "$weft" "$tmp/gone"; refused "a program whose loader is missing" 127 'is missing'
+
+# Privileges need root to set up and another user to try.
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 true 2>/dev/null &&
+   setpriv --reuid=65534 --regid=65534 --clear-groups "$weft" --version >/dev/null 2>&1; then
+	as_nobody() { run setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+	cp "$tmp/dynamic" "$tmp/suid"; chmod 4755 "$tmp/suid"
+	cp "$tmp/dynamic" "$tmp/sgid"; chmod 2755 "$tmp/sgid"
+	cp "$tmp/dynamic" "$tmp/locking"; chmod 2745 "$tmp/locking"
+	cp "$tmp/dynamic" "$tmp/unreadable"; chmod 711 "$tmp/unreadable"
+	as_nobody "$weft" "$tmp/suid"; refused "set-user-ID" 126 'set-user-ID'
+	as_nobody "$weft" "$tmp/sgid"; refused "set-group-ID" 126 'set-group-ID'
+	as_nobody "$weft" "$tmp/locking"; expect "set-group-ID without group execution means nothing" 7 '^$'
+	as_nobody "$weft" "$tmp/unreadable"; expect "a program that cannot be read runs" 7 '^$'
+	run "$weft" "$tmp/suid"; expect "set-user-ID of its own user means nothing" 7 '^$'
+	run setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs "$weft" "$tmp/suid"
+	expect "set-user-ID means nothing with no_new_privs" 7 '^$'
+	cp "$tmp/dynamic" "$tmp/caps"
+	if command -v setcap >/dev/null && setcap cap_net_bind_service=ep "$tmp/caps" 2>/dev/null; then
+		as_nobody "$weft" "$tmp/caps"; refused "file capabilities" 126 'capabilities'
+		run "$weft" "$tmp/caps"; expect "file capabilities mean nothing to root" 7 '^$'
+	elif command -v python3 >/dev/null && python3 - "$tmp/caps" 2>/dev/null <<'X'
+import os, struct, sys
+os.setxattr(sys.argv[1], "security.capability", struct.pack("<IIIII", 0x02000001, 1 << 10, 0, 0, 0))
+X
+	then
+		as_nobody "$weft" "$tmp/caps"; refused "file capabilities" 126 'capabilities'
+		run "$weft" "$tmp/caps"; expect "file capabilities mean nothing to root" 7 '^$'
+	else
+		skip "file capabilities" "cannot be set here"
+	fi
+else
+	skip "privileges" "needs root and a place that others can read"
+fi
+
+# ---- where the library is ---------------------------------------------------------------------------
+
+cp "$weft" "$tmp/weft-alone"
+mkdir "$tmp/broken" "$tmp/a b" "$tmp/good"
+cp "$weft" "$tmp/broken/weft"; echo "not a library" >"$tmp/broken/libweft.so"
+cp "$weft" "$build/libweft.so" "$tmp/a b/"
+cp "$weft" "$build/libweft.so" "$tmp/good/"
+run "$tmp/broken/weft" true; refused "a damaged library" 125 'not a readable x86-64 library'
+run "$tmp/a b/weft" true; refused "a path that LD_PRELOAD cannot hold" 125 'space, colon or dollar'
+run "$tmp/good/weft" sh -c 'echo "$LD_PRELOAD"'; printed "next to the launcher" "$tmp/good/libweft.so"
+ln -s "$tmp/good/weft" "$tmp/bin/weft"
+run "$tmp/bin/weft" sh -c 'echo "$LD_PRELOAD"'; printed "a link to the launcher" "$tmp/good/libweft.so"
+installed=$(strings -a "$weft" 2>/dev/null | grep -m 1 '/weft$')
+if [ ! -e "${installed:-/usr/local/lib/weft}/libweft.so" ]; then
+	run "$tmp/weft-alone" true; refused "no library anywhere" 125 'libweft.so: neither in'
+else
+	skip "no library anywhere" "weft is installed"
+fi
+
+# ---- completion and header --------------------------------------------------------------------------
+
+complete_words()	# complete_words WORD...: what bash would offer for the last
+{
+	bash -c 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _weft 2>/dev/null
+		printf "%s\n" "${COMPREPLY[@]}"' _ "$top/launcher/weft.bash" "$weft" "$@"
+}
+[ "$(complete_words -o '' | tr -d = | sort)" = "$(cut -f 1 "$tmp/options" | sort)" ]
+verdict $? "completion offers every option" "$(complete_words -o '' | tr '\n' ' ')"
+[ "$(complete_words -o guard = m)" = mprotect ]
+verdict $? "completion offers the words of an option" "$(complete_words -o guard = m | tr '\n' ' ')"
+[ "$(complete_words --op)" = "$(printf '%s\n' --option= --options)" ]
+verdict $? "completion offers the launcher's own options" "$(complete_words --op | tr '\n' ' ')"
+
+cat >"$tmp/api.c" <<'X'
+#include <stdio.h>
+#include <weft.h>
+int main(void)
+{
+	const char *version = weft_version();
+
+	puts(version ? version : "none");
+	return 0;
+}
+X
+for mode in "-fPIE -pie" "-fno-pie -no-pie"; do
+	$cc $mode -I"$top/include" -o "$tmp/api" "$tmp/api.c"
+	run "$tmp/api"; printed "weft.h without weft ($mode)" none
+	run "$weft" "$tmp/api"; printed "weft.h under weft ($mode)" "$("$weft" --version | cut -d ' ' -f 2)"
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
