@@ -16,7 +16,7 @@
 # Everything is bounded: a program that hangs is killed, and that is a failure with its reason.
 
 weft_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-weft_build=${WEFT_BUILD:-$weft_root/build}
+weft_build=${BUILD:-$weft_root/build}
 # The one place that knows where the launcher is.
 weft_launcher=${WEFT_LAUNCHER:-$weft_build/weft}
 weft_data=$weft_build/data
