@@ -77,6 +77,13 @@ int tcb_cancel_async(const struct tcb *t);
 /* True when a request is set, cancellation is enabled and the thread is not exiting already. */
 int tcb_cancel_pending(const struct tcb *t);
 
+/*
+ * Tests only: the field that tcb_create() and friends get wrong on purpose ("ctype", "resp", "list",
+ * "unlisted", "pointer_guard", "robust", "same_tid", "tid0", "rseq", "stackblock", "multiple_threads",
+ * "stale_tls", "malloc_words").  NULL in every program.
+ */
+extern const char *tcb_break;
+
 /* glibc-private entry points, bound by compat_init(). */
 extern void (*compat_call_tls_dtors)(void);
 extern void (*compat_register_cancel)(void *unwind_buf);

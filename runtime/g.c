@@ -167,6 +167,7 @@ struct g *g_new(const struct gattr *a)
 	gp->intrwait = NULL;
 	gp->sysdepth = 0;
 	gp->data = NULL;
+	gp->sigmask = weft_tls.g ? weft_tls.g->sigmask : os_sigmask_get();
 	gp->sp = arch_newctx(gp->stack.top, entry, gp);
 	return gp;
 }
@@ -247,6 +248,20 @@ void g_getname(const struct g *gp, char name[16])
 {
 	memcpy(name, gp->name, sizeof(gp->name));
 	name[15] = '\0';
+}
+
+uint64_t g_mask(const struct g *gp)
+{
+	return gp->sigmask;
+}
+
+void g_setmask(struct g *gp, uint64_t mask)
+{
+	gp->sigmask = mask;
+	if (gp == weft_tls.g) {
+		os_sigmask(mask);
+		getm()->sigmask = mask;
+	}
 }
 
 void *g_data(struct g *gp)

@@ -161,8 +161,11 @@ static void sleep_g(struct waiter *w, const struct park *pk)
 	struct g *gp = w->g;
 	bool timed = pk->deadline != 0;
 
-	if (timed)
+	if (timed) {
+		w->timer.fn = expire;
+		w->timer.arg = w;
 		timer_add(&w->timer, pk->deadline);
+	}
 	if (atomic_load(&w->state) != WOKEN)
 		gopark(commit, w, pk->reason, pk->addr);
 	if (timed)

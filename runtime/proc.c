@@ -218,7 +218,7 @@ static uint64_t naptime(struct m *mp)
 {
 	if (!weft_opt.nap || atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs))
 		return 0;
-	if (mp->napns < weft_opt.nap)
+	if (mp->napns < (uint64_t)weft_opt.nap)
 		mp->napns = weft_opt.nap;
 	else if (mp->napns < NAP_MAX)
 		mp->napns *= 2;

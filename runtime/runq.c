@@ -128,7 +128,7 @@ static uint32_t aged(struct p *v, uint32_t h, uint32_t t, uint64_t now, bool *ne
 	int32_t old = (int32_t)(mark - h);
 
 	*nextaged = false;
-	if (now - then < weft_opt.stealage)
+	if (now - then < (uint64_t)weft_opt.stealage)
 		return t - h >= STEAL_LONG ? t - h : 0;
 	*nextaged = next && next == atomic_load_explicit(&v->marknext, memory_order_relaxed);
 	atomic_store_explicit(&v->marktail, t, memory_order_relaxed);

@@ -71,6 +71,9 @@ struct runtime_hooks {
 	bool (*describe)(unsigned reason, const void *addr, char *text, size_t n);
 };
 
+/* The thread block libc registered with the kernel for the calling M (main's own on M0); NULL off one. */
+void *runtime_mtls(void);
+
 /* Turns the calling thread into the main G on M0 and P0.  tls: its FS base.  0 or -errno. */
 int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
 
@@ -103,6 +106,9 @@ uint32_t g_nextid(void); /* next unique 0x10000000..0x3fffffff id; g_set_tls sto
 void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard);
 void g_setname(struct g *gp, const char *name);
 void g_getname(const struct g *gp, char name[16]);
+/* Kernel signal mask while gp runs; set on the caller itself it takes effect at once. */
+uint64_t g_mask(const struct g *gp);
+void g_setmask(struct g *gp, uint64_t mask);
 void *g_data(struct g *gp); /* one word the shim owns */
 void g_setdata(struct g *gp, void *data);
 struct g *g_main(void);

@@ -13,6 +13,13 @@ uint64_t nanotime(void)
 	return os_nanotime();
 }
 
+void *runtime_mtls(void)
+{
+	struct m *mp = getm();
+
+	return !mp ? NULL : mp == &m0 ? g_main_->fs : mp->fs;
+}
+
 static void pick_mechanisms(void)
 {
 	os_time_init();

@@ -5,22 +5,40 @@
 #ifndef WEFT_SHIM_PROTOS_H
 #define WEFT_SHIM_PROTOS_H
 
+#include <aio.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <link.h>
 #include <mqueue.h>
 #include <netdb.h>
+#include <netinet/ether.h>
 #include <poll.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <shadow.h>
+/*
+ * <signal.h> gives the C name sigpause the linker name __xpg_sigpause (X/Open's: one signal); the
+ * linker name sigpause is BSD's (a mask).  Both are exported here under their linker names, so
+ * the header's declaration is moved out of the way.
+ */
+#define sigpause sigpause_of_the_header
 #include <signal.h>
+#undef sigpause
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/sendfile.h>
@@ -29,8 +47,13 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <syslog.h>
+#include <termios.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
+
+/* <resolv.h> is not used: it renames functions with macros.  Its state is only passed through. */
+struct __res_state;
 
 #endif

@@ -76,13 +76,21 @@ static inline long syscall_ret(long r)
 	return r;
 }
 
-/* A libc function that may block (or run long in the kernel) as a whole, under handoff. */
+static inline void handoff_end(int *region)
+{
+	(void)region;
+	exitsyscall();
+}
+
+/*
+ * A libc function that may block (or run long in the kernel) as a whole, under handoff; its value is the
+ * call's, void included.  The region ends in a scope cleanup because such functions act on cancellation:
+ * the forced unwind passes through here and the handlers of the program must find a G that owns a P.
+ */
 #define HANDOFF(call)                                                                              \
 	({                                                                                         \
-		entersyscall();                                                                    \
-		__typeof__(call) r_ = (call);                                                      \
-		exitsyscall();                                                                     \
-		r_;                                                                                \
+		int region_ __attribute__((cleanup(handoff_end), unused)) = (entersyscall(), 0);   \
+		(call);                                                                            \
 	})
 
 /* pthread_testcancel() for a G that owns a P: runs the cancellation if one is due. */

@@ -1,0 +1,159 @@
+/*
+ * donor: starts the threads whose blocks are compared, and steps them.
+ *
+ * The start functions differ so that the address of the function is one of the words that differ: it must
+ * not become part of the template.  All signals are blocked by the caller, so that no handler of the
+ * program ever runs on a donor.
+ *
+ * Rejected: one donor and a table of known fields: the table is what changes between versions.
+ */
+#include "compat/donor.h"
+
+#include <string.h>
+
+/* Sizes differ from each other and from everything else a block may hold. */
+enum { FIRST_SIZE = 0x19000, SECOND_SIZE = 0x1b000, PLAIN_SIZE = 0x1f000, PLAIN_GUARD = 0x3000 };
+
+static void step(struct donor *d)
+{
+	__atomic_add_fetch(&d->ready, 1, __ATOMIC_RELEASE); /* pairs with donor_await() */
+	sys_futex_wake(&d->ready, 1);
+}
+
+static struct donors *family;
+
+static __attribute__((noinline)) void *donor_body(struct donor *d)
+{
+	uint32_t done = DONOR_WAIT, o;
+
+	d->block = sys_fs();
+	d->frame = __builtin_frame_address(0);
+	d->ostid = sys_gettid();
+	memcpy(d->words, d->block, layout.size);
+	d->self_ok = d->words[0] == (uintptr_t)d->block && d->words[2] == (uintptr_t)d->block;
+	d->dtv_ok = tls_dtv_matches(d->block, family->modules, family->nmodules);
+	step(d);
+	for (;;) {
+		while ((o = __atomic_load_n(&d->order, __ATOMIC_ACQUIRE)) == done)
+			sys_futex_wait(&d->order, o, 0);
+		done = o;
+		if (o == DONOR_CREATE)
+			d->create_result = donor_start(d->child);
+		else if (o == DONOR_PROBE)
+			d->probe_failed = probe_run();
+		else
+			return NULL;
+		step(d);
+	}
+}
+
+static void *first_main(void *arg)
+{
+	return donor_body(arg);
+}
+
+static void *second_main(void *arg)
+{
+	void *r = donor_body(arg);
+
+	__asm__ volatile(""); /* keeps the compiler from folding the three into one address */
+	return r;
+}
+
+static void *plain_main(void *arg)
+{
+	void *r = donor_body(arg);
+
+	__asm__ volatile("nop");
+	return r;
+}
+
+struct donors *donors_new(void)
+{
+	struct donors *ds = sys_map(sizeof *ds);
+
+	if (!ds)
+		return NULL;
+	ds->first.stack_size = FIRST_SIZE;
+	ds->second.stack_size = SECOND_SIZE;
+	ds->plain.stack_size = PLAIN_SIZE;
+	ds->plain.guard = PLAIN_GUARD;
+	ds->first.child = &ds->second;
+	ds->first.stack = sys_map(FIRST_SIZE);
+	ds->second.stack = sys_map(SECOND_SIZE);
+	family = ds;
+	if (ds->first.stack && ds->second.stack)
+		return ds;
+	donors_end(ds);
+	return NULL;
+}
+
+int donor_start(struct donor *d)
+{
+	void *(*fn)(void *) = d == &family->first ? first_main
+			      : d->stack	  ? second_main
+						  : plain_main;
+	pthread_attr_t a;
+	int e = libc.attr_init(&a);
+
+	if (e)
+		return e;
+	if (d->stack) {
+		e = libc.attr_setstack(&a, d->stack, d->stack_size);
+	} else {
+		e = libc.attr_setstacksize(&a, d->stack_size);
+		if (!e)
+			e = libc.attr_setguardsize(&a, d->guard);
+	}
+	if (!e)
+		e = libc.create(&d->thread, &a, fn, d);
+	libc.attr_destroy(&a);
+	if (e)
+		return e;
+	d->started = true;
+	return donor_await(d, 1) ? 0 : -1;
+}
+
+void donor_send(struct donor *d, enum donor_order o)
+{
+	__atomic_store_n(&d->order, o, __ATOMIC_RELEASE);
+	sys_futex_wake(&d->order, 1);
+}
+
+bool donor_await(struct donor *d, uint32_t n)
+{
+	uint64_t end = sys_now() + UINT64_C(10000000000);
+	uint32_t v;
+
+	/* Pairs with step(): what the donor wrote before its step is visible after this. */
+	while ((v = __atomic_load_n(&d->ready, __ATOMIC_ACQUIRE)) < n) {
+		uint64_t now = sys_now();
+
+		if (now >= end)
+			return false;
+		sys_futex_wait(&d->ready, v, end - now);
+	}
+	return true;
+}
+
+int donor_join(struct donor *d)
+{
+	if (!d->started || d->joined)
+		return 0;
+	donor_send(d, DONOR_EXIT);
+	d->joined = true;
+	return libc.join(d->thread, NULL);
+}
+
+void donors_end(struct donors *ds)
+{
+	donor_join(&ds->first);
+	donor_join(&ds->second);
+	donor_join(&ds->plain);
+	if (ds->first.stack)
+		sys_unmap(ds->first.stack, FIRST_SIZE);
+	if (ds->second.stack)
+		sys_unmap(ds->second.stack, SECOND_SIZE);
+	family = NULL;
+	sys_unmap(ds, sizeof *ds);
+}

@@ -1,0 +1,56 @@
+/*
+ * donor: real threads whose blocks the layout is read from.
+ *
+ * Three of them live at the same time: two on stacks of ours (their blocks become the template, and what
+ * differs between them is what varies per thread) and one ordinary (what differs from it is what marks a
+ * user's stack).  Each copies its own block as the very first thing it does.
+ *
+ * Must never: outlive donors_end(); write anything in a block except through libc's own functions.
+ */
+#ifndef WEFT_COMPAT_DONOR_H
+#define WEFT_COMPAT_DONOR_H
+
+#include "compat/glibc.h"
+
+enum donor_order { DONOR_WAIT, DONOR_CREATE, DONOR_PROBE, DONOR_EXIT };
+
+struct donor {
+	pthread_t thread;
+	bool started, joined;
+	void *stack;
+	size_t stack_size, guard;
+	uint32_t ready; /* futex: the donor counts its steps here; pairs with donor_await() */
+	uint32_t order; /* futex: enum donor_order */
+	char *block;    /* its struct pthread */
+	char *frame;    /* an address near the top of its stack: static TLS must lie above it */
+	int ostid;
+	bool dtv_ok, self_ok;
+	uint64_t words[PTHREAD_WORDS_MAX]; /* its block at the start */
+	struct donor *child;               /* whom DONOR_CREATE makes */
+	int create_result;
+	const char *probe_failed;
+};
+
+struct donors {
+	struct donor first, second; /* on our stacks; first makes second */
+	struct donor plain;         /* on a stack of glibc's */
+	struct tls_module modules[TLS_MODULES_MAX];
+	int nmodules;
+};
+
+/* NULL when out of memory. */
+struct donors *donors_new(void) hidden;
+/* Starts one and waits until it has copied its block; 0 or an errno value. */
+int donor_start(struct donor *d) hidden;
+/* Gives an order without waiting. */
+void donor_send(struct donor *d, enum donor_order o) hidden;
+/* Waits for the donor's step n, at most ten seconds; false when it did not come. */
+bool donor_await(struct donor *d, uint32_t n) hidden;
+int donor_join(struct donor *d) hidden;
+/* Ends and joins whoever is left, and frees everything. */
+void donors_end(struct donors *ds) hidden;
+
+/* Run by a donor on itself: finds the fields that only change when a thread does something. */
+const char *probe_run(void) hidden;
+
+#endif

@@ -1,0 +1,175 @@
+/*
+ * probe: fields of struct pthread that show only when their thread acts.
+ *
+ * A donor calls libc on itself and compares its block before and after.  A probe that changes anything
+ * but the one thing it is about fails: then this libc keeps state that we do not understand.
+ *
+ * Everything is undone: a donor leaves as it came.
+ */
+#include "compat/donor.h"
+
+#include <resolv.h>
+#include <string.h>
+
+struct diff {
+	int n;
+	size_t at; /* of the last byte that differs */
+	uint8_t was, is;
+};
+
+static bool inside(size_t i, size_t from, size_t n)
+{
+	return i - from < n;
+}
+
+/* Compares the calling thread's block with its copy, except for key storage and the kernel's rseq words. */
+static struct diff compare(const unsigned char *before, const unsigned char *now)
+{
+	struct diff d = {0};
+
+	for (size_t i = 0; i < layout.size; i++) {
+		if (before[i] == now[i] || inside(i, layout.first_block, layout.first_block_size) ||
+		    inside(i, layout.specific, layout.specific_count * sizeof(void *)) ||
+		    (libc_data.rseq_offset > 0 && inside(i, (size_t)libc_data.rseq_offset, 64)))
+			continue;
+		d.n++;
+		d.at = i;
+		d.was = before[i];
+		d.is = now[i];
+	}
+	return d;
+}
+
+static const char *probe_keys(unsigned char *before, const unsigned char *self)
+{
+	pthread_key_t key;
+	struct diff d;
+	int e;
+
+	if (libc.key_create(&key, NULL))
+		return "no free thread key";
+	memcpy(before, self, layout.size);
+	e = libc.setspecific(key, &key);
+	d = compare(before, self);
+	if (libc.getspecific(key) != &key)
+		e = -1;
+	libc.setspecific(key, NULL);
+	libc.key_delete(key);
+	if (e || d.n != 1 || d.was != 0 || d.is != 1)
+		return "mark of used keys not found";
+	if (d.at < layout.specific + layout.specific_count * sizeof(void *))
+		return "mark of used keys is out of order";
+	layout.specific_used = d.at;
+	return NULL;
+}
+
+static const char *probe_flag(unsigned char *before, const unsigned char *self,
+			      int (*set)(int, int *), int value, struct flag_bit *bit)
+{
+	struct diff d;
+	int old, junk;
+
+	memcpy(before, self, layout.size);
+	if (set(value, &old))
+		return "cancellation state cannot be set";
+	d = compare(before, self);
+	set(old, &junk);
+	if (d.n != 1 || (d.was ^ d.is) != d.is || (d.is & (d.is - 1)))
+		return "cancellation state is not one bit";
+	bit->offset = (uint16_t)d.at;
+	bit->mask = d.is;
+	return NULL;
+}
+
+/* The one word in the block that holds p, or 0. */
+static size_t find_word(const void *self, const void *p)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < layout.size; i += 8) {
+		if (*word_at(self, (ptrdiff_t)i) != (uintptr_t)p)
+			continue;
+		if (found)
+			return 0;
+		found = i;
+	}
+	return found;
+}
+
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+static const char *probe_cleanup(const void *self)
+{
+	/* Both are libc's structures; larger than any it has, and zero as it expects. */
+	void *buf[32] = {NULL}, *old[8] = {NULL};
+
+	libc.register_cancel(buf);
+	layout.jmpbuf = find_word(self, buf);
+	libc.unregister_cancel(buf);
+	if (!layout.jmpbuf)
+		return "cancellation buffer not found";
+	if (!libc.cleanup_push || !libc.cleanup_pop)
+		return NULL;
+	libc.cleanup_push(old, nothing, NULL);
+	layout.cleanup = find_word(self, old);
+	libc.cleanup_pop(old, 0);
+	return layout.cleanup ? NULL : "cleanup list not found";
+}
+
+/* The allocator's words in libc's thread-local block: what the first malloc and free of a thread set. */
+static const char *probe_malloc(const char *self)
+{
+	static uintptr_t before[512];
+	size_t n = layout.libc_tls.size / sizeof(uintptr_t);
+	const char *tls = self - layout.libc_tls.offset;
+
+	if (n > 512)
+		return "libc's thread-local storage is too large";
+	memcpy(before, tls, n * sizeof(uintptr_t));
+	libc.free(libc.malloc(24));
+	for (size_t i = 0; i < n; i++) {
+		if (*word_at(tls, (ptrdiff_t)i * 8) == before[i])
+			continue;
+		if (layout.malloc_words == MALLOC_WORDS_MAX)
+			return "too many allocator words";
+		layout.malloc_word[layout.malloc_words++] = (ptrdiff_t)i * 8 - layout.libc_tls.offset;
+	}
+	return layout.malloc_words ? NULL : "allocator words not found";
+}
+
+/* libc's thread-local pointer to the resolver state, and the state itself inside the block. */
+static const char *probe_resolver(const char *self)
+{
+	uintptr_t state = (uintptr_t)libc.resolver_state();
+	int found = 0;
+
+	if (!inside(state, (uintptr_t)self, layout.size - sizeof(struct __res_state)))
+		return "resolver state is not in the thread block";
+	layout.res = state - (uintptr_t)self;
+	for (ptrdiff_t i = 0; i + 8 <= (ptrdiff_t)layout.libc_tls.size; i += 8) {
+		if (*word_at(self, i - layout.libc_tls.offset) != state)
+			continue;
+		layout.resp = i - layout.libc_tls.offset;
+		found++;
+	}
+	return found == 1 ? NULL : "resolver pointer not found";
+}
+
+const char *probe_run(void)
+{
+	static unsigned char before[PTHREAD_WORDS_MAX * 8];
+	const void *self = sys_fs();
+	const char *e;
+
+	if ((e = probe_resolver(self)) || (e = probe_keys(before, self)) ||
+	    (e = probe_flag(before, self, libc.setcancelstate, PTHREAD_CANCEL_DISABLE,
+			    &layout.cancel_disabled)) ||
+	    (e = probe_flag(before, self, libc.setcanceltype, PTHREAD_CANCEL_ASYNCHRONOUS,
+			    &layout.cancel_async)) ||
+	    (e = probe_cleanup(self)) || (e = probe_malloc(self)))
+		return e;
+	return NULL;
+}

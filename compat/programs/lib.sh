@@ -1,0 +1,270 @@
+# lib.sh: what the recipes in this directory and the scripts that run them share (bash, sourced).
+#
+# A recipe is one file per program. It says what to install, starts the program, loads it, and judges
+# the result. It never knows whether it runs natively: it puts the words it is given ("$@") in front
+# of the command under test, and of that command alone, so that clients and checkers stay native.
+#
+# A recipe defines
+#	recipe_packages		Debian packages
+#	recipe_commands		commands that must be found
+#	recipe_about		one line: what it exercises
+#	recipe_better		lower | higher: which way its figure counts
+#	recipe_run [WORD...]	one run under WORD...; sets figure, unit and answer, returns 0;
+#				or sets why and returns 1 when anything is wrong
+# answer is what must be the same natively and under weft: a checksum, a count of failures.
+#
+# Everything is bounded: a program that hangs is killed, and that is a failure with its reason.
+
+weft_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+weft_build=${WEFT_BUILD:-$weft_root/build}
+# The one place that knows where the launcher is.
+weft_launcher=${WEFT_LAUNCHER:-$weft_build/weft}
+weft_data=$weft_build/data
+run_limit=${RUN_LIMIT:-120}
+
+say() { printf '%s\n' "$*" >&2; }
+
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
+# under PROCS: sets the array prefix to the words that run a command with so many processors.
+# PROCS is a number, or native, or pinned (native on one processor).
+under() {
+	case $1 in
+	native) prefix=() ;;
+	pinned) prefix=(taskset -c 0) ;;
+	*) prefix=("$weft_launcher" "--procs=$1" --) ;;
+	esac
+}
+
+# Sets why and fails unless the launcher really preloads: a missing library would go unnoticed.
+weft_works() {
+	if [ ! -x "$weft_launcher" ]; then
+		why="$weft_launcher is not built (run scripts/setup)"
+		return 1
+	fi
+	# grep, not sh: a shell may read the file in pieces and miss the line.
+	if ! timeout 10 "$weft_launcher" --procs=1 -- cat /proc/self/maps 2>/dev/null |
+		grep -q libweft; then
+		why="$weft_launcher does not load libweft.so into a program (run scripts/setup)"
+		return 1
+	fi
+}
+
+have() {
+	local c
+
+	for c in "$@"; do
+		if ! command -v "$c" >/dev/null; then
+			why="$c is not installed"
+			return 1
+		fi
+	done
+}
+
+# bounded SECONDS COMMAND...: run it; on a hang kill it and set why.
+bounded() {
+	local seconds=$1 status
+
+	shift
+	timeout -k 3 "$seconds" "$@"
+	status=$?
+	case $status in
+	0) ;;
+	124 | 137) why="hangs: killed after $seconds s" ;;
+	13[0-9] | 14[0-9]) why="died of signal $((status - 128))" ;;
+	*) why="exit status $status" ;;
+	esac
+	return $status
+}
+
+digest() { sha256sum "$@" | cut -c1-16; }
+
+# sample_file MEGABYTES: the path of a file whose bytes depend on its size alone. Half is text that
+# packs well, in a vocabulary of a few thousand words, half is a cipher's stream that does not.
+sample_file() {
+	local mb=$1
+	local file=$weft_data/sample-$mb
+
+	if [ ! -s "$file" ]; then
+		mkdir -p "$weft_data"
+		{
+			awk -v bytes=$((mb * 524288)) 'BEGIN {
+				x = 12345
+				while (n < bytes) {
+					x = (x * 1103515245 + 12345) % 2147483648
+					w = sprintf("word%d%s", x % 4099,
+						    x % 13 ? " " : "\n")
+					printf "%s", w
+					n += length(w)
+				}
+			}' | head -c $((mb * 524288))
+			openssl enc -aes-128-ctr -K 00112233445566778899aabbccddeeff \
+				-iv 00000000000000000000000000000000 -in /dev/zero 2>/dev/null |
+				head -c $((mb * 524288))
+		} >"$file.$$" && mv "$file.$$" "$file"
+	fi
+	echo "$file"
+}
+
+# A scratch directory that goes when the script does.
+scratch() {
+	if [ -z "${scratch_dir:-}" ]; then
+		scratch_dir=$(mktemp -d "${TMPDIR:-/tmp}/weft.XXXXXX")
+		trap 'rm -rf "$scratch_dir"' EXIT
+	fi
+}
+
+# compress_run PREFIX-COUNT WORD... -- COMPRESS... -- DECOMPRESS...
+# Both directions under the words given; the packed bytes are the answer, and must unpack to the input.
+# Data goes through files: a pipe would make the figure one of the pipe.
+compress_run() {
+	local words=() pack=() unpack=() input start
+
+	while [ "$1" != -- ]; do words+=("$1"); shift; done
+	shift
+	while [ "$1" != -- ]; do pack+=("$1"); shift; done
+	shift
+	unpack=("$@")
+	scratch
+	input=$(sample_file "${SAMPLE_MB:-24}")
+	start=$(now_ms)
+	if ! bounded "$run_limit" "${words[@]}" "${pack[@]}" \
+		<"$input" >"$scratch_dir/packed" 2>"$scratch_dir/err"; then
+		why="packing: $why$(first_line "$scratch_dir/err")"
+		return 1
+	fi
+	if ! bounded "$run_limit" "${words[@]}" "${unpack[@]}" \
+		<"$scratch_dir/packed" >"$scratch_dir/unpacked" 2>"$scratch_dir/err"; then
+		why="unpacking: $why$(first_line "$scratch_dir/err")"
+		return 1
+	fi
+	figure=$(($(now_ms) - start))
+	unit=ms
+	answer=$(digest <"$scratch_dir/packed")
+	if ! cmp -s "$input" "$scratch_dir/unpacked"; then
+		why="what was unpacked differs from what was packed"
+		return 1
+	fi
+}
+
+# The first line of a file as a suffix for a message, nothing when there is none.
+first_line() {
+	local line
+
+	line=$(grep -m1 . "$1" 2>/dev/null) && printf ': %s' "$line"
+}
+
+# free_port: a port on 127.0.0.1 that nobody listens on now.
+free_port() {
+	local port=$((20000 + $$ % 10000)) tries=0
+
+	while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
+		port=$((port + 1))
+		tries=$((tries + 1))
+		[ $tries -lt 100 ] || return 1
+	done
+	echo $port
+}
+
+# start_server PORT COMMAND...: in the background, as server_pid; returns when the port answers.
+# The launcher replaces itself by the program, so the process number is the server's own.
+start_server() {
+	local port=$1 i
+
+	shift
+	scratch
+	"$@" >"$scratch_dir/server" 2>&1 </dev/null &
+	server_pid=$!
+	for i in $(seq 100); do
+		if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+			return 0
+		fi
+		if ! kill -0 "$server_pid" 2>/dev/null; then
+			wait "$server_pid"
+			why="the server ended with status $? before it answered$(
+				first_line "$scratch_dir/server")"
+			return 1
+		fi
+		sleep 0.1
+	done
+	why="the server does not answer on its port after 10 s"
+	kill -KILL "$server_pid" 2>/dev/null
+	wait "$server_pid" 2>/dev/null
+	return 1
+}
+
+# stop_server [SIGNAL]: ask it to end; one that does not within ten seconds is killed, and has failed.
+stop_server() {
+	local i status
+
+	kill "-${1:-TERM}" "$server_pid" 2>/dev/null
+	for i in $(seq 100); do
+		if ! kill -0 "$server_pid" 2>/dev/null; then
+			wait "$server_pid"
+			status=$?
+			# 143: the signal's default action; others catch it and return 0.
+			if [ $status -ne 0 ] && [ $status -ne 143 ]; then
+				why="the server ended with status $status$(
+					first_line "$scratch_dir/server")"
+				return 1
+			fi
+			return 0
+		fi
+		sleep 0.1
+	done
+	kill -KILL "$server_pid" 2>/dev/null
+	wait "$server_pid" 2>/dev/null
+	why="the server did not end within 10 s of its signal"
+	return 1
+}
+
+load_recipe() {
+	local file=$weft_root/compat/programs/$1.sh
+
+	if [ ! -f "$file" ] || [ "$1" = lib ]; then
+		why="no recipe compat/programs/$1.sh"
+		return 1
+	fi
+	recipe_name=$1
+	# shellcheck source=/dev/null
+	. "$file"
+}
+
+# verify_program NAME: the end-to-end test of one recipe, used by tests/e2e/real-*.sh.
+# One native run says what the answer is; then REPEAT runs at each number of processors.
+verify_program() {
+	local repeat=${REPEAT:-3} procs i passed=0 failed=0 want
+
+	if ! load_recipe "$1" || ! have "${recipe_commands[@]}" || ! weft_works; then
+		say "$1: $why"
+		echo "not ok $1 cannot be tested: $why"
+		echo "0 passed, 1 failed"
+		return 1
+	fi
+	under native
+	if ! recipe_run "${prefix[@]}"; then
+		echo "not ok $1 natively: $why"
+		echo "0 passed, 1 failed"
+		return 1
+	fi
+	want=$answer
+	echo "# $1 natively: $figure $unit, answer $want"
+	for procs in ${PROCS:-1 2 8}; do
+		under "$procs"
+		for i in $(seq "$repeat"); do
+			why=
+			if ! recipe_run "${prefix[@]}"; then
+				echo "not ok $1 procs=$procs run $i: $why"
+			elif [ "$answer" != "$want" ]; then
+				echo "not ok $1 procs=$procs run $i: answer $answer, natively $want"
+			else
+				echo "ok $1 procs=$procs run $i ($figure $unit)"
+				passed=$((passed + 1))
+				continue
+			fi
+			failed=$((failed + 1))
+		done
+	done
+	echo "$passed passed, $failed failed"
+	[ $failed -eq 0 ]
+}

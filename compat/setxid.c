@@ -1,0 +1,64 @@
+/*
+ * setxid: glibc's signal for setuid and its family, on kernel threads whose FS is a block of ours.
+ *
+ * POSIX ids belong to the process and the kernel's to a thread, so glibc signals every listed thread and
+ * waits until each has cleared a flag in *its own* block, found through FS.  A kernel thread that runs a
+ * G would clear the G's flag, and the caller would wait for ever.  The wrapper lends the handler the
+ * block that glibc registered for this kernel thread.
+ *
+ * All signals are blocked meanwhile: no other handler may see the borrowed FS.
+ * Must never: read thread-local storage before FS is back, or call anything but the old handler between.
+ */
+#include "compat/glibc.h"
+#include "compat/tcb.h"
+
+#include <signal.h>
+
+enum { SETXID = 33, ACT_SIGINFO = 4 };
+
+struct kernel_sigaction {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+static void (*old_handler)(int, siginfo_t *, void *);
+static struct tcb *(*registered_block)(void);
+
+static void handler(int sig, siginfo_t *si, void *uc)
+{
+	struct tcb *cur = tcb_self(), *own = registered_block();
+
+	if (own && own != cur)
+		sys_set_fs(own);
+	old_handler(sig, si, uc);
+	if (own && own != cur)
+		sys_set_fs(cur);
+}
+
+int compat_setxid_wrap(struct tcb *(*registered)(void))
+{
+	struct kernel_sigaction sa;
+	long e = sys_4(SYS_rt_sigaction, SETXID, NULL, &sa, 8);
+
+	if (e)
+		return (int)e;
+	registered_block = registered;
+	if (sa.handler == handler)
+		return 0;
+	/* Before the first thread libc has no handler there, and nothing could be wrapped. */
+	if ((uintptr_t)sa.handler < 2 || !(sa.flags & ACT_SIGINFO) || !sa.restorer)
+		return -22; /* EINVAL */
+	old_handler = sa.handler;
+	sa.handler = handler;
+	sa.mask = ~UINT64_C(0);
+	/* The restorer stays libc's: debuggers and unwinders recognise it. */
+	return (int)sys_4(SYS_rt_sigaction, SETXID, &sa, NULL, 8);
+}
+
+struct tcb *compat_registered(void) hidden;
+struct tcb *compat_registered(void)
+{
+	return registered_block ? registered_block() : NULL;
+}

@@ -1,0 +1,177 @@
+/*
+ * smoke: runs libc on a test block in a child that shares our memory.
+ *
+ * clone without CLONE_SIGHAND, CLONE_THREAD or an exit signal: the child has its own fault handlers, the
+ * program's wait() never sees it and its SIGCHLD handler never runs.  fork would run atfork handlers and
+ * copy the memory; a thread would die with the process.
+ *
+ * A child that crashes may leave a libc lock held, so what takes no lock comes first and malloc last.
+ * It does not notice a zero id, a wrong key block or a bad vector: earlier steps do.
+ */
+#include "compat/selftest.h"
+#include "compat/glibc.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMOKE_STACK = 128 << 10 };
+enum { CLONE_FLAGS = 0x100 /* VM */ | 0x200 /* FS */ | 0x400 /* FILES */ | 0x80000 /* SETTLS */ };
+
+struct smoke {
+	struct tcb *block;
+	int at; /* the check that runs now, for the report */
+};
+
+static const char *const checks[] = {
+	"a block of ours cannot be run", "thread pointer on a block of ours", "errno on a block of ours",
+	"character tables on a block of ours", "resolver state on a block of ours",
+	"thread keys on a block of ours", "robust mutex on a block of ours",
+	"string conversion on a block of ours", "malloc on a block of ours",
+};
+
+static void die(int code)
+{
+	for (;;)
+		sys_1(SYS_exit, code);
+}
+
+static void fault(int sig)
+{
+	die(sig);
+}
+
+struct kernel_sigaction {
+	void (*handler)(int);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+static void catch_faults(void)
+{
+	static const int sigs[] = {4, 5, 6, 7, 8, 11, 31};
+	/* The handler never returns, so the restorer is never used; the kernel wants one. */
+	struct kernel_sigaction sa = {fault, 0x04000000, (void (*)(void))fault, 0};
+
+	for (size_t i = 0; i < sizeof sigs / sizeof sigs[0]; i++)
+		sys_4(SYS_rt_sigaction, sigs[i], &sa, NULL, 8);
+	/* The mask is inherited, and a blocked fault would kill without the handler: same result. */
+}
+
+static bool robust_works(void)
+{
+	pthread_mutexattr_t a;
+	pthread_mutex_t m;
+
+	return !libc.mutexattr_init(&a) && !libc.mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST) &&
+	       !libc.mutex_init(&m, &a) && !libc.mutex_lock(&m) && !libc.mutex_unlock(&m);
+}
+
+static bool keys_work(void)
+{
+	pthread_key_t k;
+	bool ok;
+
+	if (libc.key_create(&k, NULL))
+		return false;
+	ok = !libc.setspecific(k, &k) && libc.getspecific(k) == &k;
+	libc.setspecific(k, NULL);
+	libc.key_delete(k);
+	return ok;
+}
+
+static __attribute__((noinline)) void child(struct smoke *s)
+{
+	volatile int *err;
+	char *volatile p;
+
+#define CHECK(cond)                                                                                \
+	do {                                                                                       \
+		s->at++;                                                                           \
+		if (!(cond))                                                                       \
+			die(100);                                                                  \
+	} while (0)
+
+	catch_faults();
+	CHECK(tcb_self() == s->block);
+	err = &errno;
+	CHECK(*err == 0 && (char *)err < (char *)s->block);
+	tcb_enter();
+	CHECK(isalpha('a') && toupper('a') == 'A');
+	CHECK(libc.resolver_state() == at(s->block, (ptrdiff_t)layout.res));
+	CHECK(keys_work());
+	CHECK(robust_works());
+	CHECK(strtol("12x", NULL, 10) == 12 && *strerror(2));
+	p = libc.malloc(100);
+	CHECK(p != NULL);
+	memset(p, 1, 100);
+	libc.free(p);
+	tcb_leave();
+	die(0);
+}
+
+/* The child starts on the top of its own stack with FS on the block; only the parent returns. */
+static long clone_child(char *top, struct smoke *s)
+{
+	register long r10 __asm__("r10") = 0;
+	register void *r8 __asm__("r8") = s->block;
+	register struct smoke *r12 __asm__("r12") = s;
+	register void (*r13)(struct smoke *) __asm__("r13") = child;
+	long ret;
+
+	__asm__ volatile("syscall\n\t"
+			 "test %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 "xor %%ebp, %%ebp\n\t"
+			 "mov %%r12, %%rdi\n\t"
+			 "call *%%r13\n\t"
+			 "ud2\n"
+			 "1:"
+			 : "=a"(ret)
+			 : "0"((long)SYS_clone), "D"((long)CLONE_FLAGS), "S"(top), "d"(0L), "r"(r10),
+			   "r"(r8), "r"(r12), "r"(r13)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+/* Waits for the child, at most five seconds; its exit code, or -1. */
+static int reap(int pid)
+{
+	uint64_t end = sys_now() + UINT64_C(5000000000);
+	int status = 0;
+	bool killed = false;
+
+	for (;;) {
+		long r = sys_4(SYS_wait4, pid, &status, 1 /* WNOHANG */ | 0x40000000 /* __WALL */, NULL);
+
+		if (r == pid)
+			return killed || (status & 0x7f) ? -1 : status >> 8 & 0xff;
+		if (r < 0 && r != -EINTR)
+			return -1;
+		if (sys_now() > end && !killed) {
+			sys_2(SYS_kill, pid, 9);
+			killed = true;
+		}
+		sys_sleep(20000);
+	}
+}
+
+const char *smoke_run(struct tcb *t)
+{
+	static struct smoke s;
+	char *stack = sys_map(SMOKE_STACK);
+	long pid;
+	int code = -1;
+
+	if (!stack)
+		return "no memory";
+	s.block = t;
+	s.at = 0;
+	pid = clone_child(stack + SMOKE_STACK, &s);
+	if (pid > 0)
+		code = reap((int)pid);
+	sys_unmap(stack, SMOKE_STACK);
+	return code == 0 ? NULL : checks[s.at];
+}

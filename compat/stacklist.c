@@ -1,0 +1,78 @@
+/*
+ * stacklist: glibc's list of thread blocks, under glibc's lock.
+ *
+ * The lock is glibc's low-level lock: 0 free, 1 held, 2 held with (perhaps) a sleeper on a private futex.
+ * The self-test has seen glibc itself move the word from 1 to 2 under contention before anything here is
+ * written (selftest.c), so both sides agree on the protocol.
+ *
+ * fork may happen while another thread is inside these sections, because glibc's fork does not take the
+ * lock: its child re-initialises lock and lists, and unlinks only the forking thread's own node.  Every
+ * order of stores below leaves the neighbours' links pointing at mapped nodes, so that unlink is safe.
+ *
+ * Must never: be called with that lock held; block while holding it.
+ */
+#include "compat/stacklist.h"
+
+void stacklist_lock(void)
+{
+	int *w = layout.lock, v = 0;
+
+	if (__atomic_compare_exchange_n(w, &v, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	/* From here on the word is left at 2: we cannot know that nobody else sleeps. */
+	while (__atomic_exchange_n(w, 2, __ATOMIC_ACQUIRE) != 0)
+		sys_futex_wait(w, 2, 0);
+}
+
+void stacklist_unlock(void)
+{
+	if (__atomic_exchange_n(layout.lock, 0, __ATOMIC_RELEASE) > 1)
+		sys_futex_wake(layout.lock, 1);
+}
+
+void stacklist_insert(struct list_node *n)
+{
+	struct list_node *head = layout.user;
+
+	stacklist_lock();
+	n->next = head->next;
+	n->prev = head;
+	head->next->prev = n;
+	/* A debugger or a fork child walks forward only: n is complete before it is reachable. */
+	__atomic_store_n(&head->next, n, __ATOMIC_RELEASE);
+	stacklist_unlock();
+}
+
+void stacklist_remove(struct list_node *n)
+{
+	stacklist_lock();
+	/* glibc's fork child replays a removal that it finds announced here. */
+	__atomic_store_n(layout.in_flight, (uintptr_t)n, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	n->next->prev = n->prev;
+	n->prev->next = n->next;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(layout.in_flight, 0, __ATOMIC_RELAXED);
+	stacklist_unlock();
+	list_self(n);
+}
+
+bool list_holds(const struct list_node *head, const struct list_node *n, bool *broken)
+{
+	const struct list_node *p = head;
+	bool found = false;
+
+	for (int i = 0; i < 1000000; i++) {
+		if (!p->next || p->next->prev != p) {
+			*broken = true;
+			return found;
+		}
+		p = p->next;
+		if (p == head)
+			return found;
+		if (p == n)
+			found = true;
+	}
+	*broken = true; /* no end */
+	return found;
+}

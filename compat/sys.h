@@ -1,0 +1,126 @@
+/*
+ * sys: raw system calls for compat/.
+ *
+ * Discovery runs before the scheduler exists, on kernel threads that libc made, and the setxid wrapper
+ * runs inside a signal handler with either FS.  Neither may go through a libc wrapper: most of those
+ * names are exported by our own library (they would call the shim), and all of them touch errno.
+ *
+ * Invariants: results are -errno, errno is never read or written, nothing here blocks unless the system
+ * call does.
+ */
+#ifndef WEFT_COMPAT_SYS_H
+#define WEFT_COMPAT_SYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#ifndef hidden
+#define hidden __attribute__((visibility("hidden")))
+#endif
+
+static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+#define SYS_PICK(a, b, c, d, e, f, n, ...) n
+#define sys_1(nr, a) sys6(nr, (long)(a), 0, 0, 0, 0, 0)
+#define sys_2(nr, a, b) sys6(nr, (long)(a), (long)(b), 0, 0, 0, 0)
+#define sys_3(nr, a, b, c) sys6(nr, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define sys_4(nr, a, b, c, d) sys6(nr, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+
+struct sys_timespec {
+	int64_t sec;
+	int64_t nsec;
+};
+
+#define SYS_FUTEX_WAIT_PRIVATE 128
+#define SYS_FUTEX_WAKE_PRIVATE 129
+
+/* Sleeps while *w == val, at most ns nanoseconds (0: for ever).  Returns early for any reason. */
+static inline long sys_futex_wait(void *w, uint32_t val, uint64_t ns)
+{
+	struct sys_timespec ts = {(int64_t)(ns / 1000000000), (int64_t)(ns % 1000000000)};
+
+	return sys_4(SYS_futex, w, SYS_FUTEX_WAIT_PRIVATE, val, ns ? &ts : NULL);
+}
+
+static inline long sys_futex_wake(void *w, int n)
+{
+	return sys_3(SYS_futex, w, SYS_FUTEX_WAKE_PRIVATE, n);
+}
+
+static inline void sys_sleep(uint64_t ns)
+{
+	struct sys_timespec ts = {(int64_t)(ns / 1000000000), (int64_t)(ns % 1000000000)};
+
+	sys_2(SYS_nanosleep, &ts, NULL);
+}
+
+static inline uint64_t sys_now(void)
+{
+	struct sys_timespec ts = {0, 0};
+
+	sys_2(SYS_clock_gettime, 1 /* CLOCK_MONOTONIC */, &ts);
+	return (uint64_t)ts.sec * 1000000000 + (uint64_t)ts.nsec;
+}
+
+static inline int sys_gettid(void)
+{
+	return (int)sys_1(SYS_gettid, 0);
+}
+
+static inline int sys_getpid(void)
+{
+	return (int)sys_1(SYS_getpid, 0);
+}
+
+/* Private anonymous memory, or NULL. */
+static inline void *sys_map(size_t n)
+{
+	long r = sys6(SYS_mmap, 0, (long)n, 3 /* read, write */, 0x22 /* private, anonymous */, -1, 0);
+
+	return (unsigned long)r > -4096UL ? NULL : (void *)r;
+}
+
+static inline void sys_unmap(void *p, size_t n)
+{
+	sys_2(SYS_munmap, p, n);
+}
+
+/* Sets the calling kernel thread's signal mask (one 64-bit word) and returns the old one. */
+static inline uint64_t sys_sigmask(uint64_t mask)
+{
+	uint64_t old = 0;
+
+	sys_4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, &old, 8);
+	return old;
+}
+
+/* Everything but libc's own 32 and 33: a thread that blocks those hangs cancellation and setuid. */
+#define SYS_MASK_ALL (~((UINT64_C(1) << 31) | (UINT64_C(1) << 32)))
+
+static inline void *sys_fs(void)
+{
+	void *p;
+
+	__asm__ volatile("mov %%fs:0x10, %0" : "=r"(p));
+	return p;
+}
+
+static inline void sys_set_fs(void *fs)
+{
+	sys_2(SYS_arch_prctl, 0x1002 /* ARCH_SET_FS */, fs);
+}
+
+#endif

@@ -1,0 +1,289 @@
+/*
+ * tcb: the life cycle of a thread block of ours.
+ *
+ * An area, low to high:
+ *
+ *	static TLS (layout.below) | struct pthread (layout.size) | struct extra
+ *	                          ^ thread pointer, tcb, pthread_t
+ *
+ * Order at creation: template, list, storage.  Listing before the storage exists closes the race with a
+ * concurrent dlopen: it either finds the block on the list and fills it, or our own allocation, which
+ * comes later and under the loader's lock, sees the new module.
+ *
+ * Between two lives the block stays listed and keeps what libc hung on it for good: the resolver state,
+ * strerror's buffers, and the allocator's cache (two words in libc's static TLS, saved around the fresh
+ * initialisation).  Rewriting the whole template instead would leak all of them; keeping all of libc's TLS
+ * instead would carry errno and the locale into the next life.  Destroying a block would leak its
+ * allocator cache, so those words go to the next block that is created.
+ *
+ * Must never: run with a scheduler lock held (the loader's lock and malloc are below).
+ */
+#include "compat/tcb.h"
+#include "compat/broken.h"
+#include "compat/glibc.h"
+#include "compat/stacklist.h"
+
+#include <resolv.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct extra {
+	bool has_tls; /* the dtv is allocated; false only after memory ran out between two lives */
+};
+
+/* The allocator's words of a destroyed block, waiting for the next creation. */
+struct orphan {
+	struct orphan *next;
+	uintptr_t word[MALLOC_WORDS_MAX];
+};
+
+static struct orphan *orphans;
+static int orphans_lock; /* spin: a few instructions inside, never blocks */
+
+const char *tcb_break;
+
+size_t tcb_area_size(void)
+{
+	size_t n = layout.below + layout.size + sizeof(struct extra);
+
+	return (n + layout.align - 1) & -layout.align;
+}
+
+size_t tcb_area_align(void)
+{
+	return layout.align;
+}
+
+static struct extra *extra_of(struct tcb *t)
+{
+	return at(t, (ptrdiff_t)layout.size);
+}
+
+static struct list_node *node_of(struct tcb *t)
+{
+	return at(t, (ptrdiff_t)layout.list);
+}
+
+static void orphans_enter(void)
+{
+	while (__atomic_exchange_n(&orphans_lock, 1, __ATOMIC_ACQUIRE))
+		__builtin_ia32_pause();
+}
+
+static void orphans_leave(void)
+{
+	__atomic_store_n(&orphans_lock, 0, __ATOMIC_RELEASE);
+}
+
+static void save_malloc(const struct tcb *t, uintptr_t *w)
+{
+	for (unsigned i = 0; i < layout.malloc_words; i++)
+		w[i] = *word_at(t, layout.malloc_word[i]);
+}
+
+static void restore_malloc(struct tcb *t, const uintptr_t *w)
+{
+	for (unsigned i = 0; i < layout.malloc_words; i++)
+		*word_at(t, layout.malloc_word[i]) = w[i];
+}
+
+/* Moves the words away; without memory for that they are lost, which is a leak and not a fault. */
+static void orphan(struct tcb *t)
+{
+	struct orphan *o = malloc(sizeof *o);
+
+	if (!o)
+		return;
+	save_malloc(t, o->word);
+	orphans_enter();
+	o->next = orphans;
+	orphans = o;
+	orphans_leave();
+}
+
+static void adopt(struct tcb *t)
+{
+	struct orphan *o;
+
+	if (!__atomic_load_n(&orphans, __ATOMIC_RELAXED))
+		return;
+	orphans_enter();
+	o = orphans;
+	if (o)
+		orphans = o->next;
+	orphans_leave();
+	if (!o)
+		return;
+	restore_malloc(t, o->word);
+	free(o);
+}
+
+/*
+ * The words that the kernel would keep for a registered thread.  -1 makes libc ask the kernel instead:
+ * the block moves between kernel threads, whose own blocks are the registered ones.
+ */
+static void set_rseq(struct tcb *t)
+{
+	uint32_t *w = at(t, libc_data.rseq_offset);
+
+	if (!libc_data.rseq_offset)
+		return;
+	memset(w, 0, libc_data.rseq_size < 20 ? 20 : libc_data.rseq_size > 32 ? 32 : libc_data.rseq_size);
+	w[1] = broken("rseq") ? 0 : (uint32_t)-1;
+}
+
+static void set_bounds(struct tcb *t, const struct tcb_stack *stk)
+{
+	uintptr_t *w = word_at(t, (ptrdiff_t)layout.stack);
+
+	if (broken("stackblock"))
+		return;
+	w[0] = (uintptr_t)stk->base;
+	w[1] = stk->size;
+	w[2] = stk->guard;
+	w[3] = stk->guard;
+}
+
+static void set_id(struct tcb *t, uint32_t tid)
+{
+	if (broken("tid0"))
+		tid = 0;
+	else if (broken("same_tid"))
+		tid = 0x3fffffff;
+	tcb_set_tid(t, tid);
+}
+
+/* What every life starts with, after fresh storage. */
+static void set_life(struct tcb *t, const struct tcb_stack *stk, uint32_t tid)
+{
+	if (!broken("resp"))
+		*word_at(t, layout.resp) = (uintptr_t)at(t, (ptrdiff_t)layout.res);
+	else
+		*word_at(t, layout.resp) = 0;
+	set_rseq(t);
+	set_bounds(t, stk);
+	set_id(t, tid);
+}
+
+static void fill(struct tcb *t)
+{
+	memcpy(t, layout.words, layout.size);
+	for (unsigned i = 0; i < layout.nself; i++)
+		*word_at(t, layout.self_at[i]) = (uintptr_t)at(t, layout.self_to[i]);
+	if (broken("pointer_guard"))
+		*word_at(t, 0x30) = 0;
+	if (broken("robust"))
+		*word_at(t, (ptrdiff_t)layout.robust) = 0;
+	if (broken("multiple_threads"))
+		*(int *)at(t, 0x18) = 0;
+}
+
+struct tcb *tcb_create(void *area, const struct tcb_stack *stk, uint32_t tid)
+{
+	struct tcb *t = at(area, (ptrdiff_t)layout.below);
+
+	fill(t);
+	list_self(node_of(t));
+	if (!broken("unlisted") && !broken("list"))
+		stacklist_insert(node_of(t));
+	if (!libc.allocate_tls(t)) {
+		stacklist_remove(node_of(t));
+		return NULL;
+	}
+	if (broken("list"))
+		memset(node_of(t), 0, sizeof(struct list_node));
+	extra_of(t)->has_tls = true;
+	adopt(t);
+	set_life(t, stk, tid);
+	return t;
+}
+
+void tcb_enter(void)
+{
+	/* libc's character tables are thread-local pointers; setting the locale fills them. */
+	if (!broken("ctype"))
+		libc.uselocale(LC_GLOBAL_LOCALE);
+}
+
+/* Key values beyond the first block live in blocks of their own; the values are gone by now. */
+static void free_keys(struct tcb *t)
+{
+	uintptr_t *block = word_at(t, (ptrdiff_t)layout.specific);
+
+	if (!*(char *)at(t, (ptrdiff_t)layout.specific_used))
+		return;
+	memset(at(t, (ptrdiff_t)layout.first_block), 0, layout.first_block_size);
+	for (size_t i = 1; i < layout.specific_count; i++) {
+		free((void *)block[i]);
+		block[i] = 0;
+	}
+	*(char *)at(t, (ptrdiff_t)layout.specific_used) = 0;
+}
+
+void tcb_leave(void)
+{
+	struct tcb *t = tcb_self();
+	struct __res_state *res = at(t, (ptrdiff_t)layout.res);
+
+	free_keys(t);
+	/* The first call hands out the message of a failed dlopen, the second frees it. */
+	libc.dlerror();
+	libc.dlerror();
+	/* Never on a state that was not used: its socket number is then 0, which is somebody's file. */
+	if (res->nscount)
+		libc.resolver_close(res);
+	res->options = 0; /* the next life initialises it again */
+}
+
+int tcb_reuse(struct tcb *t, const struct tcb_stack *stk, uint32_t tid)
+{
+	uintptr_t saved[MALLOC_WORDS_MAX];
+
+	save_malloc(t, saved);
+	if (!broken("stale_tls")) {
+		if (extra_of(t)->has_tls)
+			libc.deallocate_tls(t, false);
+		extra_of(t)->has_tls = false;
+		if (!libc.allocate_tls(t))
+			return -1; /* the old storage is intact, only its vector is gone */
+		extra_of(t)->has_tls = true;
+	}
+	if (!broken("malloc_words"))
+		restore_malloc(t, saved);
+	*tcb_cancelhandling(t) = 0;
+	*(uint8_t *)at(t, layout.cancel_disabled.offset) &= (uint8_t)~layout.cancel_disabled.mask;
+	*(uint8_t *)at(t, layout.cancel_async.offset) &= (uint8_t)~layout.cancel_async.mask;
+	*word_at(t, (ptrdiff_t)layout.jmpbuf) = 0;
+	if (layout.cleanup)
+		*word_at(t, (ptrdiff_t)layout.cleanup) = 0;
+	*(char *)at(t, (ptrdiff_t)layout.specific_used) = 0;
+	*(int *)at(t, 0x18) = 1;
+	set_life(t, stk, tid);
+	return 0;
+}
+
+void tcb_destroy(struct tcb *t)
+{
+	stacklist_remove(node_of(t));
+	orphan(t);
+	if (extra_of(t)->has_tls)
+		libc.deallocate_tls(t, false);
+	extra_of(t)->has_tls = false;
+}
+
+uint32_t tcb_tid(const struct tcb *t)
+{
+	return __atomic_load_n((uint32_t *)at(t, (ptrdiff_t)layout.tid), __ATOMIC_RELAXED);
+}
+
+void tcb_set_tid(struct tcb *t, uint32_t tid)
+{
+	__atomic_store_n((uint32_t *)at(t, (ptrdiff_t)layout.tid), tid, __ATOMIC_RELAXED);
+}
+
+void tcb_fork_child_orphans(void) hidden;
+void tcb_fork_child_orphans(void)
+{
+	/* The holder, if any, does not exist here; its half-done push or pop loses at most one entry. */
+	orphans_lock = 0;
+}

@@ -1,0 +1,115 @@
+/*
+ * attr: thread attributes: read through libc's accessors, answered from the G.
+ */
+#include "shim/attr.h"
+
+#include <string.h>
+
+static struct gattr dflt;      /* what a NULL attribute means; written before threads and by setattr_default */
+
+static int parse(const pthread_attr_t *attr, struct gattr *a)
+{
+	void *stack = NULL;
+	size_t size = 0, guard = 0;
+
+	*a = (struct gattr){ .tlsarea = tcb_area_size() };
+	pthread_attr_getguardsize(attr, &guard);
+	pthread_attr_getstacksize(attr, &size);
+	if (pthread_attr_getstack(attr, &stack, &size) == 0 && stack &&
+	    (char *)stack + size != NULL && attr_has_stack(attr)) {
+		a->stack = stack;
+		guard = 0;
+	}
+	a->stacksize = size;
+	a->guardsize = guard;
+	return 0;
+}
+
+/* An attribute without setstack reports address -size: top NULL. */
+bool attr_has_stack(const pthread_attr_t *attr)
+{
+	void *stack = NULL;
+	size_t size = 0;
+
+	if (pthread_attr_getstack(attr, &stack, &size))
+		return false;
+	return (uintptr_t)stack + size != 0;
+}
+
+void thread_default_attr(void)
+{
+	pthread_attr_t attr;
+
+	if (pthread_getattr_default_np(&attr) == 0) {
+		parse(&attr, &dflt);
+		pthread_attr_destroy(&attr);
+	} else {
+		dflt = (struct gattr){ .guardsize = 4096, .tlsarea = tcb_area_size() };
+	}
+	if (weft_opt.stacksize)
+		dflt.stacksize = weft_opt.stacksize;
+}
+
+int attr_parse(const pthread_attr_t *attr, struct gattr *a)
+{
+	if (!attr) {
+		*a = dflt;
+		return 0;
+	}
+	return parse(attr, a);
+}
+
+EXPORT int pthread_setattr_default_np(const pthread_attr_t *attr)
+{
+	int err = real.pthread_setattr_default_np(attr);
+
+	if (!err && weft_on)
+		thread_default_attr();
+	return err;
+}
+
+EXPORT int pthread_getattr_np(pthread_t t, pthread_attr_t *attr)
+{
+	struct thread *th = thread_of(t);
+	size_t size, guard;
+	void *base;
+
+	/* Main's stack is the process's: libc reads it from /proc. */
+	if (!weft_on || !th->g || th->g == g_main())
+		return real.pthread_getattr_np(t, attr);
+	g_stackbounds(th->g, &base, &size, &guard);
+	pthread_attr_init(attr);
+	pthread_attr_setstack(attr, (char *)base + guard, size - guard);
+	pthread_attr_setguardsize(attr, guard);
+	pthread_attr_setdetachstate(attr, th->state & TH_DETACHED ? PTHREAD_CREATE_DETACHED
+								  : PTHREAD_CREATE_JOINABLE);
+	return 0;
+}
+
+EXPORT int pthread_setname_np(pthread_t t, const char *name)
+{
+	struct g *gp = weft_on ? g_of(t) : NULL;
+
+	if (!gp)
+		return real.pthread_setname_np(t, name);
+	if (strlen(name) > 15)
+		return ERANGE;
+	g_setname(gp, name);
+	return 0;
+}
+
+EXPORT int pthread_getname_np(pthread_t t, char *buf, size_t n)
+{
+	struct g *gp = weft_on ? g_of(t) : NULL;
+	char name[16];
+
+	if (!gp)
+		return real.pthread_getname_np(t, buf, n);
+	if (n < 16)
+		return ERANGE;
+	g_getname(gp, name);
+	if (!name[0])
+		g_getname(g_main(), name); /* unnamed threads carry the program's */
+	memcpy(buf, name, sizeof(name));
+	return 0;
+}

@@ -1,0 +1,12 @@
+/* attr: see attr.c. */
+#ifndef WEFT_SHIM_ATTR_H
+#define WEFT_SHIM_ATTR_H
+
+#include "runtime/options.h"
+#include "shim/thread.h"
+
+/* What attr asks for (NULL: libc's default attributes). 0 or an errno value. */
+int attr_parse(const pthread_attr_t *attr, struct gattr *a) hidden;
+bool attr_has_stack(const pthread_attr_t *attr) hidden;
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * cancel: pthread_cancel, and system calls as cancellation points.
+ *
+ * A request is a bit in glibc's own word of the target's thread block, so pthread_testcancel, setcancelstate
+ * and libc's own cancellation points keep working unchanged.  What remains is to make the target look:
+ *   parked at a cancellation point        g_interrupt(): lot_park returns -EINTR, the wrapper tests
+ *   in our system call stub               signal 32 to its M; the handler moves the PC to the stub's way out
+ *   asynchronous and running              signal 32; the handler tests on the spot
+ * Signal 32 is libc's own number for this: a program can neither see nor block it.
+ *
+ * The stub makes the decision atomic, as POSIX wants it: a signal that arrives at an instruction between
+ * cp_begin and cp_end arrives before the call has had any effect.
+ */
+#include "shim/thread.h"
+
+#include <signal.h>
+#include <ucontext.h>
+
+enum { SIGCANCEL_ = 32 };
+
+struct kernel_sigaction {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+/*
+ * long syscall_cp(const int *cancelhandling, int bits, nr, a, b, c, [stack: d, e, f])
+ * Returns -ECANCELED without a system call if (*cancelhandling & bits) at the last instant.
+ */
+long syscall_cp(const int *word, long bits, long nr, long a, long b, long c, long d, long e,
+		long f) hidden;
+extern const char cp_begin[] hidden, cp_end[] hidden, cp_cancel[] hidden;
+
+__asm__(".pushsection .text\n"
+	".globl syscall_cp\n.hidden syscall_cp\n.type syscall_cp, @function\n"
+	"syscall_cp:\n"
+	".cfi_startproc\n"
+	"	mov %rdx, %rax\n"
+	"	mov %rdi, %r11\n"
+	"	mov %rcx, %rdi\n"      /* a */
+	"	mov %rsi, %rcx\n"      /* bits */
+	"	mov %r8, %rsi\n"       /* b */
+	"	mov %r9, %rdx\n"       /* c */
+	"	mov 8(%rsp), %r10\n"   /* d */
+	"	mov 16(%rsp), %r8\n"   /* e */
+	"	mov 24(%rsp), %r9\n"   /* f */
+	".globl cp_begin\n.hidden cp_begin\ncp_begin:\n"
+	"	test %ecx, (%r11)\n"
+	"	jnz cp_cancel\n"
+	"	syscall\n"
+	".globl cp_end\n.hidden cp_end\ncp_end:\n"
+	"	ret\n"
+	".globl cp_cancel\n.hidden cp_cancel\ncp_cancel:\n"
+	"	mov $-125, %rax\n"     /* -ECANCELED */
+	"	ret\n"
+	".cfi_endproc\n"
+	".size syscall_cp, . - syscall_cp\n"
+	".popsection\n");
+
+static void handler(int sig, siginfo_t *si, void *ctx)
+{
+	ucontext_t *uc = ctx;
+	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+	struct tcb *t = tcb_self();
+
+	(void)sig;
+	(void)si;
+	if (!on_g() || !tcb_cancel_pending(t))
+		return;
+	if (pc >= (uintptr_t)cp_begin && pc < (uintptr_t)cp_end) {
+		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_cancel;
+		return;
+	}
+	if (tcb_cancel_async(t) && !runtime_busy())
+		pthread_testcancel(); /* does not return: unwinds through this frame */
+}
+
+void cancel_init(void)
+{
+	struct kernel_sigaction sa = { 0 };
+
+	/* libc's restorer: unwinders recognise its bytes as a signal frame. */
+	if (os_sigaction(33, NULL, &sa) || !sa.restorer)
+		return;
+	sa.handler = handler;
+	sa.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | 0x04000000; /* SA_RESTORER */
+	sa.mask = 0;
+	os_sigaction(SIGCANCEL_, &sa, NULL);
+}
+
+void testcancel(void)
+{
+	if (!on_g()) {
+		pthread_testcancel();
+		return;
+	}
+	signals_deliver();
+	if (unlikely(tcb_cancel_pending(tcb_self()))) {
+		syscall_reset();
+		pthread_testcancel();
+	}
+}
+
+long block_cp(long nr, long a, long b, long c, long d, long e, long f)
+{
+	struct tcb *t = tcb_self();
+	long r;
+
+	runtime_checkyield();
+	testcancel();
+	entersyscall();
+	r = syscall_cp(tcb_cancelhandling(t), tcb_cancel_enabled(t) ? tcb_cancel_request_bits : 0,
+		       nr, a, b, c, d, e, f);
+	exitsyscall();
+	if (unlikely(r == -ECANCELED || r == -EINTR))
+		testcancel();
+	return r == -ECANCELED ? -EINTR : r;
+}
+
+long block_nocp(long nr, long a, long b, long c, long d, long e, long f)
+{
+	long r;
+
+	entersyscall();
+	r = os_syscall(nr, a, b, c, d, e, f);
+	exitsyscall();
+	return r;
+}
+
+EXPORT int pthread_cancel(pthread_t t)
+{
+	struct thread *th = thread_of(t);
+	int ostid;
+
+	if (!weft_on || !th->g)
+		return real.pthread_cancel(t);
+	if (atomic_load(&th->state) & TH_EXITED)
+		return 0;
+	__atomic_fetch_or(tcb_cancelhandling((struct tcb *)t), tcb_cancel_request_bits,
+			  __ATOMIC_SEQ_CST);
+	if (t == (pthread_t)tcb_self()) {
+		if (tcb_cancel_async((struct tcb *)t))
+			pthread_testcancel();
+		return 0;
+	}
+	if (!tcb_cancel_enabled((struct tcb *)t))
+		return 0;
+	if (g_interrupt(th->g))
+		return 0;
+	/* Running, or about to be in a system call: its M must look.  A miss is harmless: the stub and
+	 * every park test the word themselves. */
+	ostid = g_ostid(th->g);
+	if (ostid)
+		os_tgkill(os_getpid(), ostid, SIGCANCEL_);
+	return 0;
+}

@@ -1,0 +1,266 @@
+/*
+ * cond: condition variables, private ones on the lot.
+ *
+ * libc's 48 bytes keep their flags (shared, clock) at the place libc keeps them; of the rest we use
+ *	+0	bit 0: somebody may be queued; other bits: a count of the times bit 0 was cleared or everybody woken
+ *	+8	the mutex that all who are queued came with, NULL if they differ or it is not a plain one
+ * Both change only under the lot's lock for this address; signalling looks at +0 first, without it: whoever
+ * waits set the bit before it let go of the mutex, so a signaller that had the mutex since sees it.  What
+ * libc's functions left there before weft started is harmless: a stray bit costs one empty look, and +8
+ * is followed only when somebody was really queued.
+ *
+ * A woken waiter never touches the condition variable: it may be destroyed as soon as everybody was woken.
+ * Broadcast does not wake a herd: it moves the waiters to the mutex's queue, one of them at work at a time.
+ *
+ * An interrupted wait (a signal handler ran) queues again, at the front, unless the count at +0 shows
+ * that it missed a wake-up while it was off the queue.  A cancelled one takes the mutex, then unwinds; a
+ * waiter that was signalled is never cancelled, or the signal would be lost.
+ *
+ * Process-shared: libc's own functions, with the P given away.  Except for who waits with a private mutex:
+ * libc would wake that mutex's next owner in the kernel, where nobody of ours sleeps, so those waiters
+ * queue here, and signalling goes both ways (one wake-up too many is allowed, one too few is not).
+ */
+#include "shim/mutex.h"
+
+enum { QUEUED = 1u, CHANGE = 2u };
+enum { COND_SHARED = 1u, COND_MONOTONIC = 2u };
+
+struct waiter {
+	pthread_cond_t *cond;
+	pthread_mutex_t *mutex;
+	uint32_t seen; /* the word at +0 when first queued */
+	bool shared;   /* the words are libc's: leave them alone */
+	bool again;    /* queued before, the mutex is not ours any more */
+};
+
+static inline uint32_t *word_of(pthread_cond_t *c)
+{
+	return (uint32_t *)c;
+}
+
+static inline pthread_mutex_t **mutex_of(pthread_cond_t *c)
+{
+	return (pthread_mutex_t **)((char *)c + 8);
+}
+
+static inline uint32_t flags_of(pthread_cond_t *c)
+{
+	return load_relaxed((uint32_t *)((char *)c + compat_cond_flags_offset));
+}
+
+static inline bool is_shared(pthread_cond_t *c)
+{
+	return flags_of(c) & COND_SHARED;
+}
+
+static inline bool mutex_shared(const pthread_mutex_t *mu)
+{
+	return load_relaxed(&mu->__data.__kind) & MUTEX_SHARED;
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------- */
+
+static int wait_refuse(void *arg)
+{
+	struct waiter *w = arg;
+	uint32_t *word = word_of(w->cond);
+	uint32_t v;
+
+	if (w->shared)
+		return w->again;
+	v = load_relaxed(word);
+	if (w->again && (v ^ w->seen) & ~QUEUED)
+		return 1;
+	if (!(v & QUEUED))
+		store_relaxed(mutex_of(w->cond), mutex_is_plain(w->mutex) ? w->mutex : NULL);
+	else if (load_relaxed(mutex_of(w->cond)) != w->mutex)
+		store_relaxed(mutex_of(w->cond), NULL);
+	store_relaxed(word, v | QUEUED);
+	w->seen = v;
+	return 0;
+}
+
+static void wait_queued(void *arg)
+{
+	struct waiter *w = arg;
+
+	if (!w->again)
+		mutex_cond_unlock(w->mutex);
+}
+
+static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct until *u, bool shared)
+{
+	struct waiter w = {.cond = c, .mutex = mu, .shared = shared};
+	struct park pk = {
+		.addr = lot_key(c, KEY_COND),
+		.refuse = wait_refuse,
+		.queued = wait_queued,
+		.arg = &w,
+		.reason = WaitCondWait,
+		.interruptible = true,
+	};
+	int r, err = mutex_cond_check(mu);
+
+	if (!err)
+		err = until_ns(u, &pk.deadline);
+	if (err)
+		return err;
+	cancel_point();
+	runtime_checkyield();
+	while ((r = lot_park(&pk)) == -EINTR && !cancel_due()) {
+		w.again = true;
+		pk.fifo_front = true;
+	}
+	err = mutex_cond_lock(mu, r > 0 ? r : 0);
+	if (r == -EINTR)
+		cancel_point();
+	if (err)
+		return err;
+	return r == -ETIMEDOUT ? ETIMEDOUT : 0;
+}
+
+static int wait_shared(pthread_cond_t *c, pthread_mutex_t *mu, const struct until *u)
+{
+	if (on_g() && load_relaxed(&mu->__data.__kind) & (MUTEX_ROBUST | MUTEX_INHERIT))
+		return robust_cond_wait(c, mu, u);
+	if (u)
+		return HANDOFF_CP(real.pthread_cond_clockwait(c, mu, u->clock, u->abs));
+	return HANDOFF_CP(real.pthread_cond_wait(c, mu));
+}
+
+static int wait_any(pthread_cond_t *c, pthread_mutex_t *mu, const struct until *u)
+{
+	bool shared = is_shared(c);
+
+	if (shared && mutex_shared(mu))
+		return wait_shared(c, mu, u);
+	return wait_private(c, mu, u, shared);
+}
+
+/* ---- waking ------------------------------------------------------------------------------------ */
+
+/* Under the lot's lock.  The caller's cond is alive: it is in the middle of a call on it. */
+static int signal_decide(void *arg, unsigned woken, bool more, bool fair)
+{
+	uint32_t *word = word_of(arg);
+
+	(void)woken;
+	(void)fair;
+	/* The change tells an interrupted waiter, on its way back to the queue, that it missed this. */
+	if (!more)
+		store_relaxed(word, (load_relaxed(word) + CHANGE) & ~QUEUED);
+	return 0;
+}
+
+static int signal_shared(pthread_cond_t *c, unsigned n)
+{
+	lot_wake(lot_key(c, KEY_COND), n, 0, READY_NEXT, NULL, NULL);
+	return n == 1 ? real.pthread_cond_signal(c) : real.pthread_cond_broadcast(c);
+}
+
+struct move {
+	pthread_cond_t *cond;
+	pthread_mutex_t *to;
+	bool kick; /* the mutex is free: nobody's unlock will wake those who were moved */
+};
+
+static int move_refuse(void *arg)
+{
+	struct move *mv = arg;
+
+	return load_relaxed(mutex_of(mv->cond)) != mv->to;
+}
+
+static void move_mark(void *arg, unsigned n)
+{
+	struct move *mv = arg;
+	uint32_t *word = word_of(mv->cond);
+
+	if (n)
+		mv->kick = !mutex_mark_contended(mv->to);
+	store_relaxed(word, (load_relaxed(word) + CHANGE) & ~QUEUED);
+}
+
+static void broadcast_private(pthread_cond_t *c)
+{
+	struct move mv = {.cond = c};
+	unsigned moved = 0;
+
+	for (;;) {
+		mv.to = load_relaxed(mutex_of(c));
+		if (!mv.to) {
+			lot_wake(lot_key(c, KEY_COND), UINT_MAX, 0, READY_TAIL, signal_decide, c);
+			return;
+		}
+		if (lot_requeue(lot_key(c, KEY_COND), lot_key(mv.to, KEY_MUTEX), 0, UINT_MAX,
+				move_refuse, move_mark, &mv, &moved) != -EAGAIN)
+			break;
+	}
+	/* Those who were moved keep the mutex alive. */
+	if (mv.kick)
+		mutex_wake_one(mv.to);
+}
+
+/* ---- exported ---------------------------------------------------------------------------------- */
+
+EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *mu)
+{
+	if (unlikely(!weft_on))
+		return real.pthread_cond_wait(c, mu);
+	return wait_any(c, mu, FOREVER);
+}
+
+EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *mu, const struct timespec *abs)
+{
+	struct until u = {CLOCK_REALTIME, abs};
+
+	if (unlikely(!weft_on))
+		return real.pthread_cond_timedwait(c, mu, abs);
+	if (bad_nsec(abs))
+		return EINVAL;
+	if (flags_of(c) & COND_MONOTONIC)
+		u.clock = CLOCK_MONOTONIC;
+	return wait_any(c, mu, &u);
+}
+
+EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *mu, clockid_t clock,
+				  const struct timespec *abs)
+{
+	struct until u = {clock, abs};
+
+	if (unlikely(!weft_on))
+		return real.pthread_cond_clockwait(c, mu, clock, abs);
+	if (bad_nsec(abs) || !wait_clock(clock))
+		return EINVAL;
+	return wait_any(c, mu, &u);
+}
+
+EXPORT int pthread_cond_signal(pthread_cond_t *c)
+{
+	if (unlikely(!weft_on))
+		return real.pthread_cond_signal(c);
+	if (unlikely(is_shared(c)))
+		return signal_shared(c, 1);
+	if (load_relaxed(word_of(c)) & QUEUED)
+		lot_wake(lot_key(c, KEY_COND), 1, 0, READY_NEXT, signal_decide, c);
+	return 0;
+}
+
+EXPORT int pthread_cond_broadcast(pthread_cond_t *c)
+{
+	if (unlikely(!weft_on))
+		return real.pthread_cond_broadcast(c);
+	if (unlikely(is_shared(c)))
+		return signal_shared(c, UINT_MAX);
+	if (load_relaxed(word_of(c)) & QUEUED)
+		broadcast_private(c);
+	return 0;
+}
+
+EXPORT int pthread_cond_destroy(pthread_cond_t *c)
+{
+	/* Private: woken waiters are done with it, nothing to wait for.  Shared: libc waits for its own. */
+	if (weft_on && !is_shared(c))
+		return 0;
+	return HANDOFF(real.pthread_cond_destroy(c));
+}

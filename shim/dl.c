@@ -1,0 +1,200 @@
+/*
+ * dl: the loader, with a lock that Gs can wait for in front of the ones it has.
+ *
+ * ld.so serialises itself with recursive futex locks whose owner is the thread's id.  A G that
+ * waited for one would take its kernel thread along, so Gs first take a lock of ours, also
+ * recursive, owned by the G: ld.so's is then free (or held by a foreign thread, for which the
+ * kernel thread does wait).  There are two of ours because ld.so has two: dlopen keeps its load
+ * lock while constructors run, and a constructor may wait for a G that calls dl_iterate_phdr, which
+ * does not need that lock.
+ *
+ * No P is given away.  Constructors, destructors and phdr callbacks are the program's code: they
+ * create threads and call everything else, which needs a P.  What the loader reads from a disk
+ * meanwhile is short, and the monitor notices a kernel thread that hangs there.
+ *
+ * The caller matters.  dlopen looks at its return address: the object that calls lends its
+ * DT_RUNPATH, its DT_RPATH (and those of the objects that loaded it) and its $ORIGIN.  Called from
+ * here, it would be this library's, which has none of them.  So a call that could tell the
+ * difference leaves by a jump: libc's function then returns to the program itself and sees the
+ * program's address, and that call goes without our lock; a wait inside is again for the monitor to
+ * notice.  The other calls, most of them, cannot tell. A namespace of its own is no case: what
+ * dlmopen loads there is not bound to this library. Rejected: a return address forged to a ret
+ * instruction of the caller's object; it works until something unwinds through a constructor.
+ *
+ * Must never: be linked with a DT_RUNPATH or DT_RPATH; be built without optimisation (the jump is a
+ * sibling call); interpose dlsym and dlvsym (RTLD_NEXT is relative to the caller).
+ */
+#include "shim/dl.h"
+
+#include <string.h>
+
+#if __has_attribute(musttail)
+#define TAIL __attribute__((musttail)) return
+#else
+#define TAIL return
+#endif
+
+enum { FREE, HELD, CONTENDED };
+
+struct gate {
+	uint32_t word;	    /* FREE, HELD or CONTENDED; the lot's address */
+	struct g *owner;    /* written by the holder; others only compare it with themselves */
+	unsigned int depth; /* the owner's */
+};
+
+static struct gate load_gate, phdr_gate;
+
+static int not_contended(void *arg)
+{
+	return __atomic_load_n((uint32_t *)arg, __ATOMIC_RELAXED) != CONTENDED;
+}
+
+static struct gate *gate_enter(struct gate *gate)
+{
+	struct park pk = {.addr = &gate->word,
+			  .refuse = not_contended,
+			  .arg = &gate->word,
+			  .reason = WaitLoader};
+	uint32_t free = FREE;
+
+	if (__atomic_load_n(&gate->owner, __ATOMIC_RELAXED) == getg()) {
+		gate->depth++;
+		return gate;
+	}
+	/* Acquire: pairs with the release in gate_leave(). */
+	if (!__atomic_compare_exchange_n(&gate->word, &free, HELD, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		while (__atomic_exchange_n(&gate->word, CONTENDED, __ATOMIC_ACQUIRE) != FREE)
+			lot_park(&pk);
+	__atomic_store_n(&gate->owner, getg(), __ATOMIC_RELAXED);
+	gate->depth = 1;
+	return gate;
+}
+
+/* A scope cleanup, because constructors may end the thread and unwind through the loader. */
+static void gate_leave(struct gate **held)
+{
+	struct gate *gate = *held;
+
+	if (--gate->depth > 0)
+		return;
+	__atomic_store_n(&gate->owner, NULL, __ATOMIC_RELAXED);
+	if (__atomic_exchange_n(&gate->word, FREE, __ATOMIC_RELEASE) == CONTENDED)
+		lot_wake(&gate->word, 1, 0, READY_TAIL, NULL, NULL);
+}
+
+/* To the end of the scope. */
+#define INSIDE(which)                                                                              \
+	struct gate *held_ __attribute__((cleanup(gate_leave), unused)) = gate_enter(which)
+
+void dl_fork_child(void)
+{
+	struct gate *gates[] = {&load_gate, &phdr_gate};
+
+	for (int i = 0; i < 2; i++) {
+		if (gates[i]->owner == getg())
+			continue;
+		*gates[i] = (struct gate){.word = FREE};
+	}
+}
+
+static int iterate_inside(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)
+{
+	INSIDE(&phdr_gate);
+
+	return real.dl_iterate_phdr(fn, arg);
+}
+
+/* What caller_irrelevant() asks of every object. */
+struct question {
+	uintptr_t caller;
+	bool by_name; /* the file is searched for: DT_RUNPATH of the caller counts */
+	bool found;   /* an object holds the caller */
+	bool matters;
+	bool first; /* the first object is the program, whose DT_RPATH counts for everybody */
+};
+
+static int ask_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct question *q = arg;
+	const ElfW(Dyn) *dyn = NULL;
+	bool caller_here = false, runpath = false, rpath = false;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		if (ph->p_type == PT_DYNAMIC)
+			dyn = (const void *)(info->dlpi_addr + ph->p_vaddr);
+		if (ph->p_type == PT_LOAD &&
+		    q->caller - info->dlpi_addr - ph->p_vaddr < ph->p_memsz)
+			caller_here = true;
+	}
+	for (; dyn && dyn->d_tag != DT_NULL; dyn++) {
+		runpath |= dyn->d_tag == DT_RUNPATH;
+		rpath |= dyn->d_tag == DT_RPATH;
+	}
+	q->found |= caller_here;
+	q->matters |= caller_here && runpath && q->by_name;
+	q->matters |= rpath && !q->first;
+	q->first = false;
+	return q->matters;
+}
+
+static bool caller_irrelevant(const char *file, const void *caller)
+{
+	struct question q = {.caller = (uintptr_t)caller, .first = true};
+
+	if (!file || !*file)
+		return true; /* the program itself */
+	if (strchr(file, '$'))
+		return false;
+	q.by_name = !strchr(file, '/');
+	iterate_inside(ask_object, &q);
+	return q.found && !q.matters;
+}
+
+static void *open_inside(const char *file, int mode)
+{
+	INSIDE(&load_gate);
+
+	return real.dlopen(file, mode);
+}
+
+static void *mopen_inside(Lmid_t ns, const char *file, int mode)
+{
+	INSIDE(&load_gate);
+
+	return real.dlmopen(ns, file, mode);
+}
+
+EXPORT void *dlopen(const char *file, int mode)
+{
+	if (on_g() && caller_irrelevant(file, __builtin_return_address(0)))
+		return open_inside(file, mode);
+	TAIL real.dlopen(file, mode);
+}
+
+EXPORT void *dlmopen(Lmid_t ns, const char *file, int mode)
+{
+	if (on_g() && caller_irrelevant(file, __builtin_return_address(0)))
+		return mopen_inside(ns, file, mode);
+	TAIL real.dlmopen(ns, file, mode);
+}
+
+static int close_inside(void *handle)
+{
+	INSIDE(&load_gate);
+
+	return real.dlclose(handle);
+}
+
+EXPORT int dlclose(void *handle)
+{
+	return on_g() ? close_inside(handle) : real.dlclose(handle);
+}
+
+EXPORT int dl_iterate_phdr(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)
+{
+	return on_g() ? iterate_inside(fn, arg) : real.dl_iterate_phdr(fn, arg);
+}

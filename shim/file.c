@@ -1,0 +1,214 @@
+/*
+ * file: opening, and the calls on files that may keep a kernel thread waiting for a disk or a lock.
+ *
+ * No poller takes a regular file, so all of these leave their P.  Those that glibc makes
+ * cancellation points go through blockN, the others through nocpN; where libc does more than the
+ * system call (an emulation, a conversion) its own function runs under handoff.
+ */
+#include "shim/direct.h"
+
+/* The mode argument exists only when the flags ask for it. */
+#define OPEN_MODE(flags)                                                                           \
+	({                                                                                         \
+		mode_t mode_ = 0;                                                                  \
+		if (__OPEN_NEEDS_MODE(flags)) {                                                    \
+			va_list ap_;                                                               \
+			va_start(ap_, flags);                                                      \
+			mode_ = va_arg(ap_, mode_t);                                               \
+			va_end(ap_);                                                               \
+		}                                                                                  \
+		mode_;                                                                             \
+	})
+
+EXPORT int open(const char *path, int flags, ...)
+{
+	mode_t mode = OPEN_MODE(flags);
+
+	if (!on_g())
+		return real.open(path, flags, mode);
+	return (int)syscall_ret(block4(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+ALIAS(open64, open);
+ALIAS(__open, open);
+ALIAS(__open64, open);
+
+EXPORT int openat(int dir, const char *path, int flags, ...)
+{
+	mode_t mode = OPEN_MODE(flags);
+
+	if (!on_g())
+		return real.openat(dir, path, flags, mode);
+	return (int)syscall_ret(block4(SYS_openat, dir, path, flags, mode));
+}
+ALIAS(openat64, openat);
+
+/* Fortified: no mode was given.  libc's own reports the flags that would need one, and aborts. */
+EXPORT int __open_2(const char *path, int flags)
+{
+	if (!on_g() || __OPEN_NEEDS_MODE(flags))
+		return real.__open_2(path, flags);
+	return (int)syscall_ret(block4(SYS_openat, AT_FDCWD, path, flags, 0));
+}
+ALIAS(__open64_2, __open_2);
+
+EXPORT int __openat_2(int dir, const char *path, int flags)
+{
+	if (!on_g() || __OPEN_NEEDS_MODE(flags))
+		return real.__openat_2(dir, path, flags);
+	return (int)syscall_ret(block4(SYS_openat, dir, path, flags, 0));
+}
+ALIAS(__openat64_2, __openat_2);
+
+EXPORT int creat(const char *path, mode_t mode)
+{
+	if (!on_g())
+		return real.creat(path, mode);
+	return (int)syscall_ret(
+		block4(SYS_openat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode));
+}
+ALIAS(creat64, creat);
+
+EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
+{
+	if (!on_g())
+		return real.open_by_handle_at(mount, handle, flags);
+	return (int)syscall_ret(block3(SYS_open_by_handle_at, mount, handle, flags));
+}
+
+EXPORT ssize_t getdents64(int fd, void *buf, size_t n)
+{
+	if (!on_g())
+		return real.getdents64(fd, buf, n);
+	return syscall_ret(nocp3(SYS_getdents64, fd, buf, n));
+}
+
+/* To the disk. */
+
+EXPORT int fsync(int fd)
+{
+	if (!on_g())
+		return real.fsync(fd);
+	return (int)syscall_ret(block1(SYS_fsync, fd));
+}
+
+EXPORT int fdatasync(int fd)
+{
+	if (!on_g())
+		return real.fdatasync(fd);
+	return (int)syscall_ret(block1(SYS_fdatasync, fd));
+}
+
+EXPORT int msync(void *at, size_t n, int flags)
+{
+	if (!on_g())
+		return real.msync(at, n, flags);
+	return (int)syscall_ret(block3(SYS_msync, at, n, flags));
+}
+
+EXPORT int sync_file_range(int fd, off64_t at, off64_t n, unsigned int flags)
+{
+	if (!on_g())
+		return real.sync_file_range(fd, at, n, flags);
+	return (int)syscall_ret(block4(SYS_sync_file_range, fd, at, n, flags));
+}
+
+EXPORT int syncfs(int fd)
+{
+	if (!on_g())
+		return real.syncfs(fd);
+	return (int)syscall_ret(nocp1(SYS_syncfs, fd));
+}
+
+EXPORT void sync(void)
+{
+	if (!on_g())
+		real.sync();
+	else
+		HANDOFF(real.sync());
+}
+
+EXPORT ssize_t readahead(int fd, off64_t at, size_t n)
+{
+	if (!on_g())
+		return real.readahead(fd, at, n);
+	return syscall_ret(nocp3(SYS_readahead, fd, at, n));
+}
+
+EXPORT int fallocate(int fd, int mode, off_t at, off_t n)
+{
+	if (!on_g())
+		return real.fallocate(fd, mode, at, n);
+	return (int)syscall_ret(block4(SYS_fallocate, fd, mode, at, n));
+}
+ALIAS(fallocate64, fallocate);
+
+/* Returns the error; writes zeros itself where the file system cannot. */
+EXPORT int posix_fallocate(int fd, off_t at, off_t n)
+{
+	if (!on_g())
+		return real.posix_fallocate(fd, at, n);
+	return HANDOFF(real.posix_fallocate(fd, at, n));
+}
+ALIAS(posix_fallocate64, posix_fallocate);
+
+/* From file to file: either side may be a pipe or a socket that makes the call wait. */
+
+EXPORT ssize_t copy_file_range(int in, off64_t *at_in, int out, off64_t *at_out, size_t n,
+			       unsigned int flags)
+{
+	if (!on_g())
+		return real.copy_file_range(in, at_in, out, at_out, n, flags);
+	return syscall_ret(block6(SYS_copy_file_range, in, at_in, out, at_out, n, flags));
+}
+
+EXPORT ssize_t sendfile(int out, int in, off_t *at, size_t n)
+{
+	if (!on_g())
+		return real.sendfile(out, in, at, n);
+	return syscall_ret(nocp4(SYS_sendfile, out, in, at, n));
+}
+ALIAS(sendfile64, sendfile);
+
+EXPORT ssize_t splice(int in, off64_t *at_in, int out, off64_t *at_out, size_t n,
+		      unsigned int flags)
+{
+	if (!on_g())
+		return real.splice(in, at_in, out, at_out, n, flags);
+	return syscall_ret(block6(SYS_splice, in, at_in, out, at_out, n, flags));
+}
+
+EXPORT ssize_t tee(int in, int out, size_t n, unsigned int flags)
+{
+	if (!on_g())
+		return real.tee(in, out, n, flags);
+	return syscall_ret(block4(SYS_tee, in, out, n, flags));
+}
+
+EXPORT ssize_t vmsplice(int out, const struct iovec *iov, size_t count, unsigned int flags)
+{
+	if (!on_g())
+		return real.vmsplice(out, iov, count, flags);
+	return syscall_ret(block4(SYS_vmsplice, out, iov, count, flags));
+}
+
+/* Locks.  fcntl()'s are in fd.c. */
+
+EXPORT int flock(int fd, int op)
+{
+	if (!on_g())
+		return real.flock(fd, op);
+	return (int)syscall_ret(nocp2(SYS_flock, fd, op));
+}
+
+/* F_LOCK waits and is a cancellation point; the other three are questions. */
+EXPORT int lockf(int fd, int cmd, off_t n)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_CUR, .l_len = n};
+
+	if (!on_g())
+		return real.lockf(fd, cmd, n);
+	if (cmd != F_LOCK)
+		return HANDOFF(real.lockf(fd, cmd, n));
+	return (int)syscall_ret(block3(SYS_fcntl, fd, F_SETLKW, &lock));
+}
+ALIAS(lockf64, lockf);

@@ -1,0 +1,121 @@
+/*
+ * init: weft starts at the first pthread_create, never earlier.
+ *
+ * Until then every wrapper passes through (weft_on == 0), so a program that makes no thread pays one load
+ * and one branch a call.  If something does not fit, one line says so and the program stays on plain
+ * pthreads for good.
+ */
+#include "shim/thread.h"
+#include "shim/bind.h"
+#include "runtime/log.h"
+#include "runtime/options.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum { NOT_YET, STARTING, ACTIVE, PLAIN };
+
+static _Atomic int stage;
+
+static int newosproc(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os)
+{
+	int saved = errno, err;
+	sigset_t all, old;
+	pthread_attr_t attr;
+	pthread_t t;
+
+	/* A stack of ours: glibc then never caches it, not even in a fork child. */
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, stack, size);
+	sigfillset(&all);
+	real.pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = real.pthread_create(&t, &attr, fn, arg);
+	real.pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	*os = (uintptr_t)t;
+	errno = saved;
+	return -err;
+}
+
+static void joinosproc(uintptr_t os)
+{
+	real.pthread_join((pthread_t)os, NULL);
+}
+
+/* Main's kernel thread runs g0 too: that stack needs a thread block of its own. */
+static void *newmtls(void)
+{
+	size_t n = (tcb_area_size() + 4095) & ~(size_t)4095;
+	struct tcb_stack none = { 0 };
+	void *area = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (area == MAP_FAILED)
+		return NULL;
+	none.base = area;
+	none.size = n;
+	return tcb_create(area, &none, g_nextid());
+}
+
+static void lastexit(void)
+{
+	exit(0);
+}
+
+static struct tcb *registered(void)
+{
+	return runtime_mtls();
+}
+
+static const struct runtime_hooks hooks = {
+	.newosproc = newosproc,
+	.joinosproc = joinosproc,
+	.gmain = thread_gmain,
+	.newmtls = newmtls,
+	.lastexit = lastexit,
+};
+
+static bool start(void)
+{
+	extern char **environ;
+	int err;
+
+	weft_options_init(environ);
+	if (weft_opt.disable)
+		return false;
+	if (weft_opt.breaktcb[0])
+		tcb_break = weft_opt.breaktcb;
+	bind_all();
+	if (compat_init()) {
+		weft_say("%s (running with plain pthreads)", compat_why());
+		return false;
+	}
+	if (compat_setxid_wrap(registered)) {
+		weft_say("signal 33 cannot be wrapped (running with plain pthreads)");
+		return false;
+	}
+	thread_default_attr();
+	self_thread.g = NULL;
+	err = runtime_start(&hooks, tcb_self(), tcb_tid(tcb_self()));
+	if (err) {
+		weft_say("start: error %d (running with plain pthreads)", -err);
+		return false;
+	}
+	self_thread.g = g_main();
+	g_setdata(g_main(), &self_thread);
+	cancel_init();
+	signal_init();
+	fork_init();
+	return true;
+}
+
+bool activate(void)
+{
+	int s = NOT_YET;
+
+	if (atomic_compare_exchange_strong(&stage, &s, STARTING)) {
+		s = start() ? ACTIVE : PLAIN;
+		atomic_store(&stage, s);
+	}
+	/* compat's own probe threads, and a foreign thread that came at the same moment. */
+	return s == ACTIVE;
+}

@@ -1,0 +1,47 @@
+/*
+ * mainexit: main's pthread_exit, and cancellation of main.
+ *
+ * libc unwinds an exiting main thread to its own buffer and then ends the *kernel thread*; ours must not
+ * end, it is M0.  So main runs inside a frame of ours that registers its own buffer: the unwinding stops
+ * here, after every frame of the program had its cleanup, and the main G ends like any other.  The process
+ * ends when the last G does.
+ */
+#include "shim/thread.h"
+
+#include <setjmp.h>
+
+static int (*program_main)(int, char **, char **);
+
+static int main_of_weft(int argc, char **argv, char **envp)
+{
+	__pthread_unwind_buf_t buf;
+
+	if (!compat_cancel_bound())
+		return program_main(argc, argv, envp);
+	if (__builtin_expect(__sigsetjmp((struct __jmp_buf_tag *)(void *)buf.__cancel_jmp_buf, 0),
+			     0) == 0) {
+		int r;
+
+		compat_register_cancel(&buf);
+		r = program_main(argc, argv, envp);
+		compat_unregister_cancel(&buf);
+		return r;
+	}
+	if (!weft_on) {
+		/* No G was ever made: libc's own way from here on. */
+		compat_unregister_cancel(&buf);
+		real.pthread_exit(self_thread.result);
+	}
+	syscall_reset();
+	if (!self_thread.exiting)
+		self_thread.result = PTHREAD_CANCELED;
+	thread_end(&self_thread);
+}
+
+EXPORT int __libc_start_main(int (*m)(int, char **, char **), int argc, char **argv,
+			     int (*init)(int, char **, char **), void (*fini)(void),
+			     void (*rtld_fini)(void), void *stack_end)
+{
+	program_main = m;
+	return real.__libc_start_main(main_of_weft, argc, argv, init, fini, rtld_fini, stack_end);
+}

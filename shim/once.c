@@ -1,0 +1,108 @@
+/*
+ * once: pthread_once and call_once.
+ *
+ *	0		not yet, or the initialiser was left by cancellation, an exception or a longjmp-free unwind
+ *	pid << 2 | 1	somebody in process pid runs it
+ *	2		done
+ *
+ * 0 and 2 are libc's values.  For "somebody runs it" libc stores a count of forks, which it does not show; the
+ * process id does the same work: in a fork child the runner does not exist, and whoever comes next starts
+ * over.  Because of that difference, and because an initialiser may itself make the first thread and so
+ * start weft, this code is used from the beginning and never libc's.
+ *
+ * Waiters sleep on the lot, or in the kernel if weft does not run; the end of the initialiser wakes both,
+ * since weft may have started within.
+ */
+#include <linux/futex.h>
+
+#include "shim/sync.h"
+
+enum { ONCE_NEW = 0, ONCE_BUSY = 1, ONCE_DONE = 2 };
+
+struct run {
+	int *control;
+	bool done;
+};
+
+static void finish(struct run *r)
+{
+	/* Release: pairs with the acquire loads in do_once(). */
+	store_release(r->control, r->done ? ONCE_DONE : ONCE_NEW);
+	plain_syscall(SYS_futex, (long)r->control, FUTEX_WAKE_PRIVATE, INT_MAX);
+	if (weft_on)
+		lot_wake(lot_key(r->control, KEY_OTHER), UINT_MAX, 0, READY_TAIL, NULL, NULL);
+}
+
+struct oncewait {
+	int *control;
+	int seen;
+};
+
+static int changed(void *arg)
+{
+	struct oncewait *w = arg;
+
+	return load_acquire(w->control) != w->seen;
+}
+
+static void wait_for(int *control, int seen)
+{
+	struct oncewait w = {control, seen};
+	struct park pk = {
+		.addr = lot_key(control, KEY_OTHER),
+		.refuse = changed,
+		.arg = &w,
+		.reason = WaitOnce,
+	};
+
+	if (weft_on)
+		lot_park(&pk);
+	else
+		plain_syscall(SYS_futex, (long)control, FUTEX_WAIT_PRIVATE, seen);
+}
+
+static void run(int *control, void (*init)(void))
+{
+	/* Also runs when init() is left by unwinding. */
+	struct run r __attribute__((cleanup(finish))) = {control, false};
+
+	init();
+	r.done = true;
+}
+
+static __attribute__((noinline)) int once_slow(int *control, void (*init)(void))
+{
+	int busy = (int)((unsigned)plain_syscall(SYS_getpid, 0, 0, 0) << 2 | ONCE_BUSY);
+
+	for (;;) {
+		int v = load_acquire(control);
+
+		if (v == ONCE_DONE)
+			return 0;
+		if (v == busy) {
+			wait_for(control, v);
+		} else if (cas_acquire(control, &v, busy)) {
+			run(control, init);
+			return 0;
+		}
+	}
+}
+
+static inline int do_once(int *control, void (*init)(void))
+{
+	if (likely(load_acquire(control) == ONCE_DONE))
+		return 0;
+	return once_slow(control, init);
+}
+
+EXPORT int pthread_once(pthread_once_t *control, void (*init)(void))
+{
+	return do_once((int *)control, init);
+}
+
+EXPORT void call_once(once_flag *flag, void (*init)(void))
+{
+	do_once((int *)flag, init);
+}
+
+ALIAS(int, __pthread_once, pthread_once, (pthread_once_t *, void (*)(void)));

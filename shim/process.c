@@ -1,0 +1,73 @@
+/*
+ * process: libc functions that start a child, and wait for it, in one call.
+ *
+ * They stay libc's own: the signal rules of system(), the descriptors of popen() and the
+ * shared-memory child of posix_spawn() are its business.  Each runs as a whole under handoff; the
+ * child gets the signal mask of the kernel thread, which is the calling G's.  fork and exec are
+ * elsewhere: they concern the scheduler.
+ */
+#include "shim/direct.h"
+
+/* NULL asks whether there is a shell. */
+EXPORT int system(const char *command)
+{
+	if (!on_g())
+		return real.system(command);
+	return HANDOFF(real.system(command));
+}
+
+EXPORT FILE *popen(const char *command, const char *type)
+{
+	if (!on_g())
+		return real.popen(command, type);
+	return HANDOFF(real.popen(command, type));
+}
+ALIAS(_IO_popen, popen);
+
+EXPORT int pclose(FILE *stream)
+{
+	if (!on_g())
+		return real.pclose(stream);
+	return HANDOFF(real.pclose(stream));
+}
+
+EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	if (!on_g())
+		return real.posix_spawn(pid, path, actions, attr, argv, envp);
+	return HANDOFF(real.posix_spawn(pid, path, actions, attr, argv, envp));
+}
+
+EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	if (!on_g())
+		return real.posix_spawnp(pid, file, actions, attr, argv, envp);
+	return HANDOFF(real.posix_spawnp(pid, file, actions, attr, argv, envp));
+}
+
+/*
+ * glibc 2.39 and later.  They return the error; before, the slot of a missing function gives -1
+ * with errno ENOSYS.
+ */
+static int spawn_error(int r)
+{
+	return r == -1 ? errno : r;
+}
+
+EXPORT int pidfd_spawn(int *pidfd, const char *path, const posix_spawn_file_actions_t *actions,
+		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	if (!on_g())
+		return spawn_error(real.pidfd_spawn(pidfd, path, actions, attr, argv, envp));
+	return spawn_error(HANDOFF(real.pidfd_spawn(pidfd, path, actions, attr, argv, envp)));
+}
+
+EXPORT int pidfd_spawnp(int *pidfd, const char *file, const posix_spawn_file_actions_t *actions,
+			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	if (!on_g())
+		return spawn_error(real.pidfd_spawnp(pidfd, file, actions, attr, argv, envp));
+	return spawn_error(HANDOFF(real.pidfd_spawnp(pidfd, file, actions, attr, argv, envp)));
+}

@@ -1,0 +1,186 @@
+/*
+ * sleep: everything that waits for time alone, and the two conversions to the runtime's deadlines.
+ *
+ * A sleeping G is a timer and holds no kernel thread.  A signal handler ends the sleep (lot_sleep
+ * says EINTR) and the time that is left is reported, except for absolute sleeps, as POSIX wants it.
+ * All of them are cancellation points.
+ *
+ * The runtime knows CLOCK_MONOTONIC only.  An absolute time of another clock is converted when the
+ * call is made; when the timer fires the clock is asked again, so a clock that was set back
+ * prolongs the sleep. One that is set forward is noticed only at the old deadline.
+ */
+#include "shim/direct.h"
+
+#define SECOND 1000000000LL
+
+/* ns of clock, which exists. */
+static int64_t clock_ns(int clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * SECOND + ts.tv_nsec;
+}
+
+static bool known_clock(int clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME ||
+	       clock == CLOCK_TAI;
+}
+
+static bool valid_nsec(const struct timespec *ts)
+{
+	return ts->tv_nsec >= 0 && ts->tv_nsec < SECOND;
+}
+
+/* Saturating: past 1, beyond 2^63 ns never (0). */
+int deadline_of(int clock, const struct timespec *abs, uint64_t *deadline)
+{
+	int64_t at;
+
+	if (!known_clock(clock) || !valid_nsec(abs))
+		return EINVAL;
+	if (abs->tv_sec < 0) {
+		*deadline = 1;
+		return 0;
+	}
+	*deadline = 0;
+	if (__builtin_mul_overflow((int64_t)abs->tv_sec, SECOND, &at) ||
+	    __builtin_add_overflow(at, abs->tv_nsec, &at))
+		return 0;
+	if (clock != CLOCK_MONOTONIC) {
+		/* The other clock first: time that passes in between makes the deadline late, never
+		 * early. */
+		int64_t left = at - clock_ns(clock);
+
+		if (__builtin_add_overflow((int64_t)nanotime(), left, &at))
+			return 0;
+	}
+	*deadline = at > 0 ? (uint64_t)at : 1;
+	return 0;
+}
+
+int deadline_in(const struct timespec *rel, uint64_t *deadline)
+{
+	int64_t at;
+
+	if (rel->tv_sec < 0 || !valid_nsec(rel))
+		return EINVAL;
+	*deadline = 0;
+	if (__builtin_mul_overflow((int64_t)rel->tv_sec, SECOND, &at) ||
+	    __builtin_add_overflow(at, rel->tv_nsec, &at) ||
+	    __builtin_add_overflow(at, (int64_t)nanotime(), &at))
+		return 0;
+	*deadline = (uint64_t)at;
+	return 0;
+}
+
+/* Sleeps rel; 0, EINTR with *left (may be NULL, may be rel) or EINVAL. */
+static int sleep_in(const struct timespec *rel, struct timespec *left)
+{
+	uint64_t deadline, now;
+	time_t asked = rel->tv_sec;
+
+	if (deadline_in(rel, &deadline))
+		return EINVAL;
+	testcancel();
+	if (rel->tv_sec == 0 && rel->tv_nsec == 0) {
+		gosched(); /* sleeping for no time is how old programs say "others first" */
+		return 0;
+	}
+	if (lot_sleep(deadline, WaitSleep) != -EINTR)
+		return 0;
+	testcancel();
+	if (!left)
+		return EINTR;
+	now = nanotime();
+	if (!deadline) { /* longer than the clock counts: what is left is as good as all of it */
+		left->tv_sec = asked;
+		left->tv_nsec = 0;
+	} else {
+		uint64_t rest = deadline > now ? deadline - now : 0;
+
+		left->tv_sec = (time_t)(rest / SECOND);
+		left->tv_nsec = (long)(rest % SECOND);
+	}
+	return EINTR;
+}
+
+/* Sleeps until clock shows abs; 0, EINTR or EINVAL. */
+static int sleep_until(int clock, const struct timespec *abs)
+{
+	uint64_t deadline;
+
+	if (deadline_of(clock, abs, &deadline))
+		return EINVAL;
+	testcancel();
+	while (!deadline || deadline > nanotime()) {
+		if (lot_sleep(deadline, WaitSleep) == -EINTR) {
+			testcancel();
+			return EINTR;
+		}
+		deadline_of(clock, abs, &deadline);
+	}
+	return 0;
+}
+
+EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *req,
+			   struct timespec *rem)
+{
+	if (!on_g())
+		return real.clock_nanosleep(clock, flags, req, rem);
+	if (clock == CLOCK_THREAD_CPUTIME_ID)
+		return EINVAL; /* as glibc: one cannot sleep for time that only passes awake */
+	if (!known_clock(clock))
+		return (int)-block4(SYS_clock_nanosleep, clock, flags, req, rem);
+	if (flags & TIMER_ABSTIME)
+		return sleep_until(clock, req);
+	return sleep_in(req, rem);
+}
+
+EXPORT int nanosleep(const struct timespec *req, struct timespec *rem)
+{
+	int err;
+
+	if (!on_g())
+		return real.nanosleep(req, rem);
+	err = sleep_in(req, rem);
+	if (err) {
+		errno = err;
+		return -1;
+	}
+	return 0;
+}
+TWIN(nanosleep);
+ALIAS(__nanosleep, nanosleep);
+
+EXPORT int usleep(useconds_t us)
+{
+	struct timespec ts = {us / 1000000, us % 1000000 * 1000};
+
+	return shim_nanosleep(&ts, NULL);
+}
+
+/* Whole seconds left, rounded down as glibc does; errno only changes when it was interrupted. */
+EXPORT unsigned int sleep(unsigned int seconds)
+{
+	struct timespec ts = {seconds, 0};
+
+	if (!on_g())
+		return real.sleep(seconds);
+	if (sleep_in(&ts, &ts) == 0)
+		return 0;
+	errno = EINTR;
+	return (unsigned int)ts.tv_sec;
+}
+
+/* C11: -1 interrupted, -2 any other error. */
+EXPORT int thrd_sleep(const struct timespec *req, struct timespec *rem)
+{
+	int err;
+
+	if (!on_g())
+		return real.thrd_sleep(req, rem);
+	err = sleep_in(req, rem);
+	return err == 0 ? 0 : err == EINTR ? -1 : -2;
+}

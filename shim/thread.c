@@ -1,0 +1,342 @@
+/*
+ * thread: creation, exit, join and detach.
+ *
+ * A thread's end has two sides: the G leaves its stack (gone() runs on g0, sets TH_EXITED), and somebody
+ * takes the result or nobody wants it.  state decides who frees: the bits are set by fetch_or, and the one
+ * who completes EXITED|DETACHED, or the joiner that sees EXITED, does.
+ *
+ * Must never: touch a struct thread after the G was freed: its memory starts the next life.
+ */
+#include "shim/thread.h"
+#include "shim/attr.h"
+
+#include <setjmp.h>
+
+__thread struct thread self_thread __attribute__((tls_model("initial-exec")));
+
+/* ---- end ---------------------------------------------------------------------------------------- */
+
+/* On g0, the stack is left: from here on the thread has ended. */
+static void gone(struct g *gp, void *arg)
+{
+	struct thread *th = arg;
+	uint32_t old = atomic_fetch_or(&th->state, TH_EXITED);
+
+	if (old & TH_DETACHED)
+		g_free(gp);
+	else
+		lot_wake(&th->state, 1, 0, READY_NEXT, NULL, NULL); /* by address: th may be gone */
+}
+
+void thread_end(struct thread *th)
+{
+	compat_call_tls_dtors();
+	keys_run_destructors();
+	robust_exit();
+	if (th->g != g_main())
+		tcb_leave();
+	goexit(gone, th);
+}
+
+static void run(struct thread *th)
+{
+	__pthread_unwind_buf_t buf;
+
+	/* Cancellation and pthread_exit unwind to here, exactly as to libc's own start routine. */
+	if (__builtin_expect(__sigsetjmp((struct __jmp_buf_tag *)(void *)buf.__cancel_jmp_buf, 0),
+			     0) == 0) {
+		compat_register_cancel(&buf);
+		th->result = th->start ? th->start(th->arg) : (void *)(intptr_t)th->start11(th->arg);
+	} else {
+		syscall_reset();
+		if (!th->exiting)
+			th->result = PTHREAD_CANCELED;
+	}
+}
+
+void thread_gmain(struct g *gp)
+{
+	struct thread *th = &self_thread;
+
+	(void)gp;
+	tcb_enter();
+	run(th);
+	thread_end(th);
+}
+
+EXPORT void pthread_exit(void *result)
+{
+	if (on_g()) {
+		syscall_reset();
+		self_thread.result = result;
+		self_thread.exiting = true;
+	}
+	real.pthread_exit(result);
+	__builtin_unreachable();
+}
+
+EXPORT void thrd_exit(int result)
+{
+	pthread_exit((void *)(intptr_t)result);
+}
+
+/* ---- creation ------------------------------------------------------------------------------------ */
+
+/* A G with a thread block for a new life, or NULL. */
+static struct g *make(const pthread_attr_t *attr)
+{
+	struct tcb_stack stk;
+	struct gattr a;
+	struct g *gp;
+	struct tcb *t;
+	uint32_t tid;
+
+	if (attr_parse(attr, &a))
+		return NULL;
+	gp = g_new(&a);
+	if (!gp)
+		return NULL;
+	tid = g_nextid();
+	g_stackbounds(gp, &stk.base, &stk.size, &stk.guard);
+	t = g_tls(gp);
+	entersyscall(); /* allocates, and takes the loader's locks */
+	if (t) {
+		if (tcb_reuse(t, &stk, tid))
+			t = NULL;
+	} else {
+		t = tcb_create(g_tlsarea(gp), &stk, tid);
+	}
+	exitsyscall();
+	if (!t) {
+		g_free(gp);
+		return NULL;
+	}
+	g_set_tls(gp, t, tid);
+	*thread_of((pthread_t)t) = (struct thread){ .g = gp };
+	return gp;
+}
+
+static void inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
+{
+	struct sched_param sp = { 0 };
+	int how = PTHREAD_INHERIT_SCHED, detach = PTHREAD_CREATE_JOINABLE;
+	sigset_t mask;
+
+	th->policy = self_thread.policy;
+	th->priority = self_thread.priority;
+	if (!attr)
+		return;
+	pthread_attr_getinheritsched(attr, &how);
+	if (how == PTHREAD_EXPLICIT_SCHED) {
+		pthread_attr_getschedpolicy(attr, &th->policy);
+		pthread_attr_getschedparam(attr, &sp);
+		th->priority = sp.sched_priority;
+	}
+	pthread_attr_getdetachstate(attr, &detach);
+	if (detach == PTHREAD_CREATE_DETACHED)
+		th->state = TH_DETACHED;
+	if (pthread_attr_getsigmask_np(attr, &mask) == 0)
+		g_setmask(gp, *(uint64_t *)(void *)&mask);
+}
+
+static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *),
+		  int (*start11)(void *), void *arg)
+{
+	struct g *gp = make(attr);
+	struct thread *th;
+
+	if (!gp)
+		return EAGAIN;
+	th = thread_of((pthread_t)g_tls(gp));
+	th->start = start;
+	th->start11 = start11;
+	th->arg = arg;
+	g_setdata(gp, th);
+	inherit(th, attr, gp);
+	*out = (pthread_t)g_tls(gp);
+	g_start(gp);
+	runtime_checkyield();
+	return 0;
+}
+
+EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+	if (!weft_on && !activate())
+		return real.pthread_create(t, attr, start, arg);
+	return create(t, attr, start, NULL, arg);
+}
+
+EXPORT int thrd_create(thrd_t *t, thrd_start_t start, void *arg)
+{
+	if (!weft_on && !activate())
+		return real.thrd_create(t, start, arg);
+	switch (create(t, NULL, NULL, start, arg)) {
+	case 0:
+		return thrd_success;
+	case EAGAIN:
+	case ENOMEM:
+		return thrd_nomem;
+	default:
+		return thrd_error;
+	}
+}
+
+/* ---- join, detach ---------------------------------------------------------------------------------- */
+
+static int still_running_refused(void *arg)
+{
+	struct thread *th = arg;
+
+	return (atomic_load(&th->state) & TH_EXITED) != 0;
+}
+
+/* Waits until th has ended: 0, ETIMEDOUT, or cancels the caller. */
+static int await(struct thread *th, uint64_t deadline)
+{
+	struct park pk = { .addr = &th->state,
+			   .refuse = still_running_refused,
+			   .arg = th,
+			   .deadline = deadline,
+			   .reason = WaitJoin,
+			   .interruptible = true };
+
+	testcancel();
+	while (!(atomic_load(&th->state) & TH_EXITED)) {
+		int r = lot_park(&pk);
+
+		if (r == -ETIMEDOUT)
+			return ETIMEDOUT;
+		if (r == -EINTR) {
+			if (on_g() && tcb_cancel_pending(tcb_self())) {
+				/* Somebody else may join it now. */
+				atomic_fetch_and(&th->state, ~(uint32_t)TH_JOINING);
+				self_thread.joins = 0;
+			}
+			testcancel();
+		}
+	}
+	return 0;
+}
+
+static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
+{
+	struct thread *th = thread_of(t);
+	struct g *gp = th->g;
+	uint32_t old;
+	int err;
+
+	if (t == (pthread_t)tcb_self())
+		return EDEADLK;
+	if (th->joins && th->joins == (pthread_t)tcb_self())
+		return EDEADLK;
+	old = atomic_fetch_or(&th->state, TH_JOINING);
+	if (old & (TH_DETACHED | TH_JOINING)) {
+		if (!(old & TH_JOINING))
+			atomic_fetch_and(&th->state, ~(uint32_t)TH_JOINING);
+		return EINVAL;
+	}
+	self_thread.joins = t;
+	err = await(th, timed ? deadline : 0);
+	self_thread.joins = 0;
+	if (err) {
+		atomic_fetch_and(&th->state, ~(uint32_t)TH_JOINING);
+		return err;
+	}
+	if (result)
+		*result = th->result;
+	if (gp != g_main())
+		g_free(gp);
+	return 0;
+}
+
+EXPORT int pthread_join(pthread_t t, void **result)
+{
+	if (!weft_on || !g_of(t))
+		return real.pthread_join(t, result);
+	runtime_checkyield();
+	return join(t, result, false, 0);
+}
+
+EXPORT int pthread_tryjoin_np(pthread_t t, void **result)
+{
+	if (!weft_on || !g_of(t))
+		return real.pthread_tryjoin_np(t, result);
+	if (!(atomic_load(&thread_of(t)->state) & TH_EXITED))
+		return EBUSY;
+	return join(t, result, false, 0);
+}
+
+EXPORT int pthread_clockjoin_np(pthread_t t, void **result, clockid_t clock,
+				const struct timespec *abs)
+{
+	uint64_t deadline = 0;
+	int err;
+
+	if (!weft_on || !g_of(t))
+		return real.pthread_clockjoin_np(t, result, clock, abs);
+	if (abs) {
+		err = clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC
+			      ? EINVAL
+			      : deadline_of(clock, abs, &deadline);
+		if (err)
+			return err;
+	}
+	return join(t, result, abs != NULL, deadline);
+}
+
+EXPORT int pthread_timedjoin_np(pthread_t t, void **result, const struct timespec *abs)
+{
+	if (!weft_on || !g_of(t))
+		return real.pthread_timedjoin_np(t, result, abs);
+	return pthread_clockjoin_np(t, result, CLOCK_REALTIME, abs);
+}
+
+EXPORT int pthread_detach(pthread_t t)
+{
+	struct thread *th = thread_of(t);
+	struct g *gp;
+	uint32_t old;
+
+	if (!weft_on || !th->g)
+		return real.pthread_detach(t);
+	gp = th->g;
+	old = atomic_fetch_or(&th->state, TH_DETACHED);
+	if (old & TH_DETACHED)
+		return EINVAL;
+	if ((old & TH_EXITED) && gp != g_main())
+		g_free(gp);
+	return 0;
+}
+
+EXPORT int thrd_join(thrd_t t, int *result)
+{
+	void *value = NULL;
+
+	if (!weft_on || !g_of(t))
+		return real.thrd_join(t, result);
+	if (pthread_join(t, &value))
+		return thrd_error;
+	if (result)
+		*result = (int)(intptr_t)value;
+	return thrd_success;
+}
+
+EXPORT int thrd_detach(thrd_t t)
+{
+	if (!weft_on || !g_of(t))
+		return real.thrd_detach(t);
+	return pthread_detach(t) ? thrd_error : thrd_success;
+}
+
+EXPORT int sched_yield(void)
+{
+	if (!on_g())
+		return real.sched_yield();
+	gosched();
+	return 0;
+}
+
+EXPORT void thrd_yield(void)
+{
+	sched_yield();
+}

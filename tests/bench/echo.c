@@ -1,0 +1,306 @@
+/*
+ * echo.c: a TCP echo server with a thread per connection, and the client that loads it.
+ *
+ * The server runs in this process, in the plainest way: accept, create, read, write. The client is
+ * this program again, started without any preload and free to use every processor: only the server is
+ * being compared. It is one thread and one epoll, keeps a fixed number of requests outstanding,
+ * and checks every byte of every reply.
+ */
+#define _GNU_SOURCE
+#include "bench.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MESSAGE 64
+#define WARM_NS 200000000u
+#define RUN_NS 1000000000u
+#define MAX_SAMPLES 2000000L
+
+static void write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t w = write(fd, p, n);
+
+		if (w <= 0)
+			die("write to a connection", errno);
+		p += w;
+		n -= (size_t)w;
+	}
+}
+
+static void *serve(void *arg)
+{
+	int fd = (int)(long)arg;
+	char buf[4096];
+	long requests = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		write_all(fd, buf, (size_t)n);
+		requests += n / MESSAGE;
+	}
+	if (n < 0)
+		die("read from a connection", errno);
+	close(fd);
+	return (void *)requests;
+}
+
+static int no_delay(int fd)
+{
+	int on = 1;
+
+	return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+static int listen_loopback(int *port)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(addr);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	must_sys(fd);
+	must_sys(bind(fd, (struct sockaddr *)&addr, sizeof(addr)));
+	must_sys(listen(fd, 4096));
+	must_sys(getsockname(fd, (struct sockaddr *)&addr, &len));
+	*port = ntohs(addr.sin_port);
+	return fd;
+}
+
+/* Thousands of descriptors on either side. */
+static void raise_descriptor_limit(long need)
+{
+	struct rlimit rl;
+
+	must_sys(getrlimit(RLIMIT_NOFILE, &rl));
+	rl.rlim_cur = rl.rlim_max;
+	must_sys(setrlimit(RLIMIT_NOFILE, &rl));
+	if (rl.rlim_max != RLIM_INFINITY && rl.rlim_max < (rlim_t)need)
+		die("RLIMIT_NOFILE is too low for this many connections", EMFILE);
+}
+
+static pid_t start_client(const struct bench *b, int port)
+{
+	char arg[3][24], *argv[] = {"weft-bench", "--echo-client", (char *)b->name,
+				    arg[0],	  arg[1],	   arg[2],
+				    NULL};
+	size_t n = 0, k = 0;
+	char **env;
+	pid_t pid;
+
+	while (environ[n])
+		n++;
+	env = calloc(n + 1, sizeof(*env));
+	if (!env)
+		die("calloc", ENOMEM);
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(environ[i], "LD_PRELOAD=", 11) && strncmp(environ[i], "WEFT=", 5))
+			env[k++] = environ[i];
+	snprintf(arg[0], sizeof(arg[0]), "%d", port);
+	snprintf(arg[1], sizeof(arg[1]), "%ld", b->a);
+	snprintf(arg[2], sizeof(arg[2]), "%ld", b->b < b->a ? b->b : b->a);
+	must(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, env));
+	free(env);
+	return pid;
+}
+
+void bench_echo(const struct bench *b)
+{
+	pthread_t *ids = calloc((size_t)b->a, sizeof(*ids));
+	int port, status, listener = listen_loopback(&port);
+	long requests = 0, switches;
+	uint64_t cpu;
+	pid_t client;
+
+	if (!ids)
+		die("calloc", ENOMEM);
+	raise_descriptor_limit(b->a + 100);
+	client = start_client(b, port);
+	for (long i = 0; i < b->a; i++) {
+		int fd = accept(listener, NULL, NULL);
+
+		must_sys(fd);
+		must_sys(no_delay(fd));
+		must(pthread_create(&ids[i], NULL, serve, (void *)(long)fd));
+	}
+	struct rusage ru;
+
+	cpu = cpu_ns();
+	must_sys(getrusage(RUSAGE_SELF, &ru));
+	switches = ru.ru_nvcsw + ru.ru_nivcsw;
+	for (long i = 0; i < b->a; i++) {
+		void *served;
+
+		must(pthread_join(ids[i], &served));
+		requests += (long)served;
+	}
+	cpu = cpu_ns() - cpu;
+	must_sys(getrusage(RUSAGE_SELF, &ru));
+	switches = ru.ru_nvcsw + ru.ru_nivcsw - switches;
+	must_sys(waitpid(client, &status, 0));
+	if (status)
+		die("the client's verdict", 0);
+	if (!requests)
+		die("no request was served", 0);
+	report(b->name, "-cpu", (double)cpu / (double)requests, "ns");
+	report(b->name, "-switches", (double)switches / (double)requests, "/req");
+	close(listener);
+	free(ids);
+}
+
+/* The client from here on. */
+
+struct conn {
+	int fd;
+	unsigned got; /* bytes of the reply so far */
+	uint64_t sent;
+	unsigned char message[MESSAGE];
+};
+
+struct load {
+	const struct bench *row;
+	struct conn *conns;
+	long *idle; /* ring of connections without a request, oldest first */
+	long idle_head, idle_count;
+	long outstanding, served, samples;
+	uint64_t *ns;
+	uint64_t from, until;
+	int epfd;
+};
+
+static void send_request(struct load *l, uint64_t now)
+{
+	long c = l->idle[l->idle_head];
+	struct conn *conn = &l->conns[c];
+
+	l->idle_head = (l->idle_head + 1) % l->row->a;
+	l->idle_count--;
+	for (size_t i = 0; i < MESSAGE; i++)
+		conn->message[i] = (unsigned char)((size_t)c * 31 + (size_t)l->served * 7 + i);
+	conn->got = 0;
+	conn->sent = now;
+	write_all(conn->fd, (char *)conn->message, MESSAGE);
+	l->outstanding++;
+}
+
+/* One readable connection; returns 1 when its reply is complete. */
+static int receive(struct load *l, long c)
+{
+	struct conn *conn = &l->conns[c];
+	unsigned char buf[MESSAGE];
+	ssize_t n = read(conn->fd, buf, MESSAGE - conn->got);
+
+	if (n <= 0)
+		die("the server closed a connection", n ? errno : ECONNRESET);
+	if (memcmp(buf, conn->message + conn->got, (size_t)n))
+		die("the bytes of a reply", 0);
+	conn->got += (unsigned)n;
+	if (conn->got < MESSAGE)
+		return 0;
+	l->outstanding--;
+	l->idle[(l->idle_head + l->idle_count++) % l->row->a] = c;
+	return 1;
+}
+
+/* The rate counts replies inside the window; a latency also needs its request inside. */
+static void completed(struct load *l, long c, uint64_t now)
+{
+	uint64_t sent = l->conns[c].sent;
+
+	if (now < l->from)
+		return;
+	l->served++;
+	if (sent >= l->from && l->samples < MAX_SAMPLES)
+		l->ns[l->samples++] = now - sent;
+}
+
+static void drive(struct load *l)
+{
+	struct epoll_event ev[256];
+	uint64_t now = now_ns();
+
+	l->from = now + WARM_NS;
+	l->until = l->from + RUN_NS;
+	while (l->outstanding < l->row->b)
+		send_request(l, now_ns());
+	while (l->outstanding) {
+		int n = epoll_wait(l->epfd, ev, 256, 10000);
+
+		if (n <= 0)
+			die("no reply within ten seconds", n ? errno : ETIMEDOUT);
+		for (int i = 0; i < n; i++) {
+			long c = (long)ev[i].data.u64;
+
+			if (!receive(l, c))
+				continue;
+			now = now_ns();
+			if (now < l->until) {
+				completed(l, c, now);
+				send_request(l, now_ns());
+			}
+		}
+	}
+}
+
+static void connect_all(struct load *l, int port)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET,
+				   .sin_port = htons((uint16_t)port),
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+	l->epfd = epoll_create1(EPOLL_CLOEXEC);
+	must_sys(l->epfd);
+	for (long i = 0; i < l->row->a; i++) {
+		struct epoll_event ev = {.events = EPOLLIN, .data.u64 = (uint64_t)i};
+		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		must_sys(fd);
+		must_sys(connect(fd, (struct sockaddr *)&addr, sizeof(addr)));
+		must_sys(no_delay(fd));
+		must_sys(epoll_ctl(l->epfd, EPOLL_CTL_ADD, fd, &ev));
+		l->conns[i].fd = fd;
+		l->idle[i] = i;
+	}
+	l->idle_count = l->row->a;
+}
+
+int echo_client(int argc, char **argv)
+{
+	struct bench row = {0};
+	struct load l = {.row = &row};
+	cpu_set_t all;
+
+	if (argc != 4)
+		return 2;
+	row.name = argv[0];
+	row.a = atol(argv[2]);
+	row.b = atol(argv[3]);
+	/* The server may be pinned; its client never is. The kernel masks what does not exist. */
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
+	raise_descriptor_limit(row.a + 100);
+	l.conns = calloc((size_t)row.a, sizeof(*l.conns));
+	l.idle = calloc((size_t)row.a, sizeof(*l.idle));
+	l.ns = malloc(MAX_SAMPLES * sizeof(*l.ns));
+	if (!l.conns || !l.idle || !l.ns)
+		die("calloc", ENOMEM);
+	connect_all(&l, atoi(argv[1]));
+	drive(&l);
+	report(row.name, "-rate", (double)l.served * 1e9 / RUN_NS, "req/s");
+	print_quantiles(&row, l.ns, l.samples);
+	return 0;
+}
