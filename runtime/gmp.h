@@ -292,6 +292,7 @@ void g_cachefree(struct p *pp) hidden;
 void sysmon_start(void) hidden;
 void sysmon_wake(void) hidden;
 void schedtrace(bool detail) hidden;
+const char *waitreason_text(unsigned r) hidden;
 
 /* ---- lot.c ---- */
 void lot_init(void) hidden;

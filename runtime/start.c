@@ -13,6 +13,11 @@ uint64_t nanotime(void)
 	return os_nanotime();
 }
 
+bool runtime_busy(void)
+{
+	return weft_tls.locks != 0 || weft_tls.m != NULL;
+}
+
 void *runtime_mtls(void)
 {
 	struct m *mp = getm();

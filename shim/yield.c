@@ -13,5 +13,5 @@ EXPORT int sched_yield(void)
 
 EXPORT void thrd_yield(void)
 {
-	sched_yield_shim();
+	sched_yield();
 }
