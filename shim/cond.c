@@ -264,3 +264,9 @@ EXPORT int pthread_cond_destroy(pthread_cond_t *c)
 		return 0;
 	return HANDOFF(real.pthread_cond_destroy(c));
 }
+
+HIDDEN_NAME(shim_cond_wait, pthread_cond_wait);
+HIDDEN_NAME(shim_cond_timedwait, pthread_cond_timedwait);
+HIDDEN_NAME(shim_cond_signal, pthread_cond_signal);
+HIDDEN_NAME(shim_cond_broadcast, pthread_cond_broadcast);
+HIDDEN_NAME(shim_cond_destroy, pthread_cond_destroy);

@@ -407,6 +407,11 @@ EXPORT int pthread_mutex_consistent(pthread_mutex_t *mu)
 }
 
 /* The names by which older libraries and C++ run-times know them. */
-ALIAS(int, __pthread_mutex_lock, pthread_mutex_lock, (pthread_mutex_t *));
-ALIAS(int, __pthread_mutex_unlock, pthread_mutex_unlock, (pthread_mutex_t *));
-ALIAS(int, __pthread_mutex_trylock, pthread_mutex_trylock, (pthread_mutex_t *));
+SECOND_NAME(__pthread_mutex_lock, pthread_mutex_lock);
+SECOND_NAME(__pthread_mutex_unlock, pthread_mutex_unlock);
+SECOND_NAME(__pthread_mutex_trylock, pthread_mutex_trylock);
+
+HIDDEN_NAME(shim_mutex_lock, pthread_mutex_lock);
+HIDDEN_NAME(shim_mutex_unlock, pthread_mutex_unlock);
+HIDDEN_NAME(shim_mutex_trylock, pthread_mutex_trylock);
+HIDDEN_NAME(shim_mutex_timedlock, pthread_mutex_timedlock);

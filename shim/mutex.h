@@ -29,6 +29,17 @@ enum {
 	WOKEN_OWNER = 3, /* the lock is already ours */
 };
 
+/* The exported functions, for c11.c. */
+int shim_mutex_lock(pthread_mutex_t *) hidden;
+int shim_mutex_unlock(pthread_mutex_t *) hidden;
+int shim_mutex_trylock(pthread_mutex_t *) hidden;
+int shim_mutex_timedlock(pthread_mutex_t *, const struct timespec *) hidden;
+int shim_cond_wait(pthread_cond_t *, pthread_mutex_t *) hidden;
+int shim_cond_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *) hidden;
+int shim_cond_signal(pthread_cond_t *) hidden;
+int shim_cond_broadcast(pthread_cond_t *) hidden;
+int shim_cond_destroy(pthread_cond_t *) hidden;
+
 /* Everything below needs weft_on. */
 int mutex_lock_any(pthread_mutex_t *mu, const struct until *u, bool try) hidden;
 int mutex_unlock_any(pthread_mutex_t *mu, bool leave) hidden;

@@ -105,4 +105,4 @@ EXPORT void call_once(once_flag *flag, void (*init)(void))
 	do_once((int *)flag, init);
 }
 
-ALIAS(int, __pthread_once, pthread_once, (pthread_once_t *, void (*)(void)));
+SECOND_NAME(__pthread_once, pthread_once);

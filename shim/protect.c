@@ -235,8 +235,7 @@ EXPORT int pthread_mutex_setprioceiling(pthread_mutex_t *mu, int ceiling, int *o
 		}
 	}
 	v = load_relaxed(word);
-	if (old)
-		*old = ceiling_of(v);
+	*old = ceiling_of(v);
 	if (mine) {
 		/* Ours and staying ours: the boost follows the new ceiling at unlock. */
 		int err = raise_to(ceiling);

@@ -309,8 +309,8 @@ EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rw)
 	return release(rw, READER);
 }
 
-ALIAS(int, __pthread_rwlock_rdlock, pthread_rwlock_rdlock, (pthread_rwlock_t *));
-ALIAS(int, __pthread_rwlock_wrlock, pthread_rwlock_wrlock, (pthread_rwlock_t *));
-ALIAS(int, __pthread_rwlock_tryrdlock, pthread_rwlock_tryrdlock, (pthread_rwlock_t *));
-ALIAS(int, __pthread_rwlock_trywrlock, pthread_rwlock_trywrlock, (pthread_rwlock_t *));
-ALIAS(int, __pthread_rwlock_unlock, pthread_rwlock_unlock, (pthread_rwlock_t *));
+SECOND_NAME(__pthread_rwlock_rdlock, pthread_rwlock_rdlock);
+SECOND_NAME(__pthread_rwlock_wrlock, pthread_rwlock_wrlock);
+SECOND_NAME(__pthread_rwlock_tryrdlock, pthread_rwlock_tryrdlock);
+SECOND_NAME(__pthread_rwlock_trywrlock, pthread_rwlock_trywrlock);
+SECOND_NAME(__pthread_rwlock_unlock, pthread_rwlock_unlock);

@@ -43,9 +43,12 @@ static inline const void *lot_key(const volatile void *obj, enum keykind kind)
 #define cas_release(p, old, new)                                                                   \
 	__atomic_compare_exchange_n(p, old, new, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
 
-/* One function under a second libc name. */
-#define ALIAS(ret, name, target, params)                                                           \
-	EXPORT ret name params __attribute__((alias(#target), copy(target)))
+/* A second exported name of one function, and the name by which the shim itself calls it. */
+#define SECOND_NAME(name, target)                                                                  \
+	EXPORT extern __typeof__(target) name __attribute__((alias(#target), copy(target)))
+#define HIDDEN_NAME(name, target)                                                                  \
+	extern __typeof__(target) name                                                             \
+		__attribute__((alias(#target), copy(target), visibility("hidden")))
 
 static inline void cpu_relax(void)
 {

@@ -11,7 +11,17 @@ EXPORT int sched_yield(void)
 	return 0;
 }
 
+SECOND_NAME(__sched_yield, sched_yield);
+HIDDEN_NAME(shim_sched_yield, sched_yield);
+
 EXPORT void thrd_yield(void)
 {
-	sched_yield();
+	extern int shim_sched_yield(void);
+
+	shim_sched_yield();
 }
+
+/* Old binaries only: the header makes the name an alias that a definition in C cannot undo. */
+__asm__(".globl pthread_yield\n\t"
+	".type pthread_yield, @function\n\t"
+	".set pthread_yield, sched_yield");
