@@ -7,8 +7,6 @@
  */
 #include "runtime/gmp.h"
 
-const char *waitreason_text(unsigned r) hidden;
-
 static const char *status_text(uint32_t s)
 {
 	static const char *const text[] = { "idle",    "runnable", "running", "syscall",

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "runtime/runtime.h"
+
 enum lockrank {
 #define RANK(name) Rank##name,
 #include "runtime/lockrank.def"
@@ -47,6 +49,9 @@ static inline void lock(struct lock *l)
 	uint32_t free = 0;
 
 	lockrank_take(l);
+	/* A signal handler on this thread sees it before the lock is taken, until after it is free. */
+	weft_tls.locks++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	/* Acquire: pairs with the release in unlock(). */
 	if (!__atomic_compare_exchange_n(&l->word, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		lock_slow(l);
@@ -58,6 +63,8 @@ static inline void unlock(struct lock *l)
 	/* Release: pairs with the acquire in lock().  Nothing of *l is touched after: it may be gone. */
 	if (__atomic_exchange_n(&l->word, 0, __ATOMIC_RELEASE) == 2)
 		unlock_slow(l);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	weft_tls.locks--;
 }
 
 #endif

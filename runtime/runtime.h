@@ -35,6 +35,7 @@ struct m;
 struct weft_tls {
 	struct g *g;
 	struct m *m;
+	uint32_t locks; /* runtime locks held */
 	uint32_t tid; /* what glibc's objects store as owner; never a kernel id, except main's */
 };
 extern __thread struct weft_tls weft_tls hidden __attribute__((tls_model("initial-exec")));
@@ -52,6 +53,12 @@ enum waitreason {
 #undef REASON
 	NWAITREASON
 };
+
+/*
+ * The calling thread is inside the runtime (holds one of its locks, or runs on g0): a signal handler that
+ * finds it so must not call the program.
+ */
+bool runtime_busy(void);
 
 /* ---- start ------------------------------------------------------------------------------------ */
 

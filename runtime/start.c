@@ -13,6 +13,11 @@ uint64_t nanotime(void)
 	return os_nanotime();
 }
 
+bool runtime_busy(void)
+{
+	return weft_tls.locks != 0 || weft_tls.m != NULL;
+}
+
 void *runtime_mtls(void)
 {
 	struct m *mp = getm();
@@ -85,6 +90,7 @@ int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 		return -ENOMEM;
 	g_main_ = gp;
 	gp->goid = atomic_fetch_add(&sched.goidgen, 1) + 1;
+	g_seedids();
 	g_setname(gp, "main");
 	g_set_tls(gp, tls, tid);
 	start_m0(gp, fs, stack);

@@ -15,8 +15,7 @@ static int parse(const pthread_attr_t *attr, struct gattr *a)
 	*a = (struct gattr){ .tlsarea = tcb_area_size() };
 	pthread_attr_getguardsize(attr, &guard);
 	pthread_attr_getstacksize(attr, &size);
-	if (pthread_attr_getstack(attr, &stack, &size) == 0 && stack &&
-	    (char *)stack + size != NULL && attr_has_stack(attr)) {
+	if (attr_has_stack(attr) && pthread_attr_getstack(attr, &stack, &size) == 0) {
 		a->stack = stack;
 		guard = 0;
 	}

@@ -11,6 +11,7 @@
  * The stub makes the decision atomic, as POSIX wants it: a signal that arrives at an instruction between
  * cp_begin and cp_end arrives before the call has had any effect.
  */
+#include "shim/direct.h"
 #include "shim/thread.h"
 
 #include <signal.h>
@@ -82,12 +83,12 @@ void cancel_init(void)
 	struct kernel_sigaction sa = { 0 };
 
 	/* libc's restorer: unwinders recognise its bytes as a signal frame. */
-	if (os_sigaction(33, NULL, &sa) || !sa.restorer)
+	if (direct4(SYS_rt_sigaction, 33, 0, &sa, 8) || !sa.restorer)
 		return;
 	sa.handler = handler;
 	sa.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | 0x04000000; /* SA_RESTORER */
 	sa.mask = 0;
-	os_sigaction(SIGCANCEL_, &sa, NULL);
+	direct4(SYS_rt_sigaction, SIGCANCEL_, &sa, 0, 8);
 }
 
 void testcancel(void)
@@ -124,7 +125,7 @@ long block_nocp(long nr, long a, long b, long c, long d, long e, long f)
 	long r;
 
 	entersyscall();
-	r = os_syscall(nr, a, b, c, d, e, f);
+	r = direct(nr, a, b, c, d, e, f);
 	exitsyscall();
 	return r;
 }
@@ -153,6 +154,6 @@ EXPORT int pthread_cancel(pthread_t t)
 	 * every park test the word themselves. */
 	ostid = g_ostid(th->g);
 	if (ostid)
-		os_tgkill(os_getpid(), ostid, SIGCANCEL_);
+		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), ostid, SIGCANCEL_);
 	return 0;
 }

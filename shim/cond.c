@@ -107,7 +107,10 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 		return err;
 	cancel_point();
 	runtime_checkyield();
-	while ((r = lot_park(&pk)) == -EINTR && !cancel_due()) {
+	while ((r = lot_park(&pk)) == -EINTR) {
+		interrupt_deliver();
+		if (cancel_due())
+			break;
 		w.again = true;
 		pk.fifo_front = true;
 	}
@@ -265,8 +268,8 @@ EXPORT int pthread_cond_destroy(pthread_cond_t *c)
 	return HANDOFF(real.pthread_cond_destroy(c));
 }
 
-HIDDEN_NAME(shim_cond_wait, pthread_cond_wait);
-HIDDEN_NAME(shim_cond_timedwait, pthread_cond_timedwait);
-HIDDEN_NAME(shim_cond_signal, pthread_cond_signal);
-HIDDEN_NAME(shim_cond_broadcast, pthread_cond_broadcast);
-HIDDEN_NAME(shim_cond_destroy, pthread_cond_destroy);
+TWIN(pthread_cond_wait);
+TWIN(pthread_cond_timedwait);
+TWIN(pthread_cond_signal);
+TWIN(pthread_cond_broadcast);
+TWIN(pthread_cond_destroy);

@@ -10,26 +10,27 @@
 
 #include <setjmp.h>
 
+/* Exported for the cleanup macros of C code; the header hides them where exceptions are on. */
+extern void __pthread_register_cancel(__pthread_unwind_buf_t *buf);
+extern void __pthread_unregister_cancel(__pthread_unwind_buf_t *buf);
+
 static int (*program_main)(int, char **, char **);
 
 static int main_of_weft(int argc, char **argv, char **envp)
 {
 	__pthread_unwind_buf_t buf;
 
-	if (!compat_cancel_bound())
-		return program_main(argc, argv, envp);
-	if (__builtin_expect(__sigsetjmp((struct __jmp_buf_tag *)(void *)buf.__cancel_jmp_buf, 0),
-			     0) == 0) {
+	if (__sigsetjmp_cancel(buf.__cancel_jmp_buf, 0) == 0) {
 		int r;
 
-		compat_register_cancel(&buf);
+		__pthread_register_cancel(&buf);
 		r = program_main(argc, argv, envp);
-		compat_unregister_cancel(&buf);
+		__pthread_unregister_cancel(&buf);
 		return r;
 	}
 	if (!weft_on) {
 		/* No G was ever made: libc's own way from here on. */
-		compat_unregister_cancel(&buf);
+		__pthread_unregister_cancel(&buf);
 		real.pthread_exit(self_thread.result);
 	}
 	syscall_reset();

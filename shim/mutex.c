@@ -97,6 +97,7 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 		.refuse = not_contended,
 		.arg = mu,
 		.reason = WaitMutexLock,
+		.interruptible = true,
 		.fifo_front = woken > 0,
 	};
 	int *word = &mu->__data.__lock;
@@ -121,7 +122,9 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 			return ETIMEDOUT;
 		if (woken == WOKEN_LAST && word_take(word, 0, 1))
 			return 0;
-		pk.fifo_front = woken > 0;
+		if (woken == -EINTR)
+			interrupt_deliver();
+		pk.fifo_front = woken > 0 || woken == -EINTR;
 	}
 	return 0;
 }
@@ -407,11 +410,11 @@ EXPORT int pthread_mutex_consistent(pthread_mutex_t *mu)
 }
 
 /* The names by which older libraries and C++ run-times know them. */
-SECOND_NAME(__pthread_mutex_lock, pthread_mutex_lock);
-SECOND_NAME(__pthread_mutex_unlock, pthread_mutex_unlock);
-SECOND_NAME(__pthread_mutex_trylock, pthread_mutex_trylock);
+ALIAS(__pthread_mutex_lock, pthread_mutex_lock);
+ALIAS(__pthread_mutex_unlock, pthread_mutex_unlock);
+ALIAS(__pthread_mutex_trylock, pthread_mutex_trylock);
 
-HIDDEN_NAME(shim_mutex_lock, pthread_mutex_lock);
-HIDDEN_NAME(shim_mutex_unlock, pthread_mutex_unlock);
-HIDDEN_NAME(shim_mutex_trylock, pthread_mutex_trylock);
-HIDDEN_NAME(shim_mutex_timedlock, pthread_mutex_timedlock);
+TWIN(pthread_mutex_lock);
+TWIN(pthread_mutex_unlock);
+TWIN(pthread_mutex_trylock);
+TWIN(pthread_mutex_timedlock);

@@ -30,15 +30,15 @@ enum {
 };
 
 /* The exported functions, for c11.c. */
-int shim_mutex_lock(pthread_mutex_t *) hidden;
-int shim_mutex_unlock(pthread_mutex_t *) hidden;
-int shim_mutex_trylock(pthread_mutex_t *) hidden;
-int shim_mutex_timedlock(pthread_mutex_t *, const struct timespec *) hidden;
-int shim_cond_wait(pthread_cond_t *, pthread_mutex_t *) hidden;
-int shim_cond_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *) hidden;
-int shim_cond_signal(pthread_cond_t *) hidden;
-int shim_cond_broadcast(pthread_cond_t *) hidden;
-int shim_cond_destroy(pthread_cond_t *) hidden;
+int shim_pthread_mutex_lock(pthread_mutex_t *) hidden;
+int shim_pthread_mutex_unlock(pthread_mutex_t *) hidden;
+int shim_pthread_mutex_trylock(pthread_mutex_t *) hidden;
+int shim_pthread_mutex_timedlock(pthread_mutex_t *, const struct timespec *) hidden;
+int shim_pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *) hidden;
+int shim_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *) hidden;
+int shim_pthread_cond_signal(pthread_cond_t *) hidden;
+int shim_pthread_cond_broadcast(pthread_cond_t *) hidden;
+int shim_pthread_cond_destroy(pthread_cond_t *) hidden;
 
 /* Everything below needs weft_on. */
 int mutex_lock_any(pthread_mutex_t *mu, const struct until *u, bool try) hidden;

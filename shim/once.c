@@ -53,12 +53,13 @@ static void wait_for(int *control, int seen)
 		.refuse = changed,
 		.arg = &w,
 		.reason = WaitOnce,
+		.interruptible = true,
 	};
 
-	if (weft_on)
-		lot_park(&pk);
-	else
+	if (!weft_on)
 		plain_syscall(SYS_futex, (long)control, FUTEX_WAIT_PRIVATE, seen);
+	else if (lot_park(&pk) == -EINTR)
+		interrupt_deliver();
 }
 
 static void run(int *control, void (*init)(void))
@@ -105,4 +106,4 @@ EXPORT void call_once(once_flag *flag, void (*init)(void))
 	do_once((int *)flag, init);
 }
 
-SECOND_NAME(__pthread_once, pthread_once);
+ALIAS(__pthread_once, pthread_once);

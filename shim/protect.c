@@ -95,14 +95,19 @@ static int wait_contended(int *word, int seen, bool shared, const struct until *
 		.refuse = still_contended,
 		.arg = word,
 		.reason = WaitMutexLock,
+		.interruptible = true,
 	};
 	int op = FUTEX_WAIT_BITSET, err = until_ns(u, &pk.deadline);
 	long r;
 
 	if (err)
 		return err;
-	if (!shared)
-		return lot_park(&pk) == -ETIMEDOUT ? ETIMEDOUT : 0;
+	if (!shared) {
+		r = lot_park(&pk);
+		if (r == -EINTR)
+			interrupt_deliver();
+		return r == -ETIMEDOUT ? ETIMEDOUT : 0;
+	}
 	if (u && u->clock == CLOCK_REALTIME)
 		op |= FUTEX_CLOCK_REALTIME;
 	r = block_nocp(SYS_futex, (long)word, op, seen, (long)(u ? u->abs : NULL), 0,

@@ -149,14 +149,19 @@ static int word_wait(pthread_mutex_t *mu, int seen, bool shared, const struct un
 		.refuse = word_changed,
 		.arg = &w,
 		.reason = WaitMutexLock,
+		.interruptible = true,
 	};
 	int op = FUTEX_WAIT_BITSET, err = until_ns(u, &pk.deadline);
 	long r;
 
 	if (err)
 		return err;
-	if (!shared)
-		return lot_park(&pk) == -ETIMEDOUT ? ETIMEDOUT : 0;
+	if (!shared) {
+		r = lot_park(&pk);
+		if (r == -EINTR)
+			interrupt_deliver();
+		return r == -ETIMEDOUT ? ETIMEDOUT : 0;
+	}
 	if (u && u->clock == CLOCK_REALTIME)
 		op |= FUTEX_CLOCK_REALTIME;
 	r = block_nocp(SYS_futex, (long)w.word, op, seen, (long)(u ? u->abs : NULL), 0,

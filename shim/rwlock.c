@@ -111,6 +111,7 @@ static int wait_for(const struct want *want, const struct until *u)
 		.arg = &w,
 		.bitset = want->write ? BIT_WRITE : BIT_READ,
 		.reason = want->write ? WaitRwlockWrite : WaitRwlockRead,
+		.interruptible = true,
 	};
 	uint32_t carry = 0;
 	int r = until_ns(u, &pk.deadline);
@@ -131,7 +132,9 @@ static int wait_for(const struct want *want, const struct until *u)
 				wake_all(want->rw);
 			return ETIMEDOUT;
 		}
-		if (r >= 0)
+		if (r == -EINTR)
+			interrupt_deliver();
+		if (r >= 0 || r == -EINTR)
 			w.queued = pk.fifo_front = true;
 		carry = r == WOKEN_MORE ? QUEUED : 0;
 	}
@@ -309,8 +312,8 @@ EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rw)
 	return release(rw, READER);
 }
 
-SECOND_NAME(__pthread_rwlock_rdlock, pthread_rwlock_rdlock);
-SECOND_NAME(__pthread_rwlock_wrlock, pthread_rwlock_wrlock);
-SECOND_NAME(__pthread_rwlock_tryrdlock, pthread_rwlock_tryrdlock);
-SECOND_NAME(__pthread_rwlock_trywrlock, pthread_rwlock_trywrlock);
-SECOND_NAME(__pthread_rwlock_unlock, pthread_rwlock_unlock);
+ALIAS(__pthread_rwlock_rdlock, pthread_rwlock_rdlock);
+ALIAS(__pthread_rwlock_wrlock, pthread_rwlock_wrlock);
+ALIAS(__pthread_rwlock_tryrdlock, pthread_rwlock_tryrdlock);
+ALIAS(__pthread_rwlock_trywrlock, pthread_rwlock_trywrlock);
+ALIAS(__pthread_rwlock_unlock, pthread_rwlock_unlock);

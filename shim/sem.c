@@ -56,6 +56,15 @@ static int has_value(void *arg)
 	return (load_acquire(&s->data) & VALUE_MASK) != 0;
 }
 
+/* Off the queue and not counted.  True when the wait ends with EINTR; may not return (cancellation). */
+static bool interrupted(bool timed)
+{
+	enum interrupt what = interrupt_deliver();
+
+	cancel_point();
+	return what == INTR_ENDS || (timed && what == INTR_RESTARTS);
+}
+
 /* 0 or an errno value. */
 static int wait_private(struct sem *s, const struct until *u)
 {
@@ -75,9 +84,11 @@ static int wait_private(struct sem *s, const struct until *u)
 		r = lot_park(&pk);
 		if (r == -ETIMEDOUT || r == -EINTR) {
 			__atomic_fetch_sub(&s->data, ONE_WAITER, __ATOMIC_RELAXED);
-			return -r;
+			if (r == -ETIMEDOUT || interrupted(u != NULL))
+				return -r;
+			__atomic_fetch_add(&s->data, ONE_WAITER, __ATOMIC_SEQ_CST);
 		}
-		pk.fifo_front = r >= 0;
+		pk.fifo_front = r >= 0 || r == -EINTR;
 	}
 	return 0;
 }
@@ -93,7 +104,6 @@ static int sem_ret(int err)
 static int wait_any(sem_t *sem, const struct until *u)
 {
 	struct sem *s = sem_of(sem);
-	int err;
 
 	/* A cancellation point even when it need not wait, as libc's. */
 	cancel_point();
@@ -105,10 +115,7 @@ static int wait_any(sem_t *sem, const struct until *u)
 			return HANDOFF_CP(real.sem_clockwait(sem, u->clock, u->abs));
 		return HANDOFF_CP(real.sem_wait(sem));
 	}
-	err = wait_private(s, u);
-	if (err == EINTR)
-		cancel_point();
-	return sem_ret(err);
+	return sem_ret(wait_private(s, u));
 }
 
 EXPORT int sem_wait(sem_t *sem)

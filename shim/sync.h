@@ -12,10 +12,11 @@
 #ifndef WEFT_SHIM_SYNC_H
 #define WEFT_SHIM_SYNC_H
 
-#include <limits.h>
-
 #include "compat/tcb.h"
+#include "shim/direct.h"
 #include "shim/shim.h"
+
+#include <limits.h>
 
 enum keykind {
 	KEY_MUTEX = 0,  /* wakers hand over: plain mutexes only */
@@ -42,13 +43,6 @@ static inline const void *lot_key(const volatile void *obj, enum keykind kind)
 	__atomic_compare_exchange_n(p, old, new, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
 #define cas_release(p, old, new)                                                                   \
 	__atomic_compare_exchange_n(p, old, new, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
-
-/* A second exported name of one function, and the name by which the shim itself calls it. */
-#define SECOND_NAME(name, target)                                                                  \
-	EXPORT extern __typeof__(target) name __attribute__((alias(#target), copy(target)))
-#define HIDDEN_NAME(name, target)                                                                  \
-	extern __typeof__(target) name                                                             \
-		__attribute__((alias(#target), copy(target), visibility("hidden")))
 
 static inline void cpu_relax(void)
 {
@@ -93,17 +87,24 @@ static inline bool bad_nsec(const struct timespec *ts)
 }
 
 /* A system call that does not block, so that it needs no handoff; usable while queued on the lot.  Result or
- * -errno; errno stays as it was. */
+ * -errno. */
+static inline long plain_syscall4(long nr, long a, long b, long c, long d)
+{
+	return direct(nr, a, b, c, d, 0, 0);
+}
+
 static inline long plain_syscall(long nr, long a, long b, long c)
 {
-	int saved = errno;
-	long r = real.syscall(nr, a, b, c, 0L, 0L, 0L);
-
-	if (r == -1)
-		r = -errno;
-	errno = saved;
-	return r;
+	return direct(nr, a, b, c, 0, 0, 0);
 }
+
+/* Runs the handlers of signals that ended a park. */
+enum interrupt {
+	INTR_NONE,     /* no handler ran: something else, or nothing, was the reason */
+	INTR_RESTARTS, /* every one that ran has SA_RESTART */
+	INTR_ENDS,
+};
+enum interrupt interrupt_deliver(void) hidden;
 
 /* The caller owns a P or is a foreign thread.  Foreign: libc's own, its thread block is libc's. */
 static inline bool cancel_due(void)

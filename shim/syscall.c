@@ -79,8 +79,17 @@ static long futex_wait(uint32_t *at, uint32_t value, int op, const struct timesp
 		err = deadline_of(clock, ts, &pk.deadline);
 	if (err)
 		return -err;
-	err = lot_park(&pk);
-	return err < 0 ? err : 0;
+	for (;;) {
+		enum interrupt what;
+
+		err = lot_park(&pk);
+		if (err != -EINTR)
+			return err < 0 ? err : 0;
+		what = interrupt_deliver();
+		if (what == INTR_ENDS || (what == INTR_RESTARTS && ts))
+			return -EINTR;
+		pk.fifo_front = true;
+	}
 }
 
 static long futex_wake(uint32_t *at, int n, uint32_t bits)

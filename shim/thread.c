@@ -9,6 +9,7 @@
  */
 #include "shim/thread.h"
 #include "shim/attr.h"
+#include "shim/mutex.h"
 
 #include <setjmp.h>
 
@@ -43,8 +44,7 @@ static void run(struct thread *th)
 	__pthread_unwind_buf_t buf;
 
 	/* Cancellation and pthread_exit unwind to here, exactly as to libc's own start routine. */
-	if (__builtin_expect(__sigsetjmp((struct __jmp_buf_tag *)(void *)buf.__cancel_jmp_buf, 0),
-			     0) == 0) {
+	if (__sigsetjmp_cancel(buf.__cancel_jmp_buf, 0) == 0) {
 		compat_register_cancel(&buf);
 		th->result = th->start ? th->start(th->arg) : (void *)(intptr_t)th->start11(th->arg);
 	} else {
@@ -326,17 +326,4 @@ EXPORT int thrd_detach(thrd_t t)
 	if (!weft_on || !g_of(t))
 		return real.thrd_detach(t);
 	return pthread_detach(t) ? thrd_error : thrd_success;
-}
-
-EXPORT int sched_yield(void)
-{
-	if (!on_g())
-		return real.sched_yield();
-	gosched();
-	return 0;
-}
-
-EXPORT void thrd_yield(void)
-{
-	sched_yield();
 }

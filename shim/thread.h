@@ -5,6 +5,8 @@
 #ifndef WEFT_SHIM_THREAD_H
 #define WEFT_SHIM_THREAD_H
 
+#include <stdatomic.h>
+
 #include "compat/tcb.h"
 #include "shim/shim.h"
 

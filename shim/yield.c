@@ -11,13 +11,11 @@ EXPORT int sched_yield(void)
 	return 0;
 }
 
-SECOND_NAME(__sched_yield, sched_yield);
-HIDDEN_NAME(shim_sched_yield, sched_yield);
+ALIAS(__sched_yield, sched_yield);
+TWIN(sched_yield);
 
 EXPORT void thrd_yield(void)
 {
-	extern int shim_sched_yield(void);
-
 	shim_sched_yield();
 }
 
