@@ -30,7 +30,7 @@ struct waiter {
 	pthread_mutex_t *mutex;
 	uint32_t seen; /* the word at +0 when first queued */
 	bool shared;   /* the words are libc's: leave them alone */
-	bool again;    /* queued before, the mutex is not ours any more */
+	bool again;    /* was queued before, so the mutex is not ours any more */
 };
 
 static inline uint32_t *word_of(pthread_cond_t *c)
@@ -86,6 +86,7 @@ static void wait_queued(void *arg)
 
 	if (!w->again)
 		mutex_cond_unlock(w->mutex);
+	w->again = true;
 }
 
 static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct until *u, bool shared)
@@ -109,10 +110,12 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 	runtime_checkyield();
 	while ((r = lot_park(&pk)) == -EINTR) {
 		interrupt_deliver();
-		if (cancel_due())
+		/* An interrupt that was due before we queued leaves us with the mutex. */
+		if (cancel_due() && !w.again)
+			cancel_point();
+		else if (cancel_due())
 			break;
-		w.again = true;
-		pk.fifo_front = true;
+		pk.fifo_front = w.again;
 	}
 	err = mutex_cond_lock(mu, r > 0 ? r : 0);
 	if (r == -EINTR)
