@@ -402,6 +402,22 @@ EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mu, const struct timespec *a
 	return mutex_lock_any(mu, &u, false);
 }
 
+/*
+ * libc marks every robust mutex as shared, because the kernel that walks its list knows no other.  Ours
+ * are told apart, or each would wire its holder: a private one loses the mark.  libc's own functions, which
+ * serve it until weft starts, do not look at the mark of a robust mutex.
+ */
+EXPORT int pthread_mutex_init(pthread_mutex_t *mu, const pthread_mutexattr_t *attr)
+{
+	int shared = PTHREAD_PROCESS_PRIVATE, err = real.pthread_mutex_init(mu, attr);
+
+	if (err || !attr || !(mu->__data.__kind & MUTEX_ROBUST))
+		return err;
+	if (!pthread_mutexattr_getpshared(attr, &shared) && shared == PTHREAD_PROCESS_PRIVATE)
+		mu->__data.__kind &= ~MUTEX_SHARED;
+	return 0;
+}
+
 EXPORT int pthread_mutex_consistent(pthread_mutex_t *mu)
 {
 	if (unlikely(!weft_on))
@@ -410,6 +426,7 @@ EXPORT int pthread_mutex_consistent(pthread_mutex_t *mu)
 }
 
 /* The names by which older libraries and C++ run-times know them. */
+ALIAS(__pthread_mutex_init, pthread_mutex_init);
 ALIAS(__pthread_mutex_lock, pthread_mutex_lock);
 ALIAS(__pthread_mutex_unlock, pthread_mutex_unlock);
 ALIAS(__pthread_mutex_trylock, pthread_mutex_trylock);
