@@ -238,6 +238,10 @@ static const char *check_donor(const struct donor *d, const struct list_node *he
 		return "thread id of a donor";
 	if (!list_holds(head, at(d->block, (ptrdiff_t)layout.list), &broken) || broken)
 		return "a donor is not on its stack list";
+	/* libc puts the block at the very top of a stack that it was given. */
+	if (d->stack && d->block != (char *)(((uintptr_t)d->stack + d->stack_size - layout.size) &
+					     -layout.align))
+		return "size of struct pthread in a donor";
 	/* Its first frames lie right below the static storage. */
 	if (d->frame >= d->block || reach + layout.align < layout.below || reach > layout.below + 8192)
 		return "size of static TLS in a donor";

@@ -9,22 +9,29 @@
  * Must never: be called in the parent, or before libc's own child work is done.
  */
 #include "compat/glibc.h"
+#include "compat/rseq.h"
+#include "compat/setxid.h"
 #include "compat/stacklist.h"
 #include "compat/tcb.h"
 
-#include <string.h>
-
 void tcb_fork_child_orphans(void) hidden;
-struct tcb *compat_registered(void) hidden;
 
 void tcb_fork_child(struct tcb *keep, uint32_t tid)
 {
 	struct list_node *n = at(keep, (ptrdiff_t)layout.list);
+	struct tcb *own = compat_registered();
 	bool bad = false;
 
 	tcb_fork_child_orphans();
 	*layout.lock = 0;
 	tcb_set_tid(keep, tid);
+	/*
+	 * The child inherits its kernel thread's registration, which lies in a block (and a stack) that
+	 * nobody owns any more, or in keep, which will move.
+	 */
+	rseq_off(keep);
+	if (own && own != keep)
+		rseq_off(own);
 	/* A raw clone, or a libc whose child does less: make it true ourselves. */
 	if (!list_holds(layout.user, n, &bad) && !list_holds(layout.used, n, &bad)) {
 		list_self(n);

@@ -125,6 +125,7 @@ struct layout {
 	size_t jmpbuf;   /* innermost cancellation buffer */
 	size_t stack;    /* block address, size, guard, reported guard: four words in a row */
 	size_t res;      /* the thread's own resolver state */
+	size_t owned[2]; /* strings of strerror and strsignal that the block owns; 0: none */
 	struct flag_bit user_stack, cancel_disabled, cancel_async;
 	/* in libc's thread-local block, below the thread pointer: negative */
 	ptrdiff_t resp;                           /* pointer to the resolver state in use */

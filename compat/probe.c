@@ -6,6 +6,9 @@
  *
  * Everything is undone: a donor leaves as it came.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "compat/donor.h"
 
 #include <resolv.h>
@@ -158,6 +161,17 @@ static const char *probe_resolver(const char *self)
 	return found == 1 ? NULL : "resolver pointer not found";
 }
 
+/*
+ * strerror and strsignal keep the string for an unknown number in the block, and a thread's end frees it.
+ * A libc that keeps it elsewhere has nothing to free here.
+ */
+static const char *probe_strings(const void *self)
+{
+	layout.owned[0] = find_word(self, strerror(100000));
+	layout.owned[1] = find_word(self, strsignal(100000));
+	return NULL;
+}
+
 const char *probe_run(void)
 {
 	static unsigned char before[PTHREAD_WORDS_MAX * 8];
@@ -169,7 +183,7 @@ const char *probe_run(void)
 			    &layout.cancel_disabled)) ||
 	    (e = probe_flag(before, self, libc.setcanceltype, PTHREAD_CANCEL_ASYNCHRONOUS,
 			    &layout.cancel_async)) ||
-	    (e = probe_cleanup(self)) || (e = probe_malloc(self)))
+	    (e = probe_cleanup(self)) || (e = probe_malloc(self)) || (e = probe_strings(self)))
 		return e;
 	return NULL;
 }

@@ -14,7 +14,9 @@
  * compare-and-swap from free.  A failed step leaves the process as it was: plain pthreads.
  */
 #include "compat/tcb.h"
+#include "compat/broken.h"
 #include "compat/discover.h"
+#include "compat/rseq.h"
 #include "compat/selftest.h"
 #include "compat/stacklist.h"
 
@@ -112,6 +114,10 @@ static const char *donors_run(struct donors *ds)
 		return "a donor hangs";
 	if (ds->second.probe_failed)
 		return ds->second.probe_failed;
+	/* From 2.36 the state is a bit of the cancellation word itself. */
+	if (libc_data.version >= 36 && (layout.cancel_disabled.offset != layout.cancelhandling ||
+					layout.cancel_async.offset != layout.cancelhandling))
+		return "cancellation word";
 	if ((e = prove_cache(ds)))
 		return e;
 	return prove_gone(ds);
@@ -185,6 +191,9 @@ int compat_init(void)
 		say(e);
 		return -1;
 	}
+	/* The caller's block becomes a G's, and will move. */
+	if (!broken("main_rseq"))
+		rseq_off(tcb_self());
 	compat_call_tls_dtors = libc.call_tls_dtors;
 	compat_register_cancel = libc.register_cancel;
 	compat_unregister_cancel = libc.unregister_cancel;

@@ -10,6 +10,7 @@
  * Must never: read thread-local storage before FS is back, or call anything but the old handler between.
  */
 #include "compat/glibc.h"
+#include "compat/setxid.h"
 #include "compat/tcb.h"
 
 #include <signal.h>
@@ -57,7 +58,6 @@ int compat_setxid_wrap(struct tcb *(*registered)(void))
 	return (int)sys_4(SYS_rt_sigaction, SETXID, &sa, NULL, 8);
 }
 
-struct tcb *compat_registered(void) hidden;
 struct tcb *compat_registered(void)
 {
 	return registered_block ? registered_block() : NULL;

@@ -11,10 +11,11 @@
  * comes later and under the loader's lock, sees the new module.
  *
  * Between two lives the block stays listed and keeps what libc hung on it for good: the resolver state,
- * strerror's buffers, and the allocator's cache (two words in libc's static TLS, saved around the fresh
- * initialisation).  Rewriting the whole template instead would leak all of them; keeping all of libc's TLS
+ * priority-protection data, getrandom's state, and the allocator's cache (words in libc's static TLS,
+ * saved around the fresh initialisation).  Rewriting the whole template instead would leak all of them; keeping all of libc's TLS
  * instead would carry errno and the locale into the next life.  Destroying a block would leak its
- * allocator cache, so those words go to the next block that is created.
+ * allocator cache, so those words go to the next block that is created; priority-protection data and
+ * getrandom's state (a few hundred bytes, in the rare thread that has them) are lost with their block.
  *
  * Must never: run with a scheduler lock held (the loader's lock and malloc are below).
  */
@@ -90,7 +91,7 @@ static void restore_malloc(struct tcb *t, const uintptr_t *w)
 /* Moves the words away; without memory for that they are lost, which is a leak and not a fault. */
 static void orphan(struct tcb *t)
 {
-	struct orphan *o = malloc(sizeof *o);
+	struct orphan *o = broken("orphans") ? NULL : malloc(sizeof *o);
 
 	if (!o)
 		return;
@@ -205,6 +206,19 @@ void tcb_enter(void)
 		libc.uselocale(LC_GLOBAL_LOCALE);
 }
 
+/* What a thread's end frees inside libc, and nobody would free for us. */
+static void free_strings(struct tcb *t)
+{
+	for (int i = 0; i < 2; i++) {
+		uintptr_t *w = word_at(t, (ptrdiff_t)layout.owned[i]);
+
+		if (!layout.owned[i] || !*w)
+			continue;
+		free((void *)*w);
+		*w = 0;
+	}
+}
+
 /* Key values beyond the first block live in blocks of their own; the values are gone by now. */
 static void free_keys(struct tcb *t)
 {
@@ -226,6 +240,7 @@ void tcb_leave(void)
 	struct __res_state *res = at(t, (ptrdiff_t)layout.res);
 
 	free_keys(t);
+	free_strings(t);
 	/* The first call hands out the message of a failed dlopen, the second frees it. */
 	libc.dlerror();
 	libc.dlerror();

@@ -24,7 +24,8 @@ struct tcb_stack {
 
 /*
  * Discovers the layout and runs the self-test, about 1 ms, by starting real threads: call it once, from
- * the first pthread_create, with no runtime lock held.  0, or -1 and compat_why() says which check
+ * the first pthread_create, with no runtime lock held.  The calling thread's block is taken to be the one
+ * that becomes the main G's: its rseq registration ends.  0, or -1 and compat_why() says which check
  * failed (a static string such as "glibc 2.31 unsupported: no thread_db descriptors in libc").
  */
 int compat_init(void);
@@ -80,7 +81,7 @@ int tcb_cancel_pending(const struct tcb *t);
 /*
  * Tests only: the field that tcb_create() and friends get wrong on purpose ("ctype", "resp", "list",
  * "unlisted", "pointer_guard", "robust", "same_tid", "tid0", "rseq", "stackblock", "multiple_threads",
- * "stale_tls", "malloc_words").  NULL in every program.
+ * "stale_tls", "malloc_words", "orphans", "request", "main_rseq").  NULL in every program.
  */
 extern const char *tcb_break;
 

@@ -26,3 +26,13 @@ void *persistentalloc(size_t n)
 	unlock(&arenalock);
 	return p;
 }
+
+void arena_fork_lock(void)
+{
+	lock(&arenalock);
+}
+
+void arena_fork_unlock(void)
+{
+	unlock(&arenalock);
+}

@@ -167,6 +167,7 @@ struct g *g_new(const struct gattr *a)
 	gp->intrwait = NULL;
 	gp->sysdepth = 0;
 	gp->data = NULL;
+	gp->altsp = NULL; /* a new thread has none (sigaltstack(2)) */
 	gp->sigmask = weft_tls.g ? weft_tls.g->sigmask : os_sigmask_get();
 	gp->sp = arch_newctx(gp->stack.top, entry, gp);
 	return gp;
@@ -271,6 +272,44 @@ void g_setmask(struct g *gp, uint64_t mask)
 		os_sigmask(mask);
 		getm()->sigmask = mask;
 	}
+}
+
+void g_notemask(uint64_t mask)
+{
+	weft_tls.g->sigmask = mask;
+	getm()->sigmask = mask;
+}
+
+void g_setaltstack(void *sp, size_t size, int flags)
+{
+	struct g *gp = weft_tls.g;
+
+	gp->altsp = sp;
+	gp->altsize = size;
+	gp->altflags = flags;
+	getm()->altsp = sp;
+}
+
+void g_getaltstack(void **sp, size_t *size, int *flags)
+{
+	struct g *gp = weft_tls.g;
+
+	*sp = gp->altsp;
+	*size = gp->altsize;
+	*flags = gp->altflags;
+}
+
+struct g *g_next(uint32_t *i)
+{
+	uint32_t n = atomic_load(&sched.nallgs);
+
+	while (*i < n) {
+		struct g *gp = g_at((*i)++);
+
+		if (gstatus(gp) != Gdead)
+			return gp;
+	}
+	return NULL;
 }
 
 void *g_data(struct g *gp)

@@ -89,6 +89,9 @@ struct g {
 	void *data;               /* the shim's */
 	char name[16];            /* written by anybody, read by dumps: torn reads are harmless */
 	uint64_t sigmask;         /* kernel mask while it runs (o) */
+	void *altsp;              /* alternate signal stack (o); NULL: none */
+	size_t altsize;
+	int altflags;
 	uint32_t allgidx;         /* (c) */
 };
 
@@ -113,6 +116,7 @@ struct m {
 	size_t stacksize;
 	uint64_t rng;             /* (o) */
 	uint64_t sigmask;         /* what the kernel has for this thread (o) */
+	void *altsp;              /* alternate stack the kernel has for this thread (o) */
 	uint64_t napns;           /* (o) current nap of an idle M */
 	uint64_t idlesince;       /* (L sched) */
 	bool (*commit)(struct g *gp, void *arg); /* (o) gopark's last word, run on g0 */
@@ -290,15 +294,21 @@ void g_seedids(void) hidden; /* at the start of a process; of a fork child too *
 void g_cachefree(struct p *pp) hidden;
 
 /* ---- sysmon.c, trace.c ---- */
-void sysmon_start(void) hidden;
+void sysmon_start(void) hidden; /* once; later calls do nothing */
+void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
 void schedtrace(bool detail) hidden;
 const char *waitreason_text(unsigned r) hidden;
 
+/* ---- start.c, fork.c ---- */
+void start_m0(struct g *gp, void *fs, char *top) hidden;
+void stack_fork_lock(void) hidden;
+void stack_fork_unlock(void) hidden;
+void arena_fork_lock(void) hidden;
+void arena_fork_unlock(void) hidden;
+
 /* ---- lot.c ---- */
 void lot_init(void) hidden;
-void lot_fork_lock(void) hidden;
-void lot_fork_unlock(void) hidden;
 void lot_fork_child(void) hidden;
 
 static inline struct p *getp(void)

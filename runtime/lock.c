@@ -33,19 +33,19 @@ void unlock_slow(struct lock *l)
 }
 
 #ifdef WEFT_DEBUG
-static __thread uint16_t held[NLOCKRANK] __attribute__((tls_model("initial-exec")));
+_Static_assert(NLOCKRANK <= sizeof(weft_tls.held) / sizeof(weft_tls.held[0]), "a count a rank");
 
 void lockrank_take(struct lock *l)
 {
 	for (int r = l->rank + (l->rank == RankLot); r < NLOCKRANK; r++)
-		if (held[r])
+		if (weft_tls.held[r])
 			throw("lock rank: taking %d while holding %d", l->rank, r);
-	held[l->rank]++;
+	weft_tls.held[l->rank]++;
 }
 
 void lockrank_drop(struct lock *l)
 {
-	if (held[l->rank]-- == 0)
+	if (weft_tls.held[l->rank]-- == 0)
 		throw("lock rank: dropping %d that is not held", l->rank);
 }
 #endif

@@ -7,30 +7,16 @@
 #include "runtime/log.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-/* Register level: libc's syscall() is one of the names the shim interposes. */
-static long raw(long nr, long a, long b, long c, long d)
-{
-	register long r10 __asm__("r10") = d;
-	long ret;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
+#include "runtime/os/os.h"
 
 static void write_all(const char *p, size_t n)
 {
 	while (n > 0) {
-		long w = raw(SYS_write, 2, (long)p, (long)n, 0);
+		ssize_t w = os_write(2, p, n);
 
 		if (w == -EINTR)
 			continue;
@@ -211,7 +197,7 @@ static void say(const char *kind, const char *fmt, va_list ap)
 	struct outbuf o = OUTBUF_INIT;
 
 	/* The id is asked for each time: after fork or vfork a remembered one would be the parent's. */
-	weft_print(&o, "weft[%ld]: %s", raw(SYS_getpid, 0, 0, 0, 0), kind);
+	weft_print(&o, "weft[%d]: %s", os_getpid(), kind);
 	weft_vprint(&o, fmt, ap);
 	put(&o, "\n", 1);
 	weft_flush(&o);
@@ -226,27 +212,12 @@ void weft_say(const char *fmt, ...)
 	va_end(ap);
 }
 
-/* As the kernel wants it: libc's struct sigaction has another layout and its own restorer. */
-struct ksigaction {
-	void *handler;
-	unsigned long flags;
-	void *restorer;
-	uint64_t mask;
-};
-
 void weft_throw(const char *fmt, ...)
 {
-	const struct ksigaction dfl = { .handler = NULL };
-	const uint64_t abrt = 1ULL << (SIGABRT - 1);
 	va_list ap;
 
 	va_start(ap, fmt);
 	say("fatal: ", fmt, ap);
 	va_end(ap);
-
-	raw(SYS_rt_sigaction, SIGABRT, (long)&dfl, 0, sizeof(abrt));
-	raw(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&abrt, 0, sizeof(abrt));
-	raw(SYS_tgkill, raw(SYS_getpid, 0, 0, 0, 0), raw(SYS_gettid, 0, 0, 0, 0), SIGABRT, 0);
-	for (;;) /* init of a pid namespace is not killed by its own signal */
-		__builtin_trap();
+	os_abort();
 }

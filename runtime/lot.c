@@ -418,20 +418,7 @@ void g_uninterrupt(struct g *gp)
 	unlock(&gp->intrlock);
 }
 
-/* ---- fork: every bucket is locked across it, so the child finds whole queues and drops them ---- */
-
-void lot_fork_lock(void)
-{
-	for (int i = 0; i < NBUCKETS; i++)
-		lock(&buckets[i].lock);
-}
-
-void lot_fork_unlock(void)
-{
-	for (int i = 0; i < NBUCKETS; i++)
-		unlock(&buckets[i].lock);
-}
-
+/* The waiters of a fork child are gone; a lock may have been held by a thread that is. */
 void lot_fork_child(void)
 {
 	for (int i = 0; i < NBUCKETS; i++) {

@@ -89,12 +89,13 @@ static const char *read_size(struct word w, const char *dflt, opt_size *to)
 }
 
 /* A time in units of `unit` nanoseconds; what does not divide is rounded up, so that 1us is never 0. */
-static const char *read_time(struct word w, int64_t unit, const char *why, int64_t *to)
+static const char *read_time(struct word w, uint64_t unit, const char *why, uint64_t *to)
 {
-	int64_t ns = unit;
+	const uint64_t max = INT64_MAX; /* sums with the clock must not wrap */
+	uint64_t ns = unit;
 	uint64_t v;
 
-	if (!take_number(&w, INT64_MAX, &v))
+	if (!take_number(&w, max, &v))
 		return why;
 	if (word_is(w, "ns"))
 		ns = 1;
@@ -106,9 +107,9 @@ static const char *read_time(struct word w, int64_t unit, const char *why, int64
 		ns = 1000000000;
 	else if (w.n > 0)
 		return why;
-	if (v > (uint64_t)(INT64_MAX / ns))
+	if (v > max / ns)
 		return why;
-	*to = (int64_t)v * ns / unit + ((int64_t)v * ns % unit != 0);
+	*to = v * ns / unit + (v * ns % unit != 0);
 	return NULL;
 }
 

@@ -22,8 +22,8 @@
 typedef unsigned opt_uint;
 typedef bool opt_bool;
 typedef size_t opt_size;
-typedef int64_t opt_msec;
-typedef int64_t opt_nsec;
+typedef uint64_t opt_msec; /* unsigned, as nanotime() is */
+typedef uint64_t opt_nsec;
 typedef int opt_sig;
 typedef char opt_str[OPTION_STR];
 

@@ -59,6 +59,10 @@ static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool i
 		mp->sigmask = gp->sigmask;
 		os_sigmask(gp->sigmask);
 	}
+	if (unlikely(mp->altsp != gp->altsp)) {
+		mp->altsp = gp->altsp;
+		os_sigaltstack(gp->altsp, gp->altsize, gp->altflags);
+	}
 	arch_gogo(gp->sp, gp->fs);
 }
 
@@ -345,6 +349,7 @@ void g_start(struct g *gp)
 {
 	struct p *pp = getp();
 
+	sysmon_start();
 	atomic_fetch_add(&sched.nglive, 1);
 	atomic_store(&gp->status, Grunnable);
 	if (!pp) {

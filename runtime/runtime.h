@@ -36,6 +36,9 @@ struct weft_tls {
 	struct g *g;
 	struct m *m;
 	uint32_t locks; /* runtime locks held */
+#ifdef WEFT_DEBUG
+	uint16_t held[8]; /* of each rank */
+#endif
 	uint32_t tid; /* what glibc's objects store as owner; never a kernel id, except main's */
 };
 extern __thread struct weft_tls weft_tls hidden __attribute__((tls_model("initial-exec")));
@@ -116,6 +119,14 @@ void g_getname(const struct g *gp, char name[16]);
 /* Kernel signal mask while gp runs; set on the caller itself it takes effect at once. */
 uint64_t g_mask(const struct g *gp);
 void g_setmask(struct g *gp, uint64_t mask);
+/* The kernel already has this mask on the calling G's M (a handler runs): only remember it. */
+void g_notemask(uint64_t mask);
+/* Alternate signal stack of the calling G: follows it from M to M. sp NULL: none. */
+void g_setaltstack(void *sp, size_t size, int flags);
+void g_getaltstack(void **sp, size_t *size, int *flags);
+/* First live G at or after *i in the table of all Gs, NULL at the end; *i moves past it.  A snapshot: it
+ * may end meanwhile, its memory stays. */
+struct g *g_next(uint32_t *i);
 void *g_data(struct g *gp); /* one word the shim owns */
 void g_setdata(struct g *gp, void *data);
 struct g *g_main(void);

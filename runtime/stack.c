@@ -103,3 +103,13 @@ void stack_free(struct stack *s)
 		unslot(s->base, s->size);
 	*s = (struct stack){ 0 };
 }
+
+void stack_fork_lock(void)
+{
+	lock(&stacklock);
+}
+
+void stack_fork_unlock(void)
+{
+	unlock(&stacklock);
+}

@@ -34,11 +34,12 @@ static void pick_mechanisms(void)
 								: 0);
 }
 
-static void start_m0(struct g *gp, void *fs, void *stack)
+/* gp runs on M0 from now on; top: end of M0's g0 stack. */
+void start_m0(struct g *gp, void *fs, char *top)
 {
 	ptrdiff_t off = (char *)&weft_tls - (char *)arch_getfs();
 
-	m0 = (struct m){ .fs = fs, .g0top = (char *)stack + G0_STACK, .stack = NULL };
+	m0 = (struct m){ .fs = fs, .g0top = top };
 	m0.ostid = os_gettid();
 	m0.sigmask = gp->sigmask = os_sigmask_get();
 	m_init(&m0);
@@ -93,10 +94,9 @@ int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 	g_seedids();
 	g_setname(gp, "main");
 	g_set_tls(gp, tls, tid);
-	start_m0(gp, fs, stack);
+	start_m0(gp, fs, (char *)stack + G0_STACK);
 	if (start_p(&m0))
 		return -ENOMEM;
 	weft_on = 1;
-	sysmon_start();
 	return 0;
 }

@@ -176,12 +176,23 @@ static void *sysmon(void *arg)
 	return NULL;
 }
 
+static bool running;
+
 void sysmon_start(void)
 {
 	enum { STACK = 128 * 1024 };
-	char *stack = os_reserve(STACK);
+	char *stack;
 	uintptr_t os;
 
+	if (running)
+		return;
+	running = true;
+	stack = os_reserve(STACK);
 	if (!stack || hooks.newosproc(sysmon, NULL, stack, STACK, &os))
 		weft_say("sysmon: no kernel thread (blocked system calls will hold their P)");
+}
+
+void sysmon_forget(void)
+{
+	running = false;
 }

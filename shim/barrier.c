@@ -1,15 +1,16 @@
 /*
  * barrier: private ones on the lot, shared ones through libc with the P given away.
  *
- * libc's words, with libc's meaning: in counts arrivals since the start, round is the value of in at which
- * the last round was full, out counts those who left.  All change only under the lot's lock.  Arriving is
- * one step with queueing: a waiter is counted if and only if it is queued, or off the queue for a signal.
- * The last one closes the round there and wakes all who are queued for that round: waiters of the next one,
- * who may arrive before it does, are told apart by a bit that goes by the round's number.
+ * libc's words, with libc's meaning: in counts arrivals since the start, round is the value of in
+ * at which the last round was full, out counts those who left.  All change only under the lot's
+ * lock.  Arriving is one step with queueing: a waiter is counted if and only if it is queued, or
+ * off the queue for a signal.  The last one closes the round there and wakes all who are queued for
+ * that round: waiters of the next one, who may arrive before it does, are told apart by a bit that
+ * goes by the round's number.
  *
- * Whoever is woken does not touch the barrier any more, so it may be destroyed by the first who returns.
- * Who was running a signal handler when the round was closed finds that out by looking, so destroying
- * waits for those (out has not reached round), as libc's waits for everybody.
+ * Whoever is woken does not touch the barrier any more, so it may be destroyed by the first who
+ * returns.  Who was running a signal handler when the round was closed finds that out by looking,
+ * so destroying waits for those (out has not reached round), as libc's waits for everybody.
  */
 #include "shim/sync.h"
 

@@ -1,6 +1,7 @@
 /*
- * c11: mtx_*, cnd_*; libc's objects are its POSIX ones under other names, and so is everything here.
- * mtx_init, mtx_destroy and cnd_init only write memory and stay libc's; call_once is in once.c.
+ * c11: mtx_*, cnd_*; libc's objects are its POSIX ones under other names, and so is everything
+ * here. mtx_init, mtx_destroy and cnd_init only write memory and stay libc's; call_once is in
+ * once.c.
  */
 #include "shim/mutex.h"
 

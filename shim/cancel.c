@@ -60,6 +60,20 @@ __asm__(".pushsection .text\n"
 	".size syscall_cp, . - syscall_cp\n"
 	".popsection\n");
 
+/* Runs what is queued on this G; true: the system call it is about to make, or is in, must end now. */
+static bool take_signals(bool in_call)
+{
+	struct thread *th = &self_thread;
+	uint64_t done = th->sigdone;
+	int saved = errno;
+	bool ends = signals_deliver_with(th->suspended ? *th->suspended : g_mask(th->g));
+
+	errno = saved;
+	if (!in_call)
+		return false;
+	return ends || (th->suspended && th->sigdone != done) || (th->held && th->waitset);
+}
+
 static void handler(int sig, siginfo_t *si, void *ctx)
 {
 	ucontext_t *uc = ctx;
@@ -68,13 +82,21 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 
 	(void)sig;
 	(void)si;
-	if (!on_g() || !tcb_cancel_pending(t))
+	if (!on_g() || runtime_busy())
+		return; /* whoever kicked, kicks again or is seen at the next look */
+	if (take_signals(pc >= (uintptr_t)cp_begin && pc < (uintptr_t)cp_end)) {
+		/* The call is over before it began, or is not begun again. */
+		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_end;
+		uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
+		pc = (uintptr_t)cp_end;
+	}
+	if (!tcb_cancel_pending(t))
 		return;
 	if (pc >= (uintptr_t)cp_begin && pc < (uintptr_t)cp_end) {
 		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_cancel;
 		return;
 	}
-	if (tcb_cancel_async(t) && !runtime_busy())
+	if (tcb_cancel_async(t))
 		pthread_testcancel(); /* does not return: unwinds through this frame */
 }
 

@@ -17,7 +17,7 @@ enum { NOT_YET, STARTING, ACTIVE, PLAIN };
 
 static _Atomic int stage;
 
-static int newosproc(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os)
+int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os)
 {
 	int saved = errno, err;
 	sigset_t all, old;
@@ -67,7 +67,7 @@ static struct tcb *registered(void)
 }
 
 static const struct runtime_hooks hooks = {
-	.newosproc = newosproc,
+	.newosproc = thread_native,
 	.joinosproc = joinosproc,
 	.gmain = thread_gmain,
 	.newmtls = newmtls,
@@ -104,7 +104,6 @@ static bool start(void)
 	g_setdata(g_main(), &self_thread);
 	cancel_init();
 	signal_init();
-	fork_init();
 	return true;
 }
 

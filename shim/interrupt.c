@@ -1,11 +1,13 @@
 /*
  * interrupt: what a wait does when the lot says -EINTR.
  *
- * A signal for a parked G is kept and the park ends.  The handlers run here, on the G's own stack, outside of
- * every queue; then the caller decides as the kernel does for a futex: without a time-out the call goes on
- * if every handler that ran asked for that (SA_RESTART), with one it ends.
+ * A signal for a parked G is kept and the park ends.  The handlers run here, on the G's own stack,
+ * outside of every queue; then the caller decides as the kernel does for a futex: without a
+ * time-out the call goes on if every handler that ran asked for that (SA_RESTART), with one it
+ * ends.
  *
- * Must never: be called while queued on the lot; a handler may wait, and may never return (longjmp).
+ * Must never: be called while queued on the lot; a handler may wait, and may never return
+ * (longjmp).
  */
 #include "shim/sync.h"
 #include "shim/thread.h"
@@ -25,7 +27,7 @@ enum interrupt interrupt_deliver(void)
 	uint64_t due;
 
 	if (!on_g())
-		return INTR_ENDS; /* a foreign thread: the kernel ran the handler, its flags are not known */
+		return INTR_ENDS; /* foreign: the kernel ran the handler, with flags unknown */
 	due = atomic_load_explicit(&th->sigpending, memory_order_relaxed) & ~g_mask(th->g);
 	for (uint64_t left = due; left; left &= left - 1) {
 		struct kernel_action sa = {0};

@@ -1,15 +1,16 @@
 /*
  * sem: unnamed semaphores.
  *
- * The object is libc's to the bit: a 64-bit word, value below and number of waiters above, then whether it
- * is private.  sem_init, sem_getvalue and the named ones stay libc's own.  Private waiters sleep on the lot;
- * shared ones in libc's function with the P given away.
+ * The object is libc's to the bit: a 64-bit word, value below and number of waiters above, then
+ * whether it is private. sem_init, sem_getvalue and the named ones stay libc's own.  Private
+ * waiters sleep on the lot; shared ones in libc's function with the P given away.
  *
- * A post adds one and wakes one; the woken waiter competes for the value with whoever comes by, and queues
- * again at the front when it loses.  No wake-up is lost by that: the value it lost was taken by somebody.
+ * A post adds one and wakes one; the woken waiter competes for the value with whoever comes by, and
+ * queues again at the front when it loses.  No wake-up is lost by that: the value it lost was taken
+ * by somebody.
  *
- * sem_post may be called from a signal handler, and the semaphore may be gone as soon as the value is up:
- * nothing is read from it after that.
+ * sem_post may be called from a signal handler, and the semaphore may be gone as soon as the value
+ * is up: nothing is read from it after that.
  */
 #include "shim/sync.h"
 
@@ -47,8 +48,8 @@ static inline bool take_and_leave(struct sem *s)
 	return false;
 }
 
-/* Under the lot's lock: pairs with the addition in sem_post().  We are counted already, so either the post
- * saw us and comes to the lot after us, or we see its value. */
+/* Under the lot's lock: pairs with the addition in sem_post().  We are counted already, so
+ * either the post saw us and comes to the lot after us, or we see its value. */
 static int has_value(void *arg)
 {
 	struct sem *s = arg;
@@ -56,7 +57,8 @@ static int has_value(void *arg)
 	return (load_acquire(&s->data) & VALUE_MASK) != 0;
 }
 
-/* Off the queue and not counted.  True when the wait ends with EINTR; may not return (cancellation). */
+/* Off the queue and not counted.  True when the wait ends with EINTR; may not return
+ * (cancellation). */
 static bool interrupted(bool timed)
 {
 	enum interrupt what = interrupt_deliver();

@@ -111,7 +111,8 @@ static int sleep_until(int clock, const struct timespec *abs)
 {
 	uint64_t deadline;
 
-	if (deadline_of(clock, abs, &deadline))
+	/* The kernel refuses what no clock can show, while timed locks take it as long past. */
+	if (abs->tv_sec < 0 || deadline_of(clock, abs, &deadline))
 		return EINVAL;
 	testcancel();
 	while (!deadline || deadline > nanotime()) {

@@ -1,13 +1,14 @@
 /*
  * sync: what every file about locks shares: who I am, when to stop waiting, where waiters queue.
  *
- * Keys.  The lot queues by address alone.  A wake-up comes after the object was released, when another
- * thread may have destroyed it and put a different object at the same place: the wake-up is then a stray.
- * Every waiter survives a stray wake-up, but a waker that hands ownership over writes to the object.  So
- * the low two bits of a key tell the families apart; all objects are four-byte aligned.
+ * Keys.  The lot queues by address alone.  A wake-up comes after the object was released, when
+ * another thread may have destroyed it and put a different object at the same place: the wake-up is
+ * then a stray.  Every waiter survives a stray wake-up, but a waker that hands ownership over
+ * writes to the object.  So the low two bits of a key tell the families apart; all objects are
+ * four-byte aligned.
  *
- * Must never: touch an object after the store that releases it, except under the lot's lock while one of
- * its waiters is known to exist.
+ * Must never: touch an object after the store that releases it, except under the lot's lock while
+ * one of its waiters is known to exist.
  */
 #ifndef WEFT_SHIM_SYNC_H
 #define WEFT_SHIM_SYNC_H
@@ -50,9 +51,10 @@ static inline void cpu_relax(void)
 }
 
 /*
- * The id that libc's objects store as owner.  On a G weft_tls.tid and the id in its thread block are the
- * same number, so an object locked here may be unlocked inside libc and the other way round.  Only valid
- * while weft_on: before, libc's layout is unknown and libc's own functions do the work.
+ * The id that libc's objects store as owner.  On a G weft_tls.tid and the id in its thread block
+ * are the same number, so an object locked here may be unlocked inside libc and the other way
+ * round.  Only valid while weft_on: before, libc's layout is unknown and libc's own functions do
+ * the work.
  */
 static inline int self_id(void)
 {
@@ -61,8 +63,8 @@ static inline int self_id(void)
 	return (int)(likely(id) ? id : tcb_tid(tcb_self()));
 }
 
-/* Until when a call may wait.  clock and abs are looked at only if it must: POSIX wants a free lock taken
- * whatever the time says. */
+/* Until when a call may wait. clock and abs are looked at only if it must: POSIX wants a free
+ * lock taken whatever the time says. */
 struct until {
 	clockid_t clock;
 	const struct timespec *abs; /* NULL: for ever */
@@ -86,8 +88,8 @@ static inline bool bad_nsec(const struct timespec *ts)
 	return ts->tv_nsec < 0 || ts->tv_nsec >= 1000000000;
 }
 
-/* A system call that does not block, so that it needs no handoff; usable while queued on the lot.  Result or
- * -errno. */
+/* A system call that does not block, so that it needs no handoff; usable while queued on the
+ * lot.  Result or -errno. */
 static inline long plain_syscall4(long nr, long a, long b, long c, long d)
 {
 	return direct(nr, a, b, c, d, 0, 0);
@@ -123,9 +125,9 @@ static inline void cancel_point(void)
 }
 
 /*
- * HANDOFF for a libc function that may be left by cancellation: unwinding out of it brings the P back before
- * any handler of the program runs.  (Handlers that libc pushes itself, to take a mutex again, run without
- * one: they call only libc.)
+ * HANDOFF for a libc function that may be left by cancellation: unwinding out of it brings the P
+ * back before any handler of the program runs.  (Handlers that libc pushes itself, to take a mutex
+ * again, run without one: they call only libc.)
  */
 static inline void handoff_undo(const int *inside)
 {

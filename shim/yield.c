@@ -1,5 +1,6 @@
 /*
- * yield: sched_yield and its other names.  A G goes to the tail of the global queue, as Go's Gosched.
+ * yield: sched_yield and its other names.  A G goes to the tail of the global queue, as Go's
+ * Gosched.
  */
 #include "shim/sync.h"
 

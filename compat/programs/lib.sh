@@ -16,7 +16,7 @@
 # Everything is bounded: a program that hangs is killed, and that is a failure with its reason.
 
 weft_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-weft_build=${WEFT_BUILD:-$weft_root/build}
+weft_build=${BUILD:-$weft_root/build}
 # The one place that knows where the launcher is.
 weft_launcher=${WEFT_LAUNCHER:-$weft_build/weft}
 weft_data=$weft_build/data
@@ -114,26 +114,21 @@ scratch() {
 	fi
 }
 
-# compress_run PREFIX-COUNT WORD... -- COMPRESS... -- DECOMPRESS...
-# Both directions under the words given; the packed bytes are the answer, and must unpack to the input.
-# Data goes through files: a pipe would make the figure one of the pipe.
+# compress_run WORD...: pack_command and unpack_command, both under the words given; the packed bytes
+# are the answer, and must unpack to the input. Data goes through files: a pipe would make the figure
+# one of the pipe.
 compress_run() {
-	local words=() pack=() unpack=() input start
+	local input start
 
-	while [ "$1" != -- ]; do words+=("$1"); shift; done
-	shift
-	while [ "$1" != -- ]; do pack+=("$1"); shift; done
-	shift
-	unpack=("$@")
 	scratch
 	input=$(sample_file "${SAMPLE_MB:-24}")
 	start=$(now_ms)
-	if ! bounded "$run_limit" "${words[@]}" "${pack[@]}" \
+	if ! bounded "$run_limit" "$@" "${pack_command[@]}" \
 		<"$input" >"$scratch_dir/packed" 2>"$scratch_dir/err"; then
 		why="packing: $why$(first_line "$scratch_dir/err")"
 		return 1
 	fi
-	if ! bounded "$run_limit" "${words[@]}" "${unpack[@]}" \
+	if ! bounded "$run_limit" "$@" "${unpack_command[@]}" \
 		<"$scratch_dir/packed" >"$scratch_dir/unpacked" 2>"$scratch_dir/err"; then
 		why="unpacking: $why$(first_line "$scratch_dir/err")"
 		return 1

@@ -19,5 +19,10 @@ recipe_run() {
 	fi
 	figure=$(($(now_ms) - start))
 	unit=ms
-	answer=$(cat "$scratch_dir/out")
+	if grep -q . "$scratch_dir/out"; then
+		answer=$(digest "$scratch_dir/out")
+	else
+		why="printed nothing"
+		return 1
+	fi
 }

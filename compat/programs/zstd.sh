@@ -3,7 +3,9 @@ recipe_packages="zstd"
 recipe_commands=(zstd openssl)
 recipe_about="the zstdmt pool and zstd's asynchronous reader and writer"
 recipe_better=lower
+pack_command=(zstd -q -c -3 -T2 -B1MiB)
+unpack_command=(zstd -q -c -d)
 
 recipe_run() {
-	compress_run "$@" -- zstd -q -c -3 -T2 -B1MiB -- zstd -q -c -d
+	compress_run "$@"
 }

@@ -4,7 +4,6 @@
 
 set -u
 top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${top_builddir:-$top/build}
 cc=${CC:-cc}
 tmp=$(mktemp -d) || exit 2
 trap 'chmod -R u+w "$tmp"; rm -rf "$tmp"' EXIT

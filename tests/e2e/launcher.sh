@@ -70,7 +70,7 @@ run "$weft" --options
 [ "$status" -eq 0 ] && [ -n "$out" ]
 verdict $? "--options lists the table"
 cp "$tmp/out" "$tmp/options"
-while IFS=$'\t' read -r name type default text; do
+while IFS=$'\t' read -r name type _ text; do
 	[[ $help == *"  $name "* && $help == *"$text"* ]]
 	verdict $? "--help explains $name"
 	grep -q "^\.BR $name " "$build/weft.1"

@@ -1,0 +1,58 @@
+/*
+ * fork: fork, _Fork and vfork from any G on any M.
+ *
+ * libc's fork runs the atfork handlers around its own work, so ours are handlers too, registered before
+ * anybody else's (this library is initialised first): prepare then runs last and child first.  _Fork runs no
+ * handlers and is wrapped.  vfork becomes _Fork: its child would share this memory, and what it does before exec (close,
+ * dup2) would run the parent's scheduler from another process.
+ */
+#include "shim/mutex.h"
+#include "shim/thread.h"
+
+static void prepare(void)
+{
+	if (on_g())
+		runtime_fork_prepare();
+}
+
+static void parent(void)
+{
+	if (on_g())
+		runtime_fork_parent();
+}
+
+/* The kernel has written the child's id into this thread's block. */
+static void child(void)
+{
+	if (!on_g())
+		return;
+	runtime_fork_child();
+	tcb_fork_child(tcb_self(), weft_tls.tid);
+	self_thread.g = getg();
+	robust_fork_child();
+	signal_fork_child();
+}
+
+static void __attribute__((constructor(101))) register_handlers(void)
+{
+	pthread_atfork(prepare, parent, child);
+}
+
+EXPORT pid_t _Fork(void)
+{
+	pid_t pid;
+
+	prepare();
+	pid = real._Fork();
+	if (pid == 0)
+		child();
+	else
+		parent();
+	return pid;
+}
+
+EXPORT pid_t vfork(void)
+{
+	/* Off a G nothing of ours runs in the child; but the stack frame of this call would be shared. */
+	return _Fork();
+}

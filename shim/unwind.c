@@ -1,0 +1,64 @@
+/*
+ * unwind: the two functions of libgcc_s that a scope cleanup needs, found when the first unwind
+ * arrives.
+ *
+ * Code here that must run when a thread is cancelled or exits in the middle of it (HANDOFF, the
+ * loader's gates, once) uses __attribute__((cleanup)), for which the compiler refers to
+ * _Unwind_Resume and to C's personality routine.  Linked in the ordinary way they make
+ * libgcc_s.so.1 a dependency of every program that is preloaded; linked statically they are a
+ * second unwinder, that does not know the frames a program registered with the first.  So libc's
+ * way is taken: nothing is needed until an exception passes, and by then somebody has loaded
+ * libgcc_s to raise it.
+ *
+ * Must never: be visible outside the library; be compiled into anything that links libgcc_s itself.
+ */
+#include "shim/shim.h"
+
+#include "runtime/log.h"
+
+struct _Unwind_Exception;
+struct _Unwind_Context;
+
+typedef int personality_fn(int version, int actions, uint64_t class, struct _Unwind_Exception *exc,
+			   struct _Unwind_Context *context);
+typedef void resume_fn(struct _Unwind_Exception *exc);
+
+personality_fn __gcc_personality_v0 hidden;
+resume_fn _Unwind_Resume hidden __attribute__((noreturn));
+
+/* Whoever comes first writes what all would; the release pairs with the acquire in bound(). */
+static personality_fn *personality;
+static resume_fn *resume;
+
+static void find_libgcc(void)
+{
+	void *lib = real.dlopen("libgcc_s.so.1", RTLD_NOW);
+	void *p = lib ? dlsym(lib, "__gcc_personality_v0") : NULL;
+	void *r = lib ? dlsym(lib, "_Unwind_Resume") : NULL;
+
+	if (!p || !r)
+		weft_throw("libgcc_s.so.1 cannot be loaded: cancellation needs it (install it)");
+	__atomic_store_n(&resume, (resume_fn *)r, __ATOMIC_RELAXED);
+	__atomic_store_n(&personality, (personality_fn *)p, __ATOMIC_RELEASE);
+}
+
+static void bound(void)
+{
+	if (!__atomic_load_n(&personality, __ATOMIC_ACQUIRE))
+		find_libgcc();
+}
+
+int __gcc_personality_v0(int version, int actions, uint64_t class, struct _Unwind_Exception *exc,
+			 struct _Unwind_Context *context)
+{
+	bound();
+	return personality(version, actions, class, exc, context);
+}
+
+/* libgcc_s goes on from its caller, this frame, which has nothing to clean up. */
+void _Unwind_Resume(struct _Unwind_Exception *exc)
+{
+	bound();
+	resume(exc);
+	__builtin_unreachable();
+}

@@ -1,0 +1,3 @@
+/* torture-tls-0.so: see torture-tls.h. */
+#define NUMBER 0
+#include "torture-tls.h"

@@ -1,0 +1,3 @@
+/* torture-tls-2.so: see torture-tls.h. */
+#define NUMBER 2
+#include "torture-tls.h"
