@@ -1,10 +1,10 @@
 /*
  * robust: mutexes whose lock word names its owner, so that somebody can tell that the owner died.
  *
- *	private robust      the word holds the G's id, inheriting or not; waiters on the lot; when a G
- *	                    ends, robust_exit() does what the kernel does when a thread ends
- *	shared robust       the word holds a kernel id, and the kernel walks the list of these, for the
- *	                    whole process may die; waiters in the kernel
+ *	private robust      the word holds the G's id, inheriting or not; waiters on the lot; when a
+ *	                    G ends, robust_exit() does what the kernel does for a thread
+ *	shared robust       the word holds a kernel id, and the kernel walks the list of these, for
+ *	                    the whole process may die; waiters in the kernel
  *	shared inheriting   the kernel's own lock: FUTEX_LOCK_PI
  *
  * The kernel knows kernel threads, so a G that holds a shared one is wired to its M until it
