@@ -46,7 +46,7 @@ static void in_write(void)
 {
 	static char big[1 << 20];
 
-	/* The first may return the part that fitted, or be cancelled after it: libcs differ. */
+	/* Whether a write that has moved some bytes is cancelled or returns their number is the libc's choice. */
 	for (;;)
 		CHECK_SYS(write(full[1], big, sizeof big));
 }
