@@ -21,6 +21,7 @@
  * queue here, and signalling goes both ways (one wake-up too many is allowed, one too few is not).
  */
 #include "shim/mutex.h"
+#include "shim/thread.h"
 
 enum { QUEUED = 1u, CHANGE = 2u };
 enum { COND_SHARED = 1u, COND_MONOTONIC = 2u };
@@ -31,6 +32,7 @@ struct waiter {
 	uint32_t seen; /* the word at +0 when first queued */
 	bool shared;   /* the words are libc's: leave them alone */
 	bool again;    /* queued before, the mutex is not ours any more */
+	bool unlocked; /* the mutex was let go */
 };
 
 static inline uint32_t *word_of(pthread_cond_t *c)
@@ -84,8 +86,10 @@ static void wait_queued(void *arg)
 {
 	struct waiter *w = arg;
 
-	if (!w->again)
+	if (!w->unlocked) {
+		w->unlocked = true;
 		mutex_cond_unlock(w->mutex);
+	}
 }
 
 static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct until *u, bool shared)
@@ -108,10 +112,11 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 	cancel_point();
 	runtime_checkyield();
 	while ((r = lot_park(&pk)) == -EINTR && !cancel_due()) {
-		w.again = true;
-		pk.fifo_front = true;
+		/* An interrupt may come before we were queued: then the mutex is still held. */
+		pk.fifo_front = w.again = w.unlocked;
+		signals_deliver();
 	}
-	err = mutex_cond_lock(mu, r > 0 ? r : 0);
+	err = w.unlocked ? mutex_cond_lock(mu, r > 0 ? r : 0) : 0;
 	if (r == -EINTR)
 		cancel_point();
 	if (err)

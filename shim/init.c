@@ -61,6 +61,11 @@ static void lastexit(void)
 	exit(0);
 }
 
+static void poked(void)
+{
+	signals_deliver();
+}
+
 static struct tcb *registered(void)
 {
 	return runtime_mtls();
@@ -72,6 +77,7 @@ static const struct runtime_hooks hooks = {
 	.gmain = thread_gmain,
 	.newmtls = newmtls,
 	.lastexit = lastexit,
+	.poked = poked,
 };
 
 static bool start(void)

@@ -12,6 +12,7 @@
  * nothing is read from it after that.
  */
 #include "shim/sync.h"
+#include "shim/thread.h"
 
 #define VALUE_MASK 0xffffffffUL
 #define ONE_WAITER (1UL << 32)
@@ -73,6 +74,8 @@ static int wait_private(struct sem *s, const struct until *u)
 	__atomic_fetch_add(&s->data, ONE_WAITER, __ATOMIC_SEQ_CST);
 	while (!take_and_leave(s)) {
 		r = lot_park(&pk);
+		if (r == -EINTR && on_g() && !cancel_due() && !signals_deliver())
+			continue; /* no handler ran, or one that restarts the wait */
 		if (r == -ETIMEDOUT || r == -EINTR) {
 			__atomic_fetch_sub(&s->data, ONE_WAITER, __ATOMIC_RELAXED);
 			return -r;

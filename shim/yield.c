@@ -2,12 +2,14 @@
  * yield: sched_yield and its other names.  A G goes to the tail of the global queue, as Go's Gosched.
  */
 #include "shim/sync.h"
+#include "shim/thread.h"
 
 EXPORT int sched_yield(void)
 {
 	if (unlikely(!on_g()))
 		return real.sched_yield();
 	gosched();
+	thread_look();
 	return 0;
 }
 
