@@ -31,6 +31,7 @@ static void child(void)
 	self_thread.g = getg();
 	robust_fork_child();
 	signal_fork_child();
+	dumpsig_fork_child();
 }
 
 static void __attribute__((constructor(101))) register_handlers(void)

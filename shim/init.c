@@ -72,6 +72,7 @@ static const struct runtime_hooks hooks = {
 	.gmain = thread_gmain,
 	.newmtls = newmtls,
 	.lastexit = lastexit,
+	.describe = describe,
 };
 
 static bool start(void)
@@ -104,6 +105,7 @@ static bool start(void)
 	g_setdata(g_main(), &self_thread);
 	cancel_init();
 	signal_init();
+	dumpsig_init();
 	return true;
 }
 
