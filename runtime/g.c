@@ -208,6 +208,15 @@ void g_set_tls(struct g *gp, void *fsbase, uint32_t tid)
 	*gp->tls = (struct weft_tls){ .g = gp, .tid = tid };
 }
 
+/*
+ * Ids stand as owners in objects that processes share, so two processes must not count from one start.
+ * Multiplied by the golden ratio, process ids near each other start far apart.
+ */
+void g_seedids(void)
+{
+	atomic_store(&sched.tidgen, (uint32_t)os_getpid() * 0x9e3779b1u);
+}
+
 uint32_t g_nextid(void)
 {
 	uint32_t n = atomic_fetch_add(&sched.tidgen, 1);

@@ -292,6 +292,7 @@ size_t stack_class(const struct gattr *a) hidden;
 void *persistentalloc(size_t n) hidden; /* zeroed, never freed; NULL: no memory */
 struct g *g_at(uint32_t i) hidden;
 struct g *g_make(void) hidden;
+void g_seedids(void) hidden; /* at the start of a process; of a fork child too */
 void g_cachefree(struct p *pp) hidden;
 
 /* ---- sysmon.c, trace.c ---- */

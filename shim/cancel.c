@@ -11,8 +11,7 @@
  * The stub makes the decision atomic, as POSIX wants it: a signal that arrives at an instruction between
  * cp_begin and cp_end arrives before the call has had any effect.
  */
-#include "shim/direct.h"
-#include "shim/thread.h"
+#include "shim/sigroute.h"
 
 #include <signal.h>
 #include <ucontext.h>
@@ -96,8 +95,11 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_cancel;
 		return;
 	}
-	if (tcb_cancel_async(t))
+	if (tcb_cancel_async(t)) {
+		/* No sigreturn will give this kernel thread, which goes on to run others, its mask back. */
+		direct4(SYS_rt_sigprocmask, SIG_SETMASK, &uc->uc_sigmask, NULL, 8);
 		pthread_testcancel(); /* does not return: unwinds through this frame */
+	}
 }
 
 void cancel_init(void)
@@ -121,6 +123,16 @@ void testcancel(void)
 	}
 	signals_deliver();
 	if (unlikely(tcb_cancel_pending(tcb_self()))) {
+		syscall_reset();
+		pthread_testcancel();
+	}
+}
+
+void thread_look_slow(void)
+{
+	atomic_store(&self_thread.look, false);
+	signals_deliver();
+	if (tcb_cancel_async(tcb_self()) && tcb_cancel_pending(tcb_self())) {
 		syscall_reset();
 		pthread_testcancel();
 	}
@@ -163,6 +175,7 @@ EXPORT int pthread_cancel(pthread_t t)
 		return 0;
 	__atomic_fetch_or(tcb_cancelhandling((struct tcb *)t), tcb_cancel_request_bits,
 			  __ATOMIC_SEQ_CST);
+	atomic_store(&th->look, true);
 	if (t == (pthread_t)tcb_self()) {
 		if (tcb_cancel_async((struct tcb *)t))
 			pthread_testcancel();
@@ -177,5 +190,7 @@ EXPORT int pthread_cancel(pthread_t t)
 	ostid = g_ostid(th->g);
 	if (ostid)
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), ostid, SIGCANCEL_);
+	if (tcb_cancel_async((struct tcb *)t))
+		sigroute_watch(); /* nothing it calls need ever look */
 	return 0;
 }

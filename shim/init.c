@@ -61,6 +61,11 @@ static void lastexit(void)
 	exit(0);
 }
 
+static void poked(void)
+{
+	signals_deliver();
+}
+
 static struct tcb *registered(void)
 {
 	return runtime_mtls();
@@ -73,6 +78,7 @@ static const struct runtime_hooks hooks = {
 	.newmtls = newmtls,
 	.lastexit = lastexit,
 	.describe = describe,
+	.poked = poked,
 };
 
 static bool start(void)

@@ -187,6 +187,7 @@ int thread_kill(struct thread *th, int sig, const siginfo_t *info)
 	do
 		n->next = first;
 	while (!atomic_compare_exchange_weak(&th->sigq, &first, n));
+	atomic_store(&th->look, true);
 	if (th == &self_thread && on_g() && !runtime_busy()) {
 		signals_deliver();
 		return 0;

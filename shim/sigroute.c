@@ -162,7 +162,10 @@ static bool rekick(void)
 	while ((gp = g_next(&i))) {
 		struct thread *th = g_data(gp);
 
-		if (th && (atomic_load(&th->sigq) || (th->held && th->waitset))) {
+		struct tcb *t = g_tls(gp);
+
+		if (th && t && (atomic_load(&th->sigq) || (th->held && th->waitset) ||
+				(tcb_cancel_async(t) && tcb_cancel_pending(t)))) {
 			left = true;
 			sigroute_kick(gp);
 		}

@@ -202,7 +202,6 @@ static int await(struct thread *th, uint64_t deadline)
 			   .reason = WaitJoin,
 			   .interruptible = true };
 
-	testcancel();
 	while (!(atomic_load(&th->state) & TH_EXITED)) {
 		int r = lot_park(&pk);
 
@@ -227,6 +226,7 @@ static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
 	uint32_t old;
 	int err;
 
+	testcancel();
 	if (t == (pthread_t)tcb_self())
 		return EDEADLK;
 	if (th->joins && th->joins == (pthread_t)tcb_self())

@@ -25,6 +25,7 @@ struct thread {
 	void *result;
 	bool exiting;                /* result was set by pthread_exit */
 	pthread_t joins;             /* whom this thread is joining: EDEADLK of a cycle */
+	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */
 	struct signode *_Atomic sigq; /* directed at it, newest first; anybody pushes, it takes */
 	struct signode *held, *heldtail; /* taken but masked, oldest first (own) */
 	uint64_t waitset;            /* what its sigwait waits for, else 0 */
@@ -48,6 +49,14 @@ static inline struct thread *thread_of(pthread_t t)
 static inline struct g *g_of(pthread_t t)
 {
 	return thread_of(t)->g;
+}
+
+/* After a switch: what was directed at this G while it did not run. */
+void thread_look_slow(void) hidden;
+static inline void thread_look(void)
+{
+	if (unlikely(atomic_load_explicit(&self_thread.look, memory_order_relaxed)))
+		thread_look_slow();
 }
 
 /* First pthread_create: starts weft.  False: this program stays on plain pthreads. */
