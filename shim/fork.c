@@ -33,6 +33,7 @@ static void child(void)
 	dl_fork_child();
 	robust_fork_child();
 	signal_fork_child();
+	dumpsig_fork_child();
 }
 
 static void __attribute__((constructor(101))) register_handlers(void)
