@@ -6,6 +6,7 @@
  * handlers and is wrapped.  vfork becomes _Fork: its child would share this memory, and what it does before exec (close,
  * dup2) would run the parent's scheduler from another process.
  */
+#include "shim/ids.h"
 #include "shim/mutex.h"
 #include "shim/thread.h"
 
@@ -31,6 +32,7 @@ static void child(void)
 	self_thread.g = getg();
 	robust_fork_child();
 	signal_fork_child();
+	osthread_showname();
 }
 
 static void __attribute__((constructor(101))) register_handlers(void)
