@@ -114,6 +114,7 @@ void goexit(void (*gone)(struct g *gp, void *arg), void *arg) __attribute__((nor
 void g_free(struct g *gp);
 
 uint64_t g_id(const struct g *gp);
+uint32_t g_tid(const struct g *gp); /* what g_set_tls stored */
 uint32_t g_nextid(void); /* next unique 0x10000000..0x3fffffff id; g_set_tls stores it */
 void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard);
 void g_setname(struct g *gp, const char *name);
@@ -141,6 +142,9 @@ void gosched(void);    /* to the global tail, as Go's Gosched (sched_yield) */
 void goyield(void);    /* to the local tail */
 void lockosthread(void); /* wires the calling G to its M until unlockosthread(); nests */
 void unlockosthread(void);
+/* Before the calling G changes its kernel thread for good (and ends it at exit): M0 cannot end, so any G but
+ * main goes on elsewhere.  No-op when it is wired already. */
+void leavem0(void);
 
 /*
  * Around a call that may block in the kernel: between the two the G owns no P (sysmon may take it), so

@@ -7,6 +7,7 @@
  * dup2) would run the parent's scheduler from another process.
  */
 #include "shim/dl.h"
+#include "shim/ids.h"
 #include "shim/mutex.h"
 #include "shim/thread.h"
 
@@ -34,6 +35,7 @@ static void child(void)
 	robust_fork_child();
 	signal_fork_child();
 	dumpsig_fork_child();
+	osthread_showname();
 }
 
 static void __attribute__((constructor(101))) register_handlers(void)

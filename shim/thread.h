@@ -32,6 +32,7 @@ struct thread {
 	const uint64_t *suspended;   /* mask of the sigsuspend it is in, else NULL */
 	uint64_t sigdone;            /* handlers run so far (own) */
 	bool sigrestart;             /* the last one had SA_RESTART (own) */
+	bool owns_os;                /* wired for good: its M carries state that only it may have (own) */
 	int policy;                  /* what getschedparam answers */
 	int priority;
 };
