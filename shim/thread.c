@@ -226,6 +226,8 @@ static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
 	int err;
 
 	testcancel();
+	if (atomic_load_explicit(&th->state, memory_order_acquire) & TH_DETACHED)
+		return EINVAL; /* before EDEADLK, as libc: a detached thread may ask about itself */
 	if (t == (pthread_t)tcb_self())
 		return EDEADLK;
 	if (th->joins && th->joins == (pthread_t)tcb_self())
