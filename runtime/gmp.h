@@ -74,6 +74,7 @@ struct g {
 	uint32_t tid;             /* (c per life) */
 
 	uint32_t sysdepth;        /* nesting of entersyscall (o) */
+	uintptr_t syscallsp;      /* stack of who entered; for dumps (o) */
 	uint8_t waitreason;       /* (o) until it waits, then read by dumps */
 	const void *waitaddr;
 	uint64_t waitsince;       /* set when eyes are on (trace, dump), else 0 */

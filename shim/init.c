@@ -77,6 +77,7 @@ static const struct runtime_hooks hooks = {
 	.gmain = thread_gmain,
 	.newmtls = newmtls,
 	.lastexit = lastexit,
+	.describe = describe,
 	.poked = poked,
 };
 
@@ -110,6 +111,7 @@ static bool start(void)
 	g_setdata(g_main(), &self_thread);
 	cancel_init();
 	signal_init();
+	dumpsig_init();
 	return true;
 }
 

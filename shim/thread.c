@@ -155,6 +155,7 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	inherit(th, attr, gp);
 	*out = (pthread_t)g_tls(gp);
 	sigroute_start(); /* once a process */
+	dumpsig_start();
 	g_start(gp);
 	runtime_checkyield();
 	return 0;

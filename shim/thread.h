@@ -82,6 +82,12 @@ int thread_kill(struct thread *th, int sig, const siginfo_t *info) hidden;
 void cancel_init(void) hidden;
 void signal_init(void) hidden;
 void sigroute_start(void) hidden;
+/* describe.c: runtime_hooks.describe */
+bool describe(unsigned reason, const void *addr, char *text, size_t n) hidden;
+/* dumpsig.c: the handler; its thread, with the first thread of a process; a fork child has none yet. */
+void dumpsig_init(void) hidden;
+void dumpsig_start(void) hidden;
+void dumpsig_fork_child(void) hidden;
 void signal_fork_child(void) hidden;
 
 #endif
