@@ -233,13 +233,8 @@ static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
 	int err;
 
 	testcancel();
-<<<<<<< HEAD
-	if (atomic_load(&th->state) & TH_DETACHED)
-		return EINVAL; /* before EDEADLK, as glibc asks */
-=======
 	if (atomic_load_explicit(&th->state, memory_order_acquire) & TH_DETACHED)
 		return EINVAL; /* before EDEADLK, as libc: a detached thread may ask about itself */
->>>>>>> programs
 	if (t == (pthread_t)tcb_self())
 		return EDEADLK;
 	if (th->joins && th->joins == (pthread_t)tcb_self())
