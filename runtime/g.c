@@ -167,6 +167,7 @@ struct g *g_new(const struct gattr *a)
 	gp->intrwait = NULL;
 	gp->sysdepth = 0;
 	gp->data = NULL;
+	gp->altsp = NULL; /* a new thread has none (sigaltstack(2)) */
 	gp->sigmask = weft_tls.g ? weft_tls.g->sigmask : os_sigmask_get();
 	gp->sp = arch_newctx(gp->stack.top, entry, gp);
 	return gp;
@@ -205,6 +206,15 @@ void g_set_tls(struct g *gp, void *fsbase, uint32_t tid)
 	gp->tid = tid;
 	gp->tls = (struct weft_tls *)((char *)fsbase + off);
 	*gp->tls = (struct weft_tls){ .g = gp, .tid = tid };
+}
+
+/*
+ * Ids stand as owners in objects that processes share, so two processes must not count from one start.
+ * Multiplied by the golden ratio, process ids near each other start far apart.
+ */
+void g_seedids(void)
+{
+	atomic_store(&sched.tidgen, (uint32_t)os_getpid() * 0x9e3779b1u);
 }
 
 uint32_t g_nextid(void)
@@ -262,6 +272,44 @@ void g_setmask(struct g *gp, uint64_t mask)
 		os_sigmask(mask);
 		getm()->sigmask = mask;
 	}
+}
+
+void g_notemask(uint64_t mask)
+{
+	weft_tls.g->sigmask = mask;
+	getm()->sigmask = mask;
+}
+
+void g_setaltstack(void *sp, size_t size, int flags)
+{
+	struct g *gp = weft_tls.g;
+
+	gp->altsp = sp;
+	gp->altsize = size;
+	gp->altflags = flags;
+	getm()->altsp = sp;
+}
+
+void g_getaltstack(void **sp, size_t *size, int *flags)
+{
+	struct g *gp = weft_tls.g;
+
+	*sp = gp->altsp;
+	*size = gp->altsize;
+	*flags = gp->altflags;
+}
+
+struct g *g_next(uint32_t *i)
+{
+	uint32_t n = atomic_load(&sched.nallgs);
+
+	while (*i < n) {
+		struct g *gp = g_at((*i)++);
+
+		if (gstatus(gp) != Gdead)
+			return gp;
+	}
+	return NULL;
 }
 
 void *g_data(struct g *gp)

@@ -89,6 +89,9 @@ struct g {
 	void *data;               /* the shim's */
 	char name[16];            /* written by anybody, read by dumps: torn reads are harmless */
 	uint64_t sigmask;         /* kernel mask while it runs (o) */
+	void *altsp;              /* alternate signal stack (o); NULL: none */
+	size_t altsize;
+	int altflags;
 	uint32_t allgidx;         /* (c) */
 };
 
@@ -113,6 +116,7 @@ struct m {
 	size_t stacksize;
 	uint64_t rng;             /* (o) */
 	uint64_t sigmask;         /* what the kernel has for this thread (o) */
+	void *altsp;              /* alternate stack the kernel has for this thread (o) */
 	uint64_t napns;           /* (o) current nap of an idle M */
 	uint64_t idlesince;       /* (L sched) */
 	bool (*commit)(struct g *gp, void *arg); /* (o) gopark's last word, run on g0 */
@@ -286,6 +290,7 @@ size_t stack_class(const struct gattr *a) hidden;
 void *persistentalloc(size_t n) hidden; /* zeroed, never freed; NULL: no memory */
 struct g *g_at(uint32_t i) hidden;
 struct g *g_make(void) hidden;
+void g_seedids(void) hidden; /* at the start of a process; of a fork child too */
 void g_cachefree(struct p *pp) hidden;
 
 /* ---- sysmon.c, trace.c ---- */

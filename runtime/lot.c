@@ -8,7 +8,8 @@
  * (on g0) makes it PARKED; whoever takes it off the queue (waker, timer, interrupt: under the bucket lock, so
  * exactly one) makes it WOKEN by exchange, after writing result.  Old value PARKED: that one must goready the
  * G.  Old value QUEUED: the G has not slept yet and goes on by itself; the waker must not touch the waiter
- * again, its stack frame may be gone.
+ * again, its stack frame may be gone.  A poke (a signal handler must run, the wait goes on) makes PARKED
+ * QUEUED again and readies the G.
  *
  * A waiter's addr changes only under both buckets' locks (requeue); lock_of() re-reads it.
  * Lock rank: Intr, Timers < Lot < Sched.  No lock is held across a switch.
@@ -34,6 +35,7 @@ struct waiter {
 	uint32_t bitset;               /* (c) */
 	int result;                    /* by who dequeues it, before WOKEN */
 	bool queued;                   /* (L bucket) */
+	bool interruptible;            /* (c) an interrupt ends the park; else it only pokes */
 	struct timer timer;
 };
 
@@ -156,6 +158,13 @@ static void sleep_foreign(struct waiter *w, uint64_t deadline, bool interruptibl
 	}
 }
 
+static void set_intrwait(struct g *gp, struct waiter *w)
+{
+	lock(&gp->intrlock);
+	gp->intrwait = w;
+	unlock(&gp->intrlock);
+}
+
 static void sleep_g(struct waiter *w, const struct park *pk)
 {
 	struct g *gp = w->g;
@@ -166,15 +175,18 @@ static void sleep_g(struct waiter *w, const struct park *pk)
 		w->timer.arg = w;
 		timer_add(&w->timer, pk->deadline);
 	}
-	if (atomic_load(&w->state) != WOKEN)
+	while (atomic_load(&w->state) != WOKEN) {
 		gopark(commit, w, pk->reason, pk->addr);
+		if (atomic_load(&w->state) == WOKEN)
+			break;
+		/* Poked: a handler runs while we stay queued; what it waits for is a park of its own. */
+		set_intrwait(gp, NULL);
+		hooks.poked();
+		set_intrwait(gp, w);
+	}
 	if (timed)
 		timer_del(&w->timer);
-	if (pk->interruptible) {
-		lock(&gp->intrlock);
-		gp->intrwait = NULL;
-		unlock(&gp->intrlock);
-	}
+	set_intrwait(gp, NULL);
 }
 
 /* Queues w unless refused; with intrlock held on behalf of an interruptible G. */
@@ -198,12 +210,14 @@ static int enqueue_intr(struct waiter *w, const struct park *pk)
 	int err = -EINTR;
 
 	lock(&gp->intrlock);
-	if (!gp->interrupted) {
+	w->interruptible = pk->interruptible;
+	if (!pk->interruptible || !gp->interrupted) {
 		err = enqueue(w, pk);
 		if (!err)
 			gp->intrwait = w;
 	}
-	gp->interrupted = false;
+	if (pk->interruptible)
+		gp->interrupted = false;
 	unlock(&gp->intrlock);
 	return err;
 }
@@ -222,7 +236,7 @@ int lot_park(const struct park *pk)
 		depth = gp->sysdepth;
 		syscall_reset();
 	}
-	err = gp && pk->interruptible ? enqueue_intr(&w, pk) : enqueue(&w, pk);
+	err = gp ? enqueue_intr(&w, pk) : enqueue(&w, pk);
 	if (!err) {
 		if (pk->queued)
 			pk->queued(pk->arg);
@@ -391,7 +405,15 @@ bool g_interrupt(struct g *gp)
 	lock(&gp->intrlock);
 	w = gp->intrwait;
 	gp->interrupted = true;
-	if (w) {
+	if (w && !w->interruptible) {
+		uint32_t s = PARKED;
+
+		/* Stays queued; its owner looks around and parks again. */
+		if (atomic_compare_exchange_strong(&w->state, &s, QUEUED)) {
+			gp->interrupted = false;
+			wake = gp;
+		}
+	} else if (w) {
 		struct bucket *b = lock_of(w);
 
 		if (w->queued) {

@@ -59,6 +59,10 @@ static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool i
 		mp->sigmask = gp->sigmask;
 		os_sigmask(gp->sigmask);
 	}
+	if (unlikely(mp->altsp != gp->altsp)) {
+		mp->altsp = gp->altsp;
+		os_sigaltstack(gp->altsp, gp->altsize, gp->altflags);
+	}
 	arch_gogo(gp->sp, gp->fs);
 }
 

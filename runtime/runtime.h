@@ -77,6 +77,8 @@ struct runtime_hooks {
 	void *(*newmtls)(void);
 	/* The last G ended: ends the process (exit(0)); called on a G's stack. */
 	void (*lastexit)(void);
+	/* On a G whose uninterruptible park was interrupted: runs what it was interrupted for. */
+	void (*poked)(void);
 	/* For dumps: what addr is and who holds it, in words; false: nothing to tell. No locks, no libc. */
 	bool (*describe)(unsigned reason, const void *addr, char *text, size_t n);
 };
@@ -119,6 +121,14 @@ void g_getname(const struct g *gp, char name[16]);
 /* Kernel signal mask while gp runs; set on the caller itself it takes effect at once. */
 uint64_t g_mask(const struct g *gp);
 void g_setmask(struct g *gp, uint64_t mask);
+/* The kernel already has this mask on the calling G's M (a handler runs): only remember it. */
+void g_notemask(uint64_t mask);
+/* Alternate signal stack of the calling G: follows it from M to M. sp NULL: none. */
+void g_setaltstack(void *sp, size_t size, int flags);
+void g_getaltstack(void **sp, size_t *size, int *flags);
+/* First live G at or after *i in the table of all Gs, NULL at the end; *i moves past it.  A snapshot: it
+ * may end meanwhile, its memory stays. */
+struct g *g_next(uint32_t *i);
 void *g_data(struct g *gp); /* one word the shim owns */
 void g_setdata(struct g *gp, void *data);
 struct g *g_main(void);
@@ -160,7 +170,7 @@ struct park {
 	uint64_t deadline; /* CLOCK_MONOTONIC ns; 0: none */
 	uint32_t bitset;   /* 0 means all bits */
 	uint8_t reason;    /* enum waitreason */
-	bool interruptible; /* g_interrupt() may end it: -EINTR */
+	bool interruptible; /* g_interrupt() ends it with -EINTR; else hooks.poked() runs inside the park */
 	bool fifo_front;   /* queue at the front (a waiter that lost a race keeps its turn) */
 };
 /* 0..INT_MAX: woken, with the value the waker chose; -EAGAIN; -ETIMEDOUT; -EINTR. */
@@ -193,8 +203,7 @@ bool lot_waiting(const void *addr);
 /* Sleeps until deadline or g_interrupt(): -ETIMEDOUT or -EINTR. */
 int lot_sleep(uint64_t deadline, enum waitreason reason);
 
-/* Ends gp's interruptible park (now, or its next one): its lot_park returns -EINTR. Returns true when it
- * was parked. */
+/* Ends gp's park (now, or its next one) for a look at signals and cancellation.  True: it was parked. */
 bool g_interrupt(struct g *gp);
 /* Forgets an interrupt that nobody consumed (called by the shim once it acted on the reason). */
 void g_uninterrupt(struct g *gp);

@@ -11,8 +11,7 @@
  * The stub makes the decision atomic, as POSIX wants it: a signal that arrives at an instruction between
  * cp_begin and cp_end arrives before the call has had any effect.
  */
-#include "shim/direct.h"
-#include "shim/thread.h"
+#include "shim/sigroute.h"
 
 #include <signal.h>
 #include <ucontext.h>
@@ -60,6 +59,20 @@ __asm__(".pushsection .text\n"
 	".size syscall_cp, . - syscall_cp\n"
 	".popsection\n");
 
+/* Runs what is queued on this G; true: the system call it is about to make, or is in, must end now. */
+static bool take_signals(bool in_call)
+{
+	struct thread *th = &self_thread;
+	uint64_t done = th->sigdone;
+	int saved = errno;
+	bool ends = signals_deliver_with(th->suspended ? *th->suspended : g_mask(th->g));
+
+	errno = saved;
+	if (!in_call)
+		return false;
+	return ends || (th->suspended && th->sigdone != done) || (th->held && th->waitset);
+}
+
 static void handler(int sig, siginfo_t *si, void *ctx)
 {
 	ucontext_t *uc = ctx;
@@ -68,13 +81,21 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 
 	(void)sig;
 	(void)si;
-	if (!on_g() || !tcb_cancel_pending(t))
+	if (!on_g() || runtime_busy())
+		return; /* whoever kicked, kicks again or is seen at the next look */
+	if (take_signals(pc >= (uintptr_t)cp_begin && pc < (uintptr_t)cp_end)) {
+		/* The call is over before it began, or is not begun again. */
+		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_end;
+		uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
+		pc = (uintptr_t)cp_end;
+	}
+	if (!tcb_cancel_pending(t))
 		return;
 	if (pc >= (uintptr_t)cp_begin && pc < (uintptr_t)cp_end) {
 		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_cancel;
 		return;
 	}
-	if (tcb_cancel_async(t) && !runtime_busy())
+	if (tcb_cancel_async(t))
 		pthread_testcancel(); /* does not return: unwinds through this frame */
 }
 
@@ -99,6 +120,16 @@ void testcancel(void)
 	}
 	signals_deliver();
 	if (unlikely(tcb_cancel_pending(tcb_self()))) {
+		syscall_reset();
+		pthread_testcancel();
+	}
+}
+
+void thread_look_slow(void)
+{
+	atomic_store(&self_thread.look, false);
+	signals_deliver();
+	if (tcb_cancel_async(tcb_self()) && tcb_cancel_pending(tcb_self())) {
 		syscall_reset();
 		pthread_testcancel();
 	}
@@ -141,6 +172,7 @@ EXPORT int pthread_cancel(pthread_t t)
 		return 0;
 	__atomic_fetch_or(tcb_cancelhandling((struct tcb *)t), tcb_cancel_request_bits,
 			  __ATOMIC_SEQ_CST);
+	atomic_store(&th->look, true);
 	if (t == (pthread_t)tcb_self()) {
 		if (tcb_cancel_async((struct tcb *)t))
 			pthread_testcancel();
@@ -155,5 +187,7 @@ EXPORT int pthread_cancel(pthread_t t)
 	ostid = g_ostid(th->g);
 	if (ostid)
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), ostid, SIGCANCEL_);
+	if (tcb_cancel_async((struct tcb *)t))
+		sigroute_watch(); /* nothing it calls need ever look */
 	return 0;
 }

@@ -17,7 +17,7 @@ enum { NOT_YET, STARTING, ACTIVE, PLAIN };
 
 static _Atomic int stage;
 
-static int newosproc(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os)
+int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os)
 {
 	int saved = errno, err;
 	sigset_t all, old;
@@ -61,17 +61,23 @@ static void lastexit(void)
 	exit(0);
 }
 
+static void poked(void)
+{
+	signals_deliver();
+}
+
 static struct tcb *registered(void)
 {
 	return runtime_mtls();
 }
 
 static const struct runtime_hooks hooks = {
-	.newosproc = newosproc,
+	.newosproc = thread_native,
 	.joinosproc = joinosproc,
 	.gmain = thread_gmain,
 	.newmtls = newmtls,
 	.lastexit = lastexit,
+	.poked = poked,
 };
 
 static bool start(void)

@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <pwd.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <semaphore.h>
 #include <shadow.h>
 /*

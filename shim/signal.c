@@ -1,19 +1,43 @@
 /*
- * signal: masks and signals of a thread.
+ * signal: masks, signals directed at a thread, and taking them.
  *
- * The kernel mask of an M is the mask of the G it runs; g_setmask changes both.  A signal for a G that runs
- * goes to its M; for one that is parked it is kept in the thread and raised when the G next looks
- * (signals_deliver), which g_interrupt makes happen now.
+ * The kernel mask of an M is the mask of the G it runs; g_setmask changes both.  A signal directed at another
+ * G is queued on it (oldest taken first, standard signals at most once) and the G is made to look.  It runs
+ * the handler itself, on its own stack, at its next look: the mask, SA_NODEFER, SA_RESETHAND and the default
+ * actions are applied here as the kernel would.
  *
- * Must never: let a program block 32 or 33; call a program's handler while runtime_busy().
+ * Must never: let a program block 32 or 33; run a handler while runtime_busy().
  */
-#include "shim/direct.h"
-#include "shim/thread.h"
+#include "shim/sigroute.h"
 
-#include <signal.h>
+#include <string.h>
 
-#define BIT(sig) (UINT64_C(1) << ((sig)-1))
-static const uint64_t ours = BIT(32) | BIT(33);
+/* Preallocated: a sender may be a handler.  More undelivered signals than this is EAGAIN, as RLIMIT_SIGPENDING. */
+enum { NODES = 8192 };
+
+struct signode {
+	struct signode *next;
+	_Atomic uint32_t used;
+	int sig;
+	siginfo_t info;
+};
+
+static struct signode nodes[NODES];
+static _Atomic uint32_t rover;
+
+static struct signode *node_get(void)
+{
+	for (uint32_t i = 0; i < NODES; i++) {
+		struct signode *n = &nodes[atomic_fetch_add(&rover, 1) % NODES];
+		uint32_t unused = 0;
+
+		if (atomic_compare_exchange_strong(&n->used, &unused, 1))
+			return n;
+	}
+	return NULL;
+}
+
+/* ---- masks ------------------------------------------------------------------------------------------ */
 
 static int change_mask(int how, const sigset_t *set, sigset_t *old)
 {
@@ -21,7 +45,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 	uint64_t mask = g_mask(gp), was = mask, bits;
 
 	if (set) {
-		bits = *(const uint64_t *)(const void *)set & ~ours;
+		bits = *(const uint64_t *)(const void *)set & ~SIGS_OURS;
 		switch (how) {
 		case SIG_BLOCK:
 			mask |= bits;
@@ -35,15 +59,19 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 		default:
 			return EINVAL;
 		}
-		if (mask != was)
-			g_setmask(gp, mask);
 	}
+	/* Before: POSIX delivers what is unblocked before the call returns, and not after old is read. */
 	if (old) {
 		sigemptyset(old);
 		*(uint64_t *)(void *)old = was;
 	}
-	if (mask != was)
-		signals_deliver();
+	if (mask != was) {
+		g_setmask(gp, mask);
+		if (was & ~mask) {
+			sigroute_unblocked(was & ~mask);
+			signals_deliver();
+		}
+	}
 	return 0;
 }
 
@@ -66,62 +94,285 @@ EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 	return 0;
 }
 
-static long self_raise(int sig)
+EXPORT int sigpending(sigset_t *set)
 {
-	return direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), direct3(SYS_gettid, 0, 0, 0), sig);
+	int r = real.sigpending(set);
+
+	if (r == 0 && on_g())
+		*(uint64_t *)(void *)set |= signals_pending();
+	return r;
 }
 
-bool signals_deliver(void)
+EXPORT int sigaltstack(const stack_t *ss, stack_t *old)
 {
-	struct thread *th = &self_thread;
-	uint64_t pend = atomic_load_explicit(&th->sigpending, memory_order_relaxed), due;
+	int r = real.sigaltstack(ss, old);
 
-	if (likely(!pend))
-		return false;
-	due = pend & ~g_mask(th->g);
-	if (!due)
-		return false;
-	atomic_fetch_and(&th->sigpending, ~due);
-	while (due) {
-		int sig = __builtin_ctzll(due) + 1;
+	if (r == 0 && ss && on_g())
+		g_setaltstack(ss->ss_flags & SS_DISABLE ? NULL : ss->ss_sp, ss->ss_size,
+			      ss->ss_flags);
+	return r;
+}
 
-		due &= due - 1;
-		self_raise(sig);
+/* libc restores the mask by a call of its own; a jump also leaves any system call region. */
+static void before_jump(struct __jmp_buf_tag *env)
+{
+	if (!on_g())
+		return;
+	syscall_reset();
+	if (env->__mask_was_saved)
+		g_setmask(getg(), *(uint64_t *)(void *)&env->__saved_mask & ~SIGS_OURS);
+}
+
+#define JUMP(name)                                                                                  \
+	EXPORT void name(struct __jmp_buf_tag env[1], int value)                                       \
+	{                                                                                              \
+		before_jump(env);                                                                          \
+		real.name(env, value);                                                                     \
+		__builtin_unreachable();                                                                   \
 	}
-	return true;
+JUMP(siglongjmp)
+JUMP(longjmp)
+JUMP(_longjmp)
+JUMP(__longjmp_chk)
+
+/* ---- sending ----------------------------------------------------------------------------------------- */
+
+static bool has(struct signode *n, int sig)
+{
+	for (; n; n = n->next)
+		if (n->sig == sig)
+			return true;
+	return false;
+}
+
+static bool ignored(int sig)
+{
+	struct sigaction sa;
+
+	if (real.sigaction(sig, NULL, &sa))
+		return false;
+	return sa.sa_handler == SIG_IGN ||
+	       (sa.sa_handler == SIG_DFL && (sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH));
+}
+
+int thread_kill(struct thread *th, int sig, const siginfo_t *info)
+{
+	struct signode *n, *first;
+
+	if (sig < 0 || sig > NSIG_ || sig == 32 || sig == 33)
+		return EINVAL;
+	if (sig == 0 || (atomic_load(&th->state) & TH_EXITED))
+		return 0; /* as glibc since 2.34 */
+	/* Stop, continue and kill act on the process whatever its threads do. */
+	if (sig == SIGKILL || sig == SIGSTOP || sig == SIGCONT) {
+		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), direct3(SYS_gettid, 0, 0, 0), sig);
+		return 0;
+	}
+	first = atomic_load(&th->sigq);
+	if (sig < 34 && first && has(first, sig))
+		return 0; /* a standard signal is pending once */
+	n = node_get();
+	if (!n)
+		return EAGAIN;
+	n->sig = sig;
+	if (info) {
+		n->info = *info;
+	} else {
+		memset(&n->info, 0, sizeof(n->info));
+		n->info.si_signo = sig;
+		n->info.si_code = SI_TKILL;
+		n->info.si_pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
+		n->info.si_uid = (uid_t)direct3(SYS_getuid, 0, 0, 0);
+	}
+	do
+		n->next = first;
+	while (!atomic_compare_exchange_weak(&th->sigq, &first, n));
+	atomic_store(&th->look, true);
+	if (th == &self_thread && on_g() && !runtime_busy()) {
+		signals_deliver();
+		return 0;
+	}
+	if ((g_mask(th->g) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)))
+		return 0; /* masked: it will look when it unblocks */
+	sigroute_kick(th->g);
+	if (atomic_load(&th->sigq))
+		sigroute_watch();
+	return 0;
 }
 
 EXPORT int pthread_kill(pthread_t t, int sig)
 {
-	struct thread *th = thread_of(t);
-	int ostid;
-
-	if (!weft_on || !th->g)
+	if (!weft_on || !g_of(t))
 		return real.pthread_kill(t, sig);
-	if (sig < 0 || sig > 64 || sig == 32 || sig == 33)
-		return EINVAL;
-	if (atomic_load(&th->state) & TH_EXITED)
-		return 0; /* as glibc since 2.34 */
-	if (sig == 0)
-		return 0;
-	if (th == &self_thread) {
-		self_raise(sig);
-		return 0;
+	return thread_kill(thread_of(t), sig, NULL);
+}
+
+EXPORT int pthread_sigqueue(pthread_t t, int sig, const union sigval value)
+{
+	siginfo_t si;
+
+	if (!weft_on || !g_of(t))
+		return real.pthread_sigqueue(t, sig, value);
+	memset(&si, 0, sizeof(si));
+	si.si_signo = sig;
+	si.si_code = SI_QUEUE;
+	si.si_pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
+	si.si_uid = (uid_t)direct3(SYS_getuid, 0, 0, 0);
+	si.si_value = value;
+	return thread_kill(thread_of(t), sig, &si);
+}
+
+/* ---- taking ------------------------------------------------------------------------------------------ */
+
+/* Moves what arrived to the end of held, oldest first. */
+static void collect(struct thread *th)
+{
+	struct signode *n = atomic_exchange(&th->sigq, NULL), *fifo = NULL;
+
+	while (n) {
+		struct signode *next = n->next;
+
+		n->next = fifo;
+		fifo = n;
+		n = next;
 	}
-	ostid = g_ostid(th->g);
-	if (ostid) {
-		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), ostid, sig);
-		return 0;
+	if (!fifo)
+		return;
+	if (th->heldtail)
+		th->heldtail->next = fifo;
+	else
+		th->held = fifo;
+	while (fifo->next)
+		fifo = fifo->next;
+	th->heldtail = fifo;
+}
+
+/* Takes from held: real-time signals lowest number first, standard ones in order of arrival. */
+static struct signode *pick(struct thread *th, uint64_t set)
+{
+	struct signode *n, *prev = NULL, *best = NULL, *bestprev = NULL;
+
+	for (n = th->held; n; prev = n, n = n->next) {
+		if (!(set & SIGBIT(n->sig)))
+			continue;
+		if (!best || (n->sig < best->sig && best->sig >= 34)) {
+			best = n;
+			bestprev = prev;
+		}
 	}
-	atomic_fetch_or(&th->sigpending, BIT(sig));
-	g_interrupt(th->g);
-	return 0;
+	if (!best)
+		return NULL;
+	*(bestprev ? &bestprev->next : &th->held) = best->next;
+	if (th->heldtail == best)
+		th->heldtail = bestprev;
+	return best;
+}
+
+static void act(int sig, siginfo_t *si, uint64_t old)
+{
+	struct sigaction sa, k;
+	uint64_t during;
+	struct thread *th = &self_thread;
+	ucontext_t uc;
+
+	if (real.sigaction(sig, NULL, &k))
+		return;
+	if (k.sa_handler == SIG_DFL || k.sa_handler == SIG_IGN) {
+		if (!ignored(sig)) /* the kernel's own default action: terminate, stop, dump core */
+			direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0),
+				direct3(SYS_gettid, 0, 0, 0), sig);
+		return;
+	}
+	sa = *act_of(sig);
+	during = old | *(uint64_t *)(void *)&sa.sa_mask;
+	if (!(sa.sa_flags & SA_NODEFER))
+		during |= SIGBIT(sig);
+	if (sa.sa_flags & SA_RESETHAND) {
+		struct sigaction dfl = { .sa_handler = SIG_DFL };
+
+		real.sigaction(sig, &dfl, NULL);
+	}
+	g_setmask(getg(), during & ~SIGS_OURS);
+	memset(&uc, 0, sizeof(uc));
+	getcontext(&uc);
+	*(uint64_t *)(void *)&uc.uc_sigmask = old;
+	run_handler(sig, si, &uc, &sa);
+	th->sigdone++;
+	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
+	g_setmask(getg(), *(uint64_t *)(void *)&uc.uc_sigmask & ~SIGS_OURS);
+}
+
+bool signals_deliver_with(uint64_t mask)
+{
+	struct thread *th = &self_thread;
+	bool interrupts = false;
+	int saved;
+
+	if (likely(!atomic_load_explicit(&th->sigq, memory_order_relaxed) && !th->held))
+		return false;
+	saved = errno;
+	for (;;) {
+		struct signode *n;
+		siginfo_t si;
+		int sig;
+
+		collect(th);
+		n = pick(th, ~mask);
+		if (!n)
+			break;
+		sig = n->sig;
+		si = n->info;
+		atomic_store(&n->used, 0);
+		act(sig, &si, g_mask(th->g));
+		interrupts |= !th->sigrestart;
+	}
+	errno = saved;
+	return interrupts;
+}
+
+bool signals_deliver(void)
+{
+	return signals_deliver_with(g_mask(self_thread.g));
+}
+
+int signals_take(uint64_t set, siginfo_t *info)
+{
+	struct thread *th = &self_thread;
+	struct signode *n;
+	int sig;
+
+	collect(th);
+	n = pick(th, set);
+	if (!n)
+		return 0;
+	sig = n->sig;
+	if (info)
+		*info = n->info;
+	atomic_store(&n->used, 0);
+	return sig;
+}
+
+uint64_t signals_pending(void)
+{
+	uint64_t set = 0;
+
+	collect(&self_thread);
+	for (struct signode *n = self_thread.held; n; n = n->next)
+		set |= SIGBIT(n->sig);
+	return set & g_mask(getg());
 }
 
 void signal_init(void)
 {
+	sigaction_adopt();
 }
 
 void signal_fork_child(void)
 {
+	/* Pending signals are not inherited (fork, POSIX); senders of the parent are gone. */
+	for (int i = 0; i < NODES; i++)
+		atomic_store(&nodes[i].used, 0);
+	atomic_store(&self_thread.sigq, NULL);
+	self_thread.held = self_thread.heldtail = NULL;
+	sigroute_fork_child();
 }

@@ -6,16 +6,55 @@
  * taken back in one step with the wait.
  */
 #include "shim/direct.h"
+#include "shim/thread.h"
+
+#ifndef ERESTART
+#define ERESTART 85
+#endif
 
 #define SIGSET_BYTES 8L /* the kernel's signal set, not libc's 128 bytes */
 
+/* One round of waiting in the kernel, or a signal directed at this G. */
+static long await(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	uint64_t bits = *(const uint64_t *)(const void *)set;
+	struct thread *th = &self_thread;
+	uint64_t done = th->sigdone;
+	long r;
+
+	th->waitset = bits;
+	r = signals_take(bits, info);
+	if (!r) {
+		r = block4(SYS_rt_sigtimedwait, set, info, timeout, SIGSET_BYTES);
+		if (r == -EINTR) {
+			r = signals_take(bits, info);
+			if (!r) /* -ERESTART: nothing of the program's ran */
+				r = th->sigdone != done ? -EINTR : -ERESTART;
+		}
+	}
+	th->waitset = 0;
+	return r;
+}
+
 EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
+	struct timespec left;
+	uint64_t deadline = 0;
 	long r;
 
 	if (!on_g())
 		return real.sigtimedwait(set, info, timeout);
-	r = block4(SYS_rt_sigtimedwait, set, info, timeout, SIGSET_BYTES);
+	if (timeout) {
+		if (timeout->tv_nsec < 0 || timeout->tv_nsec > 999999999 || timeout->tv_sec < 0)
+			return (int)syscall_ret(-EINVAL);
+		left = *timeout;
+		deadline_in(timeout, &deadline);
+	}
+	while ((r = await(set, info, timeout ? &left : NULL)) == -ERESTART) {
+		uint64_t now = nanotime(), ns = deadline > now ? deadline - now : 0;
+
+		left = (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+	}
 	/* POSIX has no code for a signal that was sent to one thread: glibc shows it as sent by
 	 * kill(). */
 	if (r >= 0 && info && info->si_code == SI_TKILL)
@@ -37,19 +76,35 @@ EXPORT int sigwait(const sigset_t *set, int *sig)
 	if (!on_g())
 		return real.sigwait(set, sig);
 	do
-		r = block4(SYS_rt_sigtimedwait, set, NULL, NULL, SIGSET_BYTES);
-	while (r == -EINTR);
+		r = await(set, NULL, NULL);
+	while (r == -EINTR || r == -ERESTART);
 	if (r < 0)
 		return (int)-r;
 	*sig = (int)r;
 	return 0;
 }
 
+/* Until a handler ran, whoever ran it: the kernel's own, or a queued signal's. */
+static long suspend(const void *mask)
+{
+	struct thread *th = &self_thread;
+	uint64_t done = th->sigdone, bits = *(const uint64_t *)mask;
+
+	while (th->sigdone == done) {
+		th->suspended = &bits;
+		signals_deliver_with(bits);
+		if (th->sigdone == done)
+			block2(SYS_rt_sigsuspend, &bits, SIGSET_BYTES);
+		th->suspended = NULL;
+	}
+	return -EINTR;
+}
+
 EXPORT int sigsuspend(const sigset_t *mask)
 {
 	if (!on_g())
 		return real.sigsuspend(mask);
-	return (int)syscall_ret(block2(SYS_rt_sigsuspend, mask, SIGSET_BYTES));
+	return (int)syscall_ret(suspend(mask));
 }
 ALIAS(__sigsuspend, sigsuspend);
 TWIN(sigsuspend);
@@ -58,7 +113,11 @@ EXPORT int pause(void)
 {
 	if (!on_g())
 		return real.pause();
-	return (int)syscall_ret(block2(SYS_pause, 0, 0));
+	{
+		uint64_t mask = g_mask(getg());
+
+		return (int)syscall_ret(suspend(&mask));
+	}
 }
 
 /* Three linker names: BSD's with a mask, X/Open's with one signal to let in, and the choice of

@@ -10,6 +10,7 @@
  * prolongs the sleep. One that is set forward is noticed only at the old deadline.
  */
 #include "shim/direct.h"
+#include "shim/thread.h"
 
 #define SECOND 1000000000LL
 
@@ -75,6 +76,19 @@ int deadline_in(const struct timespec *rel, uint64_t *deadline)
 	return 0;
 }
 
+/* Sleeps; true when a handler ran (whatever its flags: nanosleep is never restarted). */
+static bool handler_ended_sleep(uint64_t deadline)
+{
+	uint64_t done = self_thread.sigdone;
+
+	while (lot_sleep(deadline, WaitSleep) == -EINTR) {
+		testcancel();
+		if (self_thread.sigdone != done)
+			return true;
+	}
+	return false;
+}
+
 /* Sleeps rel; 0, EINTR with *left (may be NULL, may be rel) or EINVAL. */
 static int sleep_in(const struct timespec *rel, struct timespec *left)
 {
@@ -88,9 +102,8 @@ static int sleep_in(const struct timespec *rel, struct timespec *left)
 		gosched(); /* sleeping for no time is how old programs say "others first" */
 		return 0;
 	}
-	if (lot_sleep(deadline, WaitSleep) != -EINTR)
+	if (!handler_ended_sleep(deadline))
 		return 0;
-	testcancel();
 	if (!left)
 		return EINTR;
 	now = nanotime();
@@ -116,10 +129,8 @@ static int sleep_until(int clock, const struct timespec *abs)
 		return EINVAL;
 	testcancel();
 	while (!deadline || deadline > nanotime()) {
-		if (lot_sleep(deadline, WaitSleep) == -EINTR) {
-			testcancel();
+		if (handler_ended_sleep(deadline))
 			return EINTR;
-		}
 		deadline_of(clock, abs, &deadline);
 	}
 	return 0;

@@ -154,6 +154,7 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	g_setdata(gp, th);
 	inherit(th, attr, gp);
 	*out = (pthread_t)g_tls(gp);
+	sigroute_start(); /* once a process */
 	g_start(gp);
 	runtime_checkyield();
 	return 0;
@@ -200,7 +201,6 @@ static int await(struct thread *th, uint64_t deadline)
 			   .reason = WaitJoin,
 			   .interruptible = true };
 
-	testcancel();
 	while (!(atomic_load(&th->state) & TH_EXITED)) {
 		int r = lot_park(&pk);
 
@@ -225,6 +225,7 @@ static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
 	uint32_t old;
 	int err;
 
+	testcancel();
 	if (t == (pthread_t)tcb_self())
 		return EDEADLK;
 	if (th->joins && th->joins == (pthread_t)tcb_self())

@@ -25,7 +25,13 @@ struct thread {
 	void *result;
 	bool exiting;                /* result was set by pthread_exit */
 	pthread_t joins;             /* whom this thread is joining: EDEADLK of a cycle */
-	_Atomic uint64_t sigpending; /* directed at it while it did not run */
+	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */
+	struct signode *_Atomic sigq; /* directed at it, newest first; anybody pushes, it takes */
+	struct signode *held, *heldtail; /* taken but masked, oldest first (own) */
+	uint64_t waitset;            /* what its sigwait waits for, else 0 */
+	const uint64_t *suspended;   /* mask of the sigsuspend it is in, else NULL */
+	uint64_t sigdone;            /* handlers run so far (own) */
+	bool sigrestart;             /* the last one had SA_RESTART (own) */
 	int policy;                  /* what getschedparam answers */
 	int priority;
 };
@@ -45,6 +51,14 @@ static inline struct g *g_of(pthread_t t)
 	return thread_of(t)->g;
 }
 
+/* After a switch: what was directed at this G while it did not run. */
+void thread_look_slow(void) hidden;
+static inline void thread_look(void)
+{
+	if (unlikely(atomic_load_explicit(&self_thread.look, memory_order_relaxed)))
+		thread_look_slow();
+}
+
 /* First pthread_create: starts weft.  False: this program stays on plain pthreads. */
 bool activate(void) hidden;
 /* Ends the calling thread from its outermost frame: destructors, then goexit. */
@@ -52,10 +66,22 @@ void thread_end(struct thread *th) __attribute__((noreturn)) hidden;
 void keys_run_destructors(void) hidden;
 void thread_gmain(struct g *gp) hidden;
 void thread_default_attr(void) hidden; /* re-reads libc's default attributes */
-/* Raises on the calling G what arrived while it did not run. True when something was raised. */
+/*
+ * Runs the handlers of signals directed at the calling G that its mask lets in.  True when one ran that was
+ * installed without SA_RESTART: a blocking call then ends with EINTR.
+ */
 bool signals_deliver(void) hidden;
+bool signals_deliver_with(uint64_t mask) hidden; /* as if that were the mask (sigsuspend) */
+/* A kernel thread of libc's on the given stack, all signals blocked. 0 or -errno. */
+int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os) hidden;
+/* A signal of the set directed at the calling G is taken without a handler: its number, or 0. */
+int signals_take(uint64_t set, siginfo_t *info) hidden;
+uint64_t signals_pending(void) hidden; /* directed at the calling G and masked */
+/* Directs a signal at a G.  0 or an errno value; info NULL: as pthread_kill sends it. */
+int thread_kill(struct thread *th, int sig, const siginfo_t *info) hidden;
 void cancel_init(void) hidden;
 void signal_init(void) hidden;
+void sigroute_start(void) hidden;
 void signal_fork_child(void) hidden;
 
 #endif

@@ -42,6 +42,8 @@ int os_tgkill(int pid, int tid, int sig);
 /* Kernel signal mask of this thread: sets all 64 bits, returns the old ones. */
 uint64_t os_sigmask(uint64_t mask);
 uint64_t os_sigmask_get(void);
+/* Alternate signal stack of this kernel thread; sp NULL: none. */
+void os_sigaltstack(void *sp, size_t size, int flags);
 void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores the default */
 void os_setname(const char *name);
 

@@ -73,6 +73,17 @@ uint64_t os_sigmask_get(void)
 	return old;
 }
 
+void os_sigaltstack(void *sp, size_t size, int flags)
+{
+	struct {
+		void *sp;
+		int flags;
+		size_t size;
+	} ss = { sp, sp ? flags : 2 /* SS_DISABLE */, size };
+
+	sys3(SYS_sigaltstack, &ss, NULL, 0);
+}
+
 void os_timerslack(uint64_t ns)
 {
 	sys3(SYS_prctl, PR_SET_TIMERSLACK, ns, 0);

@@ -1,0 +1,150 @@
+/*
+ * sigaction: dispositions, and the one handler the kernel knows.
+ *
+ * The kernel gets trampoline() for every signal the program handles, with the program's own flags and
+ * mask; the program's view is kept in acts[].  The trampoline runs the program's handler when FS is a G's
+ * (or a foreign thread's) and the runtime is not in the middle of something; else it hands the signal to the
+ * signal thread (sigroute.c), which finds a G for it.  SIG_DFL and SIG_IGN stay the kernel's.
+ *
+ * While a handler runs on a G, the G's mask is what the kernel installed, so a handler may park, migrate and
+ * return anywhere: sigreturn restores the old mask on the M it then runs on, and both masks are set to it.
+ *
+ * Must never: call a program's handler on g0 or with a runtime lock held.
+ */
+#include "shim/sigroute.h"
+
+#include <string.h>
+
+/* Two copies a signal: sigaction writes the idle one, then flips; a handler reads the current one. */
+static struct sigaction acts[NSIG_ + 1][2];
+static _Atomic uint8_t which[NSIG_ + 1];
+
+struct sigaction *act_of(int sig)
+{
+	return &acts[sig][atomic_load(&which[sig])];
+}
+
+static void set_act(int sig, const struct sigaction *sa)
+{
+	uint8_t idle = !atomic_load(&which[sig]);
+
+	acts[sig][idle] = *sa;
+	atomic_store(&which[sig], idle);
+}
+
+void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
+{
+	if (sa->sa_flags & SA_SIGINFO)
+		sa->sa_sigaction(sig, si, uc);
+	else
+		/* The old form gets the context too on Linux; programs read it. */
+		((void (*)(int, siginfo_t *, void *))(void *)sa->sa_handler)(sig, si, uc);
+}
+
+static uint64_t mask_in(const ucontext_t *uc)
+{
+	return *(const uint64_t *)(const void *)&uc->uc_sigmask;
+}
+
+static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigaction *sa)
+{
+	uint64_t during = mask_in(uc) | *(const uint64_t *)(const void *)&sa->sa_mask;
+	struct thread *th = &self_thread;
+
+	if (!(sa->sa_flags & SA_NODEFER))
+		during |= SIGBIT(sig);
+	g_notemask(during & ~SIGS_OURS);
+	run_handler(sig, si, uc, sa);
+	th->sigdone++;
+	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
+	/* sigreturn installs this mask on whatever M we are now. */
+	g_notemask(mask_in(uc) & ~SIGS_OURS);
+}
+
+/* A fault is the fault of the code that runs: never deferred. */
+static bool synchronous(int sig, const siginfo_t *si)
+{
+	return si->si_code > 0 && (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||
+				   sig == SIGILL || sig == SIGTRAP);
+}
+
+static void trampoline(int sig, siginfo_t *si, void *ctx)
+{
+	struct sigaction sa = *act_of(sig);
+	int saved = errno;
+
+	if (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
+		return; /* changed since the kernel chose to call us */
+	if (weft_on && !synchronous(sig, si) && (runtime_busy() || sigroute_is_router()))
+		sigroute_defer(sig, si);
+	else if (on_g())
+		on_a_g(sig, si, ctx, &sa);
+	else
+		run_handler(sig, si, ctx, &sa);
+	errno = saved;
+}
+
+static bool is_handler(const struct sigaction *sa)
+{
+	return sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN;
+}
+
+static int install(int sig, const struct sigaction *sa)
+{
+	struct sigaction k = *sa;
+
+	set_act(sig, sa);
+	if (is_handler(sa)) {
+		k.sa_sigaction = trampoline;
+		k.sa_flags |= SA_SIGINFO;
+	}
+	return real.sigaction(sig, &k, NULL);
+}
+
+EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
+{
+	struct sigaction was, want;
+
+	if (!weft_on || sig < 1 || sig > NSIG_)
+		return real.sigaction(sig, sa, old);
+	if (sa)
+		want = *sa; /* old may be the same object */
+	if (real.sigaction(sig, NULL, &was))
+		return -1;
+	/* SA_RESETHAND may have reset it in the kernel alone. */
+	if (was.sa_sigaction == trampoline)
+		was = *act_of(sig);
+	if (sa && install(sig, &want))
+		return -1;
+	if (old)
+		*old = was;
+	return 0;
+}
+__asm__(".globl __sigaction\n.type __sigaction, @function\n.set __sigaction, sigaction");
+
+EXPORT sighandler_t signal(int sig, sighandler_t handler)
+{
+	struct sigaction sa, old;
+
+	if (!weft_on)
+		return real.signal(sig, handler);
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = handler;
+	sa.sa_flags = SA_RESTART;
+	if (sigaction(sig, &sa, &old))
+		return SIG_ERR;
+	return old.sa_handler;
+}
+
+/* Handlers installed before the first thread. */
+void sigaction_adopt(void)
+{
+	for (int sig = 1; sig <= NSIG_; sig++) {
+		struct sigaction sa;
+
+		if (sig == 32 || sig == 33 || real.sigaction(sig, NULL, &sa))
+			continue;
+		if (is_handler(&sa) && sa.sa_sigaction != trampoline)
+			install(sig, &sa);
+	}
+}

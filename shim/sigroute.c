@@ -1,0 +1,243 @@
+/*
+ * sigroute: finds a G for a signal that arrived where no G could take it.
+ *
+ * A process-directed signal reaches any kernel thread that lets it in: an idle M, a busy scheduler, or, when
+ * every M blocks it, the signal thread below, whose mask starts as main's.  All of them defer() it into a
+ * ring; the signal thread takes it out and directs it at a G that lets it in, main first.  When no G does, the
+ * signal goes back to the process and the signal thread blocks it too, so that it stays pending as POSIX
+ * wants; a G that unblocks it later gets it from the kernel.
+ *
+ * A G with something queued is made to look: parked interruptibly, by g_interrupt; running or in a system
+ * call, by signal 32 to its M.  A kick that meets the G in the runtime is lost, so the signal thread kicks
+ * again, each millisecond, until nothing is left undelivered (and then sleeps for good).
+ *
+ * Must never: be waited for by anybody; call a program's handler.
+ */
+#include "shim/sigroute.h"
+
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { RING = 1024, EMPTY = 0, WRITING, FULL };
+
+static struct {
+	_Atomic uint32_t state;
+	int sig;
+	siginfo_t info;
+} ring[RING];
+static _Atomic uint32_t head; /* producers */
+static uint32_t tail;         /* the signal thread */
+
+static _Atomic uint32_t bell;      /* futex: work for the signal thread */
+static _Atomic uint32_t watching;  /* some G has undelivered signals */
+static _Atomic uint64_t blocked;   /* what the signal thread blocks because every G does */
+static _Atomic uint64_t unblock;   /* of these, what some G lets in again */
+static _Atomic int router_started;
+static __thread bool is_router __attribute__((tls_model("initial-exec")));
+
+bool sigroute_is_router(void)
+{
+	return is_router;
+}
+
+static long pid(void)
+{
+	return direct3(SYS_getpid, 0, 0, 0);
+}
+
+static void ring_bell(void)
+{
+	atomic_fetch_add(&bell, 1);
+	direct3(SYS_futex, &bell, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+}
+
+void sigroute_defer(int sig, const siginfo_t *si)
+{
+	uint32_t i = atomic_fetch_add(&head, 1) % RING;
+	uint32_t s = EMPTY;
+
+	/* Full: the signal thread runs on its own and waits for nobody, so a slot comes free. */
+	while (!atomic_compare_exchange_weak(&ring[i].state, &s, WRITING)) {
+		s = EMPTY;
+		if (is_router)
+			return; /* only it could make room; a ring full of signals holds this one */
+		direct3(SYS_sched_yield, 0, 0, 0);
+	}
+	ring[i].sig = sig;
+	ring[i].info = *si;
+	atomic_store(&ring[i].state, FULL);
+	ring_bell();
+}
+
+static bool lets_in(struct g *gp, int sig)
+{
+	struct thread *th = g_data(gp);
+
+	return th && !(g_mask(gp) & SIGBIT(sig)) && !(atomic_load(&th->state) & TH_EXITED);
+}
+
+static struct g *find(int sig)
+{
+	struct g *gp = g_main();
+	uint32_t i = 0;
+
+	if (lets_in(gp, sig))
+		return gp;
+	while ((gp = g_next(&i)))
+		if (lets_in(gp, sig))
+			return gp;
+	/* Somebody may wait for it with sigwait, which blocks it. */
+	for (i = 0; (gp = g_next(&i));) {
+		struct thread *th = g_data(gp);
+
+		if (th && (th->waitset & SIGBIT(sig)))
+			return gp;
+	}
+	return NULL;
+}
+
+/* Nobody wants it now: pending on the process, as if it had just been sent. */
+static void give_back(int sig, siginfo_t *si)
+{
+	uint64_t mask = SIGBIT(sig);
+
+	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, 8);
+	atomic_fetch_or(&blocked, mask);
+	if (direct3(SYS_rt_sigqueueinfo, pid(), sig, si)) {
+		/* The kernel lets only main repeat what it sent itself. */
+		si->si_code = SI_QUEUE;
+		direct3(SYS_rt_sigqueueinfo, pid(), sig, si);
+	}
+}
+
+static void route(int sig, siginfo_t *si)
+{
+	struct g *gp = find(sig);
+
+	if (!gp || thread_kill(g_data(gp), sig, si))
+		give_back(sig, si);
+}
+
+static void drain(void)
+{
+	for (;;) {
+		siginfo_t si;
+		int sig;
+
+		if (atomic_load(&ring[tail % RING].state) != FULL)
+			return;
+		sig = ring[tail % RING].sig;
+		si = ring[tail % RING].info;
+		atomic_store(&ring[tail % RING].state, EMPTY);
+		tail++;
+		route(sig, &si);
+	}
+}
+
+void sigroute_kick(struct g *gp)
+{
+	int tid;
+
+	if (g_interrupt(gp))
+		return;
+	tid = g_ostid(gp);
+	if (tid)
+		direct3(SYS_tgkill, pid(), tid, SIGKICK);
+}
+
+void sigroute_watch(void)
+{
+	if (atomic_exchange(&watching, 1) == 0)
+		ring_bell();
+}
+
+/* Kicks every G that has signals it lets in and has not taken. */
+static bool rekick(void)
+{
+	bool left = false;
+	struct g *gp;
+	uint32_t i = 0;
+
+	while ((gp = g_next(&i))) {
+		struct thread *th = g_data(gp);
+
+		struct tcb *t = g_tls(gp);
+
+		if (th && t && (atomic_load(&th->sigq) || (th->held && th->waitset) ||
+				(tcb_cancel_async(t) && tcb_cancel_pending(t)))) {
+			left = true;
+			sigroute_kick(gp);
+		}
+	}
+	return left;
+}
+
+static void apply_unblock(void)
+{
+	uint64_t set = atomic_exchange(&unblock, 0);
+
+	if (!set)
+		return;
+	atomic_fetch_and(&blocked, ~set);
+	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, 8);
+}
+
+void sigroute_unblocked(uint64_t set)
+{
+	set &= atomic_load(&blocked);
+	if (!set)
+		return;
+	atomic_fetch_or(&unblock, set);
+	ring_bell();
+}
+
+static void *router(void *arg)
+{
+	uint64_t mask = (uint64_t)(uintptr_t)arg & ~SIGS_OURS;
+
+	is_router = true;
+	atomic_store(&blocked, mask);
+	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+	for (;;) {
+		uint32_t b = atomic_load(&bell);
+		struct timespec ms = { 0, 1000000 };
+
+		apply_unblock();
+		drain();
+		if (atomic_load(&watching)) {
+			atomic_store(&watching, 0);
+			if (rekick())
+				atomic_store(&watching, 1);
+		}
+		/* A handler that defers here rings too, so b is old then and the wait returns. */
+		direct4(SYS_futex, &bell, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, b,
+			atomic_load(&watching) ? &ms : NULL);
+	}
+	return NULL;
+}
+
+void sigroute_start(void)
+{
+	enum { STACK = 128 * 1024 };
+	static void *stack;
+	uintptr_t os;
+
+	if (atomic_exchange(&router_started, 1))
+		return;
+	if (!stack)
+		stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stack != MAP_FAILED)
+		thread_native(router, (void *)(uintptr_t)g_mask(getg()), stack, STACK, &os);
+}
+
+void sigroute_fork_child(void)
+{
+	for (int i = 0; i < RING; i++)
+		atomic_store(&ring[i].state, EMPTY);
+	atomic_store(&head, 0);
+	tail = 0;
+	atomic_store(&watching, 0);
+	atomic_store(&router_started, 0);
+}
