@@ -143,7 +143,7 @@ struct g *g_new(const struct gattr *a)
 	class = stack_class(&full);
 	if (!sched.stdstack && class)
 		sched.stdstack = class; /* the first thread tells what is usual */
-	gp = class == sched.stdstack ? takestd() : takeodd(class, &full);
+	gp = class && class == sched.stdstack ? takestd() : takeodd(class, &full);
 	if (!gp) {
 		gp = g_make();
 		if (!gp)

@@ -253,6 +253,7 @@ void m_reap(void) hidden;
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
 void exitsyscall0(void *gp) hidden;
+struct g *lookaround(struct m *mp, bool *inherit) hidden; /* proc.c's own; unit tests step it */
 bool anywork(void) hidden;
 
 /* ---- park.c ---- */

@@ -49,6 +49,9 @@ void os_setname(const char *name);
 
 /* ---- machine ------------------------------------------------------------------------------------- */
 unsigned os_ncpu(void);                  /* CPUs in the affinity mask, bounded by the cgroup quota */
+/* Its two halves.  CPUs that the cgroups found below root ("": the real ones) grant, -1: no limit. */
+long os_cgroup_limit(const char *root);
+unsigned os_ncpu_of(unsigned cpus, long quota);
 size_t os_pagesize(void);
 size_t os_stacklimit(void);              /* RLIMIT_STACK soft limit; 0: unlimited */
 
