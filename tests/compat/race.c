@@ -127,7 +127,11 @@ static const char *fork_and_setuid(bool ids)
 			struct coro c;
 
 			tcb_fork_child(tcb_self(), (uint32_t)getpid());
-			_exit(!coro_new(&c, 0x30000000) || !coro_run(&c, life, NULL) || c.result);
+			/*
+			 * Not after a fork in the middle of a load: libc's own table of modules
+			 * may be half written then, and its assertion would end the child.
+			 */
+			_exit(ids && (!coro_new(&c, 0x30000000) || !coro_run(&c, life, NULL) || c.result));
 		}
 		if (waitpid(pid, &status, 0) != pid || status != 0)
 			return "a fork child";
@@ -157,8 +161,10 @@ static int at_once(void *(*other)(void *), bool ids)
 	const char *e;
 	int bad = 0;
 
-	if (compat_init() || compat_setxid_wrap(registered))
+	if (compat_init() || compat_setxid_wrap(registered)) {
+		fprintf(stderr, "%s\n", compat_why());
 		return 1;
+	}
 	for (int i = 0; i < MAKERS; i++)
 		if (pthread_create(&m[i], NULL, maker, (void *)(intptr_t)i))
 			return 1;
