@@ -52,7 +52,7 @@ static void reset_sched(void)
 	atomic_store(&sched.runqsize, 0);
 	sched.midle = sched.mdead = sched.mfree = NULL;
 	sched.nmidle = 0;
-	sched.pidle = NULL;
+	sched.pidle = sched.pstart = NULL;
 	atomic_store(&sched.npidle, 0);
 	atomic_store(&sched.nmspinning, 0);
 	atomic_store(&sched.needspinning, 0);

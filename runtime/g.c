@@ -239,6 +239,11 @@ uint64_t g_id(const struct g *gp)
 	return gp->goid;
 }
 
+uint32_t g_tid(const struct g *gp)
+{
+	return gp->tid;
+}
+
 void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard)
 {
 	*base = gp->stack.base;

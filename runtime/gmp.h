@@ -74,6 +74,7 @@ struct g {
 	uint32_t tid;             /* (c per life) */
 
 	uint32_t sysdepth;        /* nesting of entersyscall (o) */
+	uintptr_t syscallsp;      /* stack of who entered; for dumps (o) */
 	uint8_t waitreason;       /* (o) until it waits, then read by dumps */
 	const void *waitaddr;
 	uint64_t waitsince;       /* set when eyes are on (trace, dump), else 0 */
@@ -128,7 +129,8 @@ struct m {
 struct p {
 	int32_t id;
 	_Atomic uint32_t status;  /* enum pstatus */
-	struct p *link;           /* (L sched) idle list */
+	struct p *link;           /* (L sched) idle list, or pstart */
+	bool startspinning;       /* (L sched) of the M it waits for in pstart */
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
 	_Atomic uint32_t syscalltick; /* every system call (o, or who retook it) */
@@ -172,6 +174,7 @@ struct sched {
 	struct m *mfree;          /* (L) structs to reuse */
 	struct m *allm;           /* (L) */
 	struct p *pidle;          /* (L) LIFO */
+	struct p *pstart;         /* (L) want a new M, by sysmon */
 	_Atomic int32_t npidle;
 	_Atomic int32_t nmspinning;
 	_Atomic uint32_t needspinning; /* a wake-up found a spinner finishing (Go's needspinning) */
@@ -250,6 +253,7 @@ void mcall(void (*fn)(void *)) hidden;
 void mexit(struct m *mp) __attribute__((noreturn)) hidden;
 void m_init(struct m *mp) hidden;
 void m_reap(void) hidden;
+int m_start_wanted(void) hidden;
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
 void exitsyscall0(void *gp) hidden;

@@ -202,6 +202,18 @@ void stopm(struct m *mp, uint64_t until)
 		acquirep(mp, pp);
 }
 
+static void startnewm(struct p *pp, bool spinning)
+{
+	if (newm(pp, spinning))
+		return;
+	/* No kernel thread to be had: the P waits idle, whoever next needs one takes it. */
+	if (spinning)
+		atomic_fetch_sub(&sched.nmspinning, 1);
+	lock(&sched.lock);
+	pidleput(pp);
+	unlock(&sched.lock);
+}
+
 /* Runs pp (Pidle, off the idle list; NULL: take one) on an idle or new M. */
 void startm(struct p *pp, bool spinning)
 {
@@ -226,15 +238,35 @@ void startm(struct p *pp, bool spinning)
 		mwake(mp);
 		return;
 	}
-	unlock(&sched.lock);
-	if (newm(pp, spinning))
+	if (getm() && getm()->lockedg) {
+		/* A new kernel thread inherits its maker's policy, affinity, filters and namespaces: what a
+		 * wired G did to this one must not spread.  sysmon is clean. */
+		pp->startspinning = spinning;
+		pp->link = sched.pstart;
+		sched.pstart = pp;
+		unlock(&sched.lock);
+		sysmon_wake();
 		return;
-	/* No kernel thread to be had: the P waits idle, whoever next needs one takes it. */
-	if (spinning)
-		atomic_fetch_sub(&sched.nmspinning, 1);
-	lock(&sched.lock);
-	pidleput(pp);
+	}
 	unlock(&sched.lock);
+	startnewm(pp, spinning);
+}
+
+/* Starts the Ms that a wired one wanted (sysmon only). */
+int m_start_wanted(void)
+{
+	for (int n = 0;; n++) {
+		struct p *pp;
+
+		lock(&sched.lock);
+		pp = sched.pstart;
+		if (pp)
+			sched.pstart = pp->link;
+		unlock(&sched.lock);
+		if (!pp)
+			return n;
+		startm(pp, pp->startspinning);
+	}
 }
 
 /* At most one starter at a time: a spinner that finds work starts the next. */
@@ -317,6 +349,35 @@ void unlockosthread(void)
 		return;
 	gp->lockedm->lockedg = NULL;
 	gp->lockedm = NULL;
+}
+
+static void leavem00(void *arg)
+{
+	struct g *gp = arg;
+	struct m *mp = weft_tls.m;
+
+	mp->curg = NULL;
+	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	lock(&sched.lock);
+	globrunqput(gp, true);
+	unlock(&sched.lock);
+	/* The P goes to another M, which finds gp; this one is not on the idle list yet. */
+	handoffp(releasep(mp));
+	while (!mp->p)
+		stopm(mp, 0);
+	schedule(NULL);
+}
+
+void leavem0(void)
+{
+	struct g *gp = weft_tls.g;
+
+	if (!gp || gp == g_main_ || gp->lockdepth || gp->sysdepth)
+		return;
+	/* M0 may be woken for something else and find gp first: then again. */
+	while (getm() == &m0)
+		mcall(leavem00);
 }
 
 /* The M of a wired G gives its P away and sleeps until somebody brings the G back with a P. */

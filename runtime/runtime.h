@@ -114,6 +114,7 @@ void goexit(void (*gone)(struct g *gp, void *arg), void *arg) __attribute__((nor
 void g_free(struct g *gp);
 
 uint64_t g_id(const struct g *gp);
+uint32_t g_tid(const struct g *gp); /* what g_set_tls stored */
 uint32_t g_nextid(void); /* next unique 0x10000000..0x3fffffff id; g_set_tls stores it */
 void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard);
 void g_setname(struct g *gp, const char *name);
@@ -141,6 +142,9 @@ void gosched(void);    /* to the global tail, as Go's Gosched (sched_yield) */
 void goyield(void);    /* to the local tail */
 void lockosthread(void); /* wires the calling G to its M until unlockosthread(); nests */
 void unlockosthread(void);
+/* Before the calling G changes its kernel thread for good (and ends it at exit): M0 cannot end, so any G but
+ * main goes on elsewhere.  No-op when it is wired already. */
+void leavem0(void);
 
 /*
  * Around a call that may block in the kernel: between the two the G owns no P (sysmon may take it), so
@@ -211,7 +215,11 @@ void g_uninterrupt(struct g *gp);
 /* ---- time, eyes, fork ---------------------------------------------------------------------------- */
 
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
-void runtime_dump(void); /* all Gs to stderr */
+void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
+/* From the handler of a dump signal that this process directed at the thread: true when it was the dump's
+ * question where the G there runs. */
+bool runtime_note_running(uintptr_t pc, uintptr_t sp);
+bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
 void runtime_checkyield(void); /* chaos: perhaps yields; called at every interposed entry */
 
 /* Around fork(2): prepare locks the scheduler, parent unlocks, child rebuilds it around the caller. */

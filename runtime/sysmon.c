@@ -118,6 +118,11 @@ static void sleep_deep(void)
 		return;
 	}
 	lock(&sched.lock);
+	if (sched.pstart) {
+		unlock(&sched.lock);
+		atomic_store(&sched.sysmonwait, 0);
+		return;
+	}
 	if (sched.nmidle > KEEP_IDLE)
 		until = nanotime() + REAP_AFTER * SEC;
 	unlock(&sched.lock);
@@ -158,7 +163,7 @@ static void *sysmon(void *arg)
 			allidle = 0;
 		}
 		now = nanotime();
-		did = retake(now) + wake_for_queued(now);
+		did = m_start_wanted() + retake(now) + wake_for_queued(now);
 		idle = did ? 0 : idle + 1;
 		m_reap();
 		reap_idle(now);

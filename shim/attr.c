@@ -3,8 +3,6 @@
  */
 #include "shim/attr.h"
 
-#include <string.h>
-
 static struct gattr dflt;      /* what a NULL attribute means; written before threads and by setattr_default */
 
 static int parse(const pthread_attr_t *attr, struct gattr *a)
@@ -82,33 +80,5 @@ EXPORT int pthread_getattr_np(pthread_t t, pthread_attr_t *attr)
 	pthread_attr_setguardsize(attr, guard);
 	pthread_attr_setdetachstate(attr, th->state & TH_DETACHED ? PTHREAD_CREATE_DETACHED
 								  : PTHREAD_CREATE_JOINABLE);
-	return 0;
-}
-
-EXPORT int pthread_setname_np(pthread_t t, const char *name)
-{
-	struct g *gp = weft_on ? g_of(t) : NULL;
-
-	if (!gp)
-		return real.pthread_setname_np(t, name);
-	if (strlen(name) > 15)
-		return ERANGE;
-	g_setname(gp, name);
-	return 0;
-}
-
-EXPORT int pthread_getname_np(pthread_t t, char *buf, size_t n)
-{
-	struct g *gp = weft_on ? g_of(t) : NULL;
-	char name[16];
-
-	if (!gp)
-		return real.pthread_getname_np(t, buf, n);
-	if (n < 16)
-		return ERANGE;
-	g_getname(gp, name);
-	if (!name[0])
-		g_getname(g_main(), name); /* unnamed threads carry the program's */
-	memcpy(buf, name, sizeof(name));
 	return 0;
 }

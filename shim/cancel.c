@@ -95,8 +95,11 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_cancel;
 		return;
 	}
-	if (tcb_cancel_async(t))
+	if (tcb_cancel_async(t)) {
+		/* No sigreturn will give this kernel thread, which goes on to run others, its mask back. */
+		direct4(SYS_rt_sigprocmask, SIG_SETMASK, &uc->uc_sigmask, NULL, 8);
 		pthread_testcancel(); /* does not return: unwinds through this frame */
+	}
 }
 
 void cancel_init(void)

@@ -6,6 +6,8 @@
  * handlers and is wrapped.  vfork becomes _Fork: its child would share this memory, and what it does before exec (close,
  * dup2) would run the parent's scheduler from another process.
  */
+#include "shim/dl.h"
+#include "shim/ids.h"
 #include "shim/mutex.h"
 #include "shim/thread.h"
 
@@ -29,8 +31,11 @@ static void child(void)
 	runtime_fork_child();
 	tcb_fork_child(tcb_self(), weft_tls.tid);
 	self_thread.g = getg();
+	dl_fork_child();
 	robust_fork_child();
 	signal_fork_child();
+	dumpsig_fork_child();
+	osthread_showname();
 }
 
 static void __attribute__((constructor(101))) register_handlers(void)

@@ -16,6 +16,7 @@
  */
 #include <linux/futex.h>
 
+#include "shim/ids.h"
 #include "shim/sync.h"
 
 struct args {
@@ -243,10 +244,6 @@ static long id_of_kernel(long id)
 static long by_thread_id(struct args *x)
 {
 	switch (x->nr) {
-	case SYS_tgkill:
-	case SYS_rt_tgsigqueueinfo:
-		x->b = id_of_kernel(x->b);
-		break;
 	case SYS_getpriority:
 	case SYS_setpriority:
 		if (x->a == 0) /* PRIO_PROCESS means one thread */
@@ -258,7 +255,16 @@ static long by_thread_id(struct args *x)
 	return through(x);
 }
 
-/* ---- dispatch -------------------------------------------------------------------------------- */
+/* Signals for a thread: to the G, from whatever thread. */
+static bool kills(const struct args *x, long *r)
+{
+	if (!ids_kill(x->nr, x->a, x->b, x->c, x->d, r))
+		return false;
+	*r = syscall_ret(*r);
+	return true;
+}
+
+/* ---- dispatch ------------------------------------------------------------------------------------ */
 
 /* What a kernel thread has once and a G would take from its M: refused, as an old kernel does. */
 static long not_on_g(void)
@@ -279,9 +285,17 @@ static long on_a_g(struct args *x)
 	case SYS_rseq:
 	case SYS_set_robust_list:
 		return not_on_g();
-	case SYS_tgkill:
-	case SYS_tkill:
-	case SYS_rt_tgsigqueueinfo:
+	case SYS_prctl:
+		return syscall_ret(osthread_prctl(x->a, x->b, x->c, x->d, x->e));
+	case SYS_unshare:
+	case SYS_setns:
+	case SYS_setfsuid:
+	case SYS_setfsgid:
+	case SYS_capset:
+	case SYS_seccomp:
+	case SYS_personality:
+	case SYS_ioprio_set:
+		return syscall_ret(osthread_call(x->nr, x->a, x->b, x->c, x->d, x->e, x->f));
 	case SYS_sched_setaffinity:
 	case SYS_sched_getaffinity:
 	case SYS_sched_setscheduler:
@@ -306,6 +320,7 @@ EXPORT long syscall(long nr, ...)
 {
 	struct args x = {.nr = nr};
 	va_list ap;
+	long r;
 
 	/* However many the caller passed, six registers and stack words are readable. */
 	va_start(ap, nr);
@@ -318,6 +333,10 @@ EXPORT long syscall(long nr, ...)
 	va_end(ap);
 	if (likely(weft_on) && nr == SYS_futex)
 		return futex(&x);
+	if (unlikely(weft_on && (nr == SYS_tgkill || nr == SYS_tkill ||
+				 nr == SYS_rt_tgsigqueueinfo)) &&
+	    kills(&x, &r))
+		return r;
 	if (on_g())
 		return on_a_g(&x);
 	return through(&x);

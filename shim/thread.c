@@ -122,6 +122,12 @@ static void inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 	int how = PTHREAD_INHERIT_SCHED, detach = PTHREAD_CREATE_JOINABLE;
 	sigset_t mask;
 
+	if (on_g()) {
+		char name[16];
+
+		g_getname(getg(), name);
+		g_setname(gp, name);
+	}
 	th->policy = self_thread.policy;
 	th->priority = self_thread.priority;
 	if (!attr)
@@ -155,6 +161,7 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	inherit(th, attr, gp);
 	*out = (pthread_t)g_tls(gp);
 	sigroute_start(); /* once a process */
+	dumpsig_start();
 	g_start(gp);
 	runtime_checkyield();
 	return 0;
@@ -226,6 +233,8 @@ static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
 	int err;
 
 	testcancel();
+	if (atomic_load_explicit(&th->state, memory_order_acquire) & TH_DETACHED)
+		return EINVAL; /* before EDEADLK, as libc: a detached thread may ask about itself */
 	if (t == (pthread_t)tcb_self())
 		return EDEADLK;
 	if (th->joins && th->joins == (pthread_t)tcb_self())

@@ -55,6 +55,12 @@ unsigned os_ncpu_of(unsigned cpus, long quota);
 size_t os_pagesize(void);
 size_t os_stacklimit(void);              /* RLIMIT_STACK soft limit; 0: unlimited */
 
+/* ---- looking ---------------------------------------------------------------------------------------- */
+/* The whole file, terminated, as far as it fits; bytes or -errno. */
+ssize_t os_slurp(const char *path, char *buf, size_t n);
+/* Copies memory that may not be there; false: it is not. */
+bool os_peek(const void *from, void *to, size_t n);
+
 /* ---- output, exit ----------------------------------------------------------------------------------- */
 ssize_t os_write(int fd, const void *p, size_t n);
 void os_exit(int code) __attribute__((noreturn));

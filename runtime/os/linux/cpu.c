@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-static ssize_t slurp(const char *path, char *buf, size_t n)
+ssize_t os_slurp(const char *path, char *buf, size_t n)
 {
 	long fd = os_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	size_t got = 0;
@@ -59,7 +59,7 @@ static bool slurp_at(const char *const part[4], char *buf, size_t size)
 		memcpy(path + n, part[i], len + 1);
 		n += len;
 	}
-	return slurp(path, buf, size) > 0;
+	return os_slurp(path, buf, size) > 0;
 }
 
 static long limit_v2(const char *root, const char *dir)
