@@ -1,11 +1,12 @@
 /*
  * race: blocks come and go on several kernel threads while libc changes the same lists.
  *
- * Two threads make, run, reuse and destroy blocks; one creates and joins ordinary threads; one loads and
- * unloads a library whose initial-exec TLS must reach every listed block, or main changes ids; main forks.
- * Never all of it: setuid waits for a thread that is being created, which waits for the loader, which
- * waits for setuid: libc deadlocks by itself (seen on 2.36), with no block of ours in the cycle.
- * Afterwards the lists must be whole, hold nothing of ours, and the lock must be free.
+ * Two threads make, run, reuse and destroy blocks; one creates and joins ordinary threads; one
+ * loads and unloads a library whose initial-exec TLS must reach every listed block, or main changes
+ * ids; main forks. Never all of it: setuid waits for a thread that is being created, which waits
+ * for the loader, which waits for setuid: libc deadlocks by itself (seen on 2.36), with no block of
+ * ours in the cycle. Afterwards the lists must be whole, hold nothing of ours, and the lock must be
+ * free.
  *
  * The alarm in_child() sets is what notices a lock that both sides do not agree on.
  */
@@ -131,7 +132,8 @@ static const char *fork_and_setuid(bool ids)
 			 * Not after a fork in the middle of a load: libc's own table of modules
 			 * may be half written then, and its assertion would end the child.
 			 */
-			_exit(ids && (!coro_new(&c, 0x30000000) || !coro_run(&c, life, NULL) || c.result));
+			_exit(ids &&
+			      (!coro_new(&c, 0x30000000) || !coro_run(&c, life, NULL) || c.result));
 		}
 		if (waitpid(pid, &status, 0) != pid || status != 0)
 			return "a fork child";
