@@ -178,12 +178,16 @@ const char *probe_run(void)
 	const void *self = sys_fs();
 	const char *e;
 
-	if ((e = probe_resolver(self)) || (e = probe_keys(before, self)) ||
+	/*
+	 * The allocator first: the value of a thirty-third key makes libc allocate for this thread, and
+	 * then its first words would be set already.
+	 */
+	if ((e = probe_resolver(self)) || (e = probe_malloc(self)) || (e = probe_keys(before, self)) ||
 	    (e = probe_flag(before, self, libc.setcancelstate, PTHREAD_CANCEL_DISABLE,
 			    &layout.cancel_disabled)) ||
 	    (e = probe_flag(before, self, libc.setcanceltype, PTHREAD_CANCEL_ASYNCHRONOUS,
 			    &layout.cancel_async)) ||
-	    (e = probe_cleanup(self)) || (e = probe_malloc(self)) || (e = probe_strings(self)))
+	    (e = probe_cleanup(self)) || (e = probe_strings(self)))
 		return e;
 	return NULL;
 }

@@ -21,6 +21,7 @@ enum { CLONE_FLAGS = 0x100 /* VM */ | 0x200 /* FS */ | 0x400 /* FILES */ | 0x800
 
 struct smoke {
 	struct tcb *block;
+	const unsigned short *ctype; /* the process's character tables */
 	int at; /* the check that runs now, for the report */
 };
 
@@ -99,7 +100,7 @@ static __attribute__((noinline)) void child(struct smoke *s)
 	err = &errno;
 	CHECK(*err == 0 && (char *)err < (char *)s->block);
 	tcb_enter();
-	CHECK(isalpha('a') && toupper('a') == 'A');
+	CHECK(*__ctype_b_loc() == s->ctype && isalpha('a') && toupper('a') == 'A');
 	CHECK(libc.resolver_state() == at(s->block, (ptrdiff_t)layout.res));
 	CHECK(keys_work());
 	CHECK(robust_works());
@@ -158,6 +159,16 @@ static int reap(int pid)
 	}
 }
 
+/* The tables that a new thread must see, whatever locale the caller uses for itself. */
+static const unsigned short *global_ctype(void)
+{
+	locale_t own = libc.uselocale(LC_GLOBAL_LOCALE);
+	const unsigned short *p = *__ctype_b_loc();
+
+	libc.uselocale(own);
+	return p;
+}
+
 const char *smoke_run(struct tcb *t)
 {
 	static struct smoke s;
@@ -169,6 +180,7 @@ const char *smoke_run(struct tcb *t)
 		return "no memory";
 	s.block = t;
 	s.at = 0;
+	s.ctype = global_ctype();
 	pid = clone_child(stack + SMOKE_STACK, &s);
 	if (pid > 0)
 		code = reap((int)pid);

@@ -1,11 +1,28 @@
 /*
- * dump: all Gs, for a person who looks at a hang: what each waits for, since when, and from where.
+ * dump: all Gs, for a person who looks at a hang: what each waits for, since when, held by whom, and from
+ * where it was called.
  *
- * Runs in a signal handler or in a dying process: takes no lock, so a G that moves meanwhile may be
- * printed half old, half new.  Backtraces follow the unwind tables of libgcc only from gdb; here the saved
- * frame pointers are walked as far as they stay inside the G's own stack.
+ * Runs on any kernel thread at any moment, on a hung or a dying process: takes no lock, so a G that moves
+ * meanwhile may be printed half old, half new.  A parked G's context lies on its stack; one in a system call
+ * left the place where it entered; one that runs is asked: its kernel thread gets the dump signal, and the
+ * handler notes where it was (runtime_note_running).  One that does not answer, because it blocks the signal,
+ * is printed without.
+ *
+ * Must never: call libc, park, wait without bound.
  */
-#include "runtime/gmp.h"
+#include "runtime/backtrace.h"
+
+enum { ANSWER = 50 }; /* looks, 200 us apart, for the answer of a running G */
+
+/* One question at a time; the G that is asked, then NULL again by the answer. */
+static struct g *_Atomic asked;
+static _Atomic uintptr_t answerpc, answersp;
+static _Atomic int late; /* questions nobody waits for any more, still on their way */
+
+bool runtime_peek(const void *from, void *to, size_t n)
+{
+	return os_peek(from, to, n);
+}
 
 static const char *status_text(uint32_t s)
 {
@@ -15,73 +32,138 @@ static const char *status_text(uint32_t s)
 	return s < nelem(text) ? text[s] : "?";
 }
 
-/* Candidate return addresses: words of the stack's top end that point into executable text would need
- * the mappings; the frame-pointer chain is exact where code keeps one and stops where it does not. */
-static void backtrace(struct outbuf *o, struct g *gp)
+bool runtime_note_running(uintptr_t pc, uintptr_t sp)
 {
-	uintptr_t *frame, *lo = (uintptr_t *)gp->sp, *hi = (uintptr_t *)gp->stack.top;
+	struct g *gp = weft_tls.g, *want = gp;
+	int n = atomic_load(&late);
 
-	if (!lo || (!gp->stack.top))
-		return;
-	/* switch.S: mxcsr, r15 r14 r13 r12 rbx rbp, return address. */
-	weft_print(o, "\tpc %p", (void *)lo[7]);
-	frame = (uintptr_t *)lo[6];
-	for (int i = 0; i < 24 && frame > lo && frame + 1 < hi && !((uintptr_t)frame & 7); i++) {
-		uintptr_t *up = (uintptr_t *)frame[0];
-
-		weft_print(o, " %p", (void *)frame[1]);
-		if (up <= frame)
-			break;
-		frame = up;
+	if (gp && atomic_load(&asked) == gp) {
+		atomic_store(&answersp, sp);
+		atomic_store(&answerpc, pc);
+		/* Last: the asker reads the two once this is NULL. */
+		return atomic_compare_exchange_strong(&asked, &want, NULL);
 	}
-	weft_print(o, "\n");
+	while (n > 0)
+		if (atomic_compare_exchange_weak(&late, &n, n - 1))
+			return true;
+	return false;
 }
 
-static void dump_g(struct outbuf *o, struct g *gp, uint64_t now)
+static bool ask(struct g *gp, struct m *mp)
+{
+	struct g *want = gp;
+
+	if (gp == weft_tls.g || !weft_opt.dumpsig)
+		return false;
+	atomic_store(&asked, gp);
+	os_tgkill(os_getpid(), mp->ostid, weft_opt.dumpsig);
+	for (int i = 0; i < ANSWER; i++) {
+		if (atomic_load(&asked) != gp)
+			return true;
+		os_usleep(200);
+	}
+	if (!atomic_compare_exchange_strong(&asked, &want, NULL))
+		return true;
+	atomic_fetch_add(&late, 1);
+	return false;
+}
+
+static void print_stack(struct outbuf *o, struct backtrace *b, struct g *gp, uint32_t s, struct m *mp)
+{
+	uintptr_t top = (uintptr_t)gp->stack.top, saved[8];
+
+	switch (s) {
+	case Gwaiting:
+	case Grunnable:
+		/* switch.S: mxcsr, r15 r14 r13 r12 rbx rbp, return address. */
+		if (os_peek((void *)gp->sp, saved, sizeof(saved)))
+			backtrace_print(b, o, saved[7], gp->sp + sizeof(saved), top);
+		break;
+	case Gsyscall:
+		backtrace_print(b, o, 0, gp->syscallsp, top);
+		break;
+	case Grunning:
+		if (mp && ask(gp, mp))
+			backtrace_print(b, o, atomic_load(&answerpc), atomic_load(&answersp), top);
+		break;
+	}
+}
+
+static void print_wait(struct outbuf *o, struct g *gp, uint64_t now)
+{
+	uint64_t since = gp->waitsince;
+	char text[160];
+
+	weft_print(o, ", %s", waitreason_text(gp->waitreason));
+	if (hooks.describe && hooks.describe(gp->waitreason, gp->waitaddr, text, sizeof(text)))
+		weft_print(o, ": %s", text);
+	else
+		weft_print(o, " on %p", gp->waitaddr);
+	if (since && since < now)
+		weft_print(o, ", for %lu ms", (now - since) / 1000000);
+}
+
+static void dump_g(struct outbuf *o, struct backtrace *b, struct g *gp, uint64_t now)
 {
 	uint32_t s = gstatus(gp);
-	struct m *mp = atomic_load(&gp->m);
+	struct m *mp = atomic_load(&gp->m), *lm = gp->lockedm;
 
 	weft_print(o, "G%lu \"%s\" id %u: %s", gp->goid, gp->name, gp->tid, status_text(s));
-	if (s == Gwaiting) {
-		weft_print(o, ", %s on %p", waitreason_text(gp->waitreason), gp->waitaddr);
-		if (gp->waitsince)
-			weft_print(o, " for %lu ms", (now - gp->waitsince) / 1000000);
-		if (hooks.describe) {
-			char text[96];
-
-			if (hooks.describe(gp->waitreason, gp->waitaddr, text, sizeof(text)))
-				weft_print(o, ", %s", text);
-		}
-	}
+	if (s == Gwaiting)
+		print_wait(o, gp, now);
 	if (mp)
 		weft_print(o, ", M%d kernel thread %d", mp->id, mp->ostid);
-	if (gp->lockedm)
-		weft_print(o, ", wired to M%d", gp->lockedm->id);
+	if (lm)
+		weft_print(o, ", wired to M%d", lm->id);
 	weft_print(o, "\n");
-	if (s == Gwaiting || s == Grunnable)
-		backtrace(o, gp);
+	if (b)
+		print_stack(o, b, gp, s, mp);
+}
+
+static void dump_machine(struct outbuf *o)
+{
+	weft_print(o, "weft[%d]: dump: %d Ps, %d idle, %d Ms, %d idle, global queue %d, %d Gs alive\n",
+		   os_getpid(), atomic_load(&gomaxprocs), atomic_load(&sched.npidle), sched.nm,
+		   sched.nmidle, atomic_load(&sched.runqsize), atomic_load(&sched.nglive));
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		struct m *mp = allp[i]->m;
+
+		if (atomic_load(&allp[i]->status) == Pdead)
+			continue;
+		weft_print(o, "P%d: status %u, %u queued, %u timers", i,
+			   atomic_load(&allp[i]->status), runqlen(allp[i]), allp[i]->ntimers);
+		if (mp)
+			weft_print(o, ", M%d", mp->id);
+		weft_print(o, "\n");
+	}
+	for (struct m *mp = sched.allm; mp; mp = mp->alllink) {
+		struct p *pp = mp->p;
+		struct g *gp = mp->curg;
+
+		weft_print(o, "M%d: kernel thread %d", mp->id, mp->ostid);
+		if (pp)
+			weft_print(o, ", P%d", pp->id);
+		if (gp)
+			weft_print(o, ", G%lu", gp->goid);
+		weft_print(o, "%s%s\n", mp->spinning ? ", spinning" : "",
+			   !pp && !gp ? ", idle" : "");
+	}
 }
 
 void runtime_dump(void)
 {
 	struct outbuf o = OUTBUF_INIT;
+	struct backtrace b;
 	uint64_t now = nanotime();
 	uint32_t n = atomic_load(&sched.nallgs);
+	bool have = backtrace_open(&b);
 
-	weft_print(&o, "weft[%d]: dump: %d Ps, %d idle, %d Ms, %d idle, global queue %d, %d Gs alive\n",
-		   os_getpid(), atomic_load(&gomaxprocs), atomic_load(&sched.npidle), sched.nm,
-		   sched.nmidle, atomic_load(&sched.runqsize), atomic_load(&sched.nglive));
-	for (int i = 0; i < MAXPROCS && allp[i]; i++)
-		weft_print(&o, "P%d: status %u, %u queued, %u timers, M%d\n", i,
-			   atomic_load(&allp[i]->status), runqlen(allp[i]), allp[i]->ntimers,
-			   allp[i]->m ? allp[i]->m->id : -1);
-	for (struct m *mp = sched.allm; mp; mp = mp->alllink)
-		weft_print(&o, "M%d: kernel thread %d, P%d, G%ld%s\n", mp->id, mp->ostid,
-			   mp->p ? mp->p->id : -1, mp->curg ? (long)mp->curg->goid : -1L,
-			   mp->spinning ? ", spinning" : "");
+	dump_machine(&o);
 	for (uint32_t i = 0; i < n; i++)
 		if (gstatus(g_at(i)) != Gdead)
-			dump_g(&o, g_at(i), now);
+			dump_g(&o, have ? &b : NULL, g_at(i), now);
+	weft_print(&o, "weft[%d]: end of dump\n", os_getpid());
 	weft_flush(&o);
+	if (have)
+		backtrace_close(&b);
 }

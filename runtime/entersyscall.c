@@ -17,6 +17,7 @@ void entersyscall(void)
 
 	if (!gp || gp->sysdepth++)
 		return;
+	gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
 	mp = getm();
 	pp = mp->p;
 	mp->oldp = pp;

@@ -95,6 +95,7 @@ void runtime_fork_child(void)
 	self->sysdepth = 0;
 	self->tid = (uint32_t)os_getpid();
 	self->tls->tid = self->tid;
+	g_seedids();
 	g_main_ = self;
 	start_m0(self, m0.fs, (char *)m0.g0top);
 	if (self->lockdepth) {

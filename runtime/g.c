@@ -143,7 +143,7 @@ struct g *g_new(const struct gattr *a)
 	class = stack_class(&full);
 	if (!sched.stdstack && class)
 		sched.stdstack = class; /* the first thread tells what is usual */
-	gp = class == sched.stdstack ? takestd() : takeodd(class, &full);
+	gp = class && class == sched.stdstack ? takestd() : takeodd(class, &full);
 	if (!gp) {
 		gp = g_make();
 		if (!gp)
@@ -206,6 +206,15 @@ void g_set_tls(struct g *gp, void *fsbase, uint32_t tid)
 	gp->tid = tid;
 	gp->tls = (struct weft_tls *)((char *)fsbase + off);
 	*gp->tls = (struct weft_tls){ .g = gp, .tid = tid };
+}
+
+/*
+ * Ids stand as owners in objects that processes share, so two processes must not count from one start.
+ * Multiplied by the golden ratio, process ids near each other start far apart.
+ */
+void g_seedids(void)
+{
+	atomic_store(&sched.tidgen, (uint32_t)os_getpid() * 0x9e3779b1u);
 }
 
 uint32_t g_nextid(void)

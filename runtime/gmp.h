@@ -74,6 +74,7 @@ struct g {
 	uint32_t tid;             /* (c per life) */
 
 	uint32_t sysdepth;        /* nesting of entersyscall (o) */
+	uintptr_t syscallsp;      /* stack of who entered; for dumps (o) */
 	uint8_t waitreason;       /* (o) until it waits, then read by dumps */
 	const void *waitaddr;
 	uint64_t waitsince;       /* set when eyes are on (trace, dump), else 0 */
@@ -256,6 +257,7 @@ int m_start_wanted(void) hidden;
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
 void exitsyscall0(void *gp) hidden;
+struct g *lookaround(struct m *mp, bool *inherit) hidden; /* proc.c's own; unit tests step it */
 bool anywork(void) hidden;
 
 /* ---- park.c ---- */
@@ -293,6 +295,7 @@ size_t stack_class(const struct gattr *a) hidden;
 void *persistentalloc(size_t n) hidden; /* zeroed, never freed; NULL: no memory */
 struct g *g_at(uint32_t i) hidden;
 struct g *g_make(void) hidden;
+void g_seedids(void) hidden; /* at the start of a process; of a fork child too */
 void g_cachefree(struct p *pp) hidden;
 
 /* ---- sysmon.c, trace.c ---- */

@@ -109,9 +109,8 @@ static struct p *newp(int id)
 /* Sets the number of Ps; any time, any thread. 0 or -ENOMEM(12) with fewer made than asked. */
 int procresize(unsigned want)
 {
-	struct p *dead[64];
-	int n = (int)(want < 1 ? 1 : want > MAXPROCS ? MAXPROCS : want), old, ndead = 0, err = 0;
-	struct p **link;
+	int n = (int)(want < 1 ? 1 : want > MAXPROCS ? MAXPROCS : want), old, err = 0;
+	struct p **link, *dead = NULL; /* off every list, so linked through link */
 
 	lock(&sched.lock);
 	old = atomic_load(&gomaxprocs);
@@ -142,17 +141,23 @@ int procresize(unsigned want)
 	for (link = &sched.pidle; *link;) {
 		struct p *pp = *link;
 
-		if (pp->id < n || ndead == (int)nelem(dead)) {
+		if (pp->id < n) {
 			link = &pp->link;
 			continue;
 		}
 		*link = pp->link;
 		atomic_fetch_sub(&sched.npidle, 1);
-		dead[ndead++] = pp;
+		pp->link = dead;
+		dead = pp;
 	}
 	unlock(&sched.lock);
-	for (int i = 0; i < ndead; i++)
-		retire(dead[i]);
+	while (dead) {
+		struct p *pp = dead;
+
+		dead = pp->link;
+		pp->link = NULL;
+		retire(pp);
+	}
 	if (n > old && old > 0)
 		wakep();
 	return err;

@@ -160,7 +160,7 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 }
 
 /* With a P in hand: something to run, or NULL. */
-static struct g *lookaround(struct m *mp, bool *inherit)
+struct g *lookaround(struct m *mp, bool *inherit)
 {
 	struct p *pp = mp->p;
 	struct g *gp;

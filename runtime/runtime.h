@@ -215,7 +215,11 @@ void g_uninterrupt(struct g *gp);
 /* ---- time, eyes, fork ---------------------------------------------------------------------------- */
 
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
-void runtime_dump(void); /* all Gs to stderr */
+void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
+/* From the handler of a dump signal that this process directed at the thread: true when it was the dump's
+ * question where the G there runs. */
+bool runtime_note_running(uintptr_t pc, uintptr_t sp);
+bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
 void runtime_checkyield(void); /* chaos: perhaps yields; called at every interposed entry */
 
 /* Around fork(2): prepare locks the scheduler, parent unlocks, child rebuilds it around the caller. */

@@ -91,6 +91,7 @@ int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 		return -ENOMEM;
 	g_main_ = gp;
 	gp->goid = atomic_fetch_add(&sched.goidgen, 1) + 1;
+	g_seedids();
 	g_setname(gp, "main");
 	g_set_tls(gp, tls, tid);
 	start_m0(gp, fs, (char *)stack + G0_STACK);

@@ -2,26 +2,27 @@
  * cond: condition variables, private ones on the lot.
  *
  * libc's 48 bytes keep their flags (shared, clock) at the place libc keeps them; of the rest we use
- *	+0	bit 0: somebody may be queued; other bits: a count of the times bit 0 was cleared or everybody woken
- *	+8	the mutex that all who are queued came with, NULL if they differ or it is not a plain one
- * Both change only under the lot's lock for this address; signalling looks at +0 first, without it: whoever
- * waits set the bit before it let go of the mutex, so a signaller that had the mutex since sees it.  What
- * libc's functions left there before weft started is harmless: a stray bit costs one empty look, and +8
- * is followed only when somebody was really queued.
+ *	+0	bit 0: somebody may be queued; above: how often bit 0 was cleared
+ *	+8	the mutex of all who are queued; NULL if they differ or it is not a plain one
+ * Both change only under the lot's lock for this address; signalling looks at +0 first, without it:
+ * whoever waits set the bit before it let go of the mutex, so a signaller that had the mutex since
+ * sees it.  What libc's functions left there before weft started is harmless: a stray bit costs one
+ * empty look, and +8 is followed only when somebody was really queued.
  *
- * A woken waiter never touches the condition variable: it may be destroyed as soon as everybody was woken.
- * Broadcast does not wake a herd: it moves the waiters to the mutex's queue, one of them at work at a time.
+ * A woken waiter never touches the condition variable: it may be destroyed as soon as everybody was
+ * woken.  Broadcast does not wake a herd: it moves the waiters to the mutex's queue, one of them at
+ * work at a time.
  *
- * An interrupted wait (a signal handler ran) queues again, at the front, unless the count at +0 shows
- * that it missed a wake-up while it was off the queue.  A cancelled one takes the mutex, then unwinds; a
- * waiter that was signalled is never cancelled, or the signal would be lost.
+ * An interrupted wait (a signal handler ran) queues again, at the front, unless the count at +0
+ * shows that it missed a wake-up while it was off the queue.  A cancelled one takes the mutex, then
+ * unwinds; a waiter that was signalled is never cancelled, or the signal would be lost.
  *
- * Process-shared: libc's own functions, with the P given away.  Except for who waits with a private mutex:
- * libc would wake that mutex's next owner in the kernel, where nobody of ours sleeps, so those waiters
- * queue here, and signalling goes both ways (one wake-up too many is allowed, one too few is not).
+ * Process-shared: libc's own functions, with the P given away.  Except for who waits with a private
+ * mutex: libc would wake that mutex's next owner in the kernel, where nobody of ours sleeps, so
+ * those waiters queue here, and signalling goes both ways (one wake-up too many is allowed, one too
+ * few is not).
  */
 #include "shim/mutex.h"
-#include "shim/thread.h"
 
 enum { QUEUED = 1u, CHANGE = 2u };
 enum { COND_SHARED = 1u, COND_MONOTONIC = 2u };
@@ -31,8 +32,7 @@ struct waiter {
 	pthread_mutex_t *mutex;
 	uint32_t seen; /* the word at +0 when first queued */
 	bool shared;   /* the words are libc's: leave them alone */
-	bool again;    /* queued before, the mutex is not ours any more */
-	bool unlocked; /* the mutex was let go */
+	bool again;    /* was queued before, so the mutex is not ours any more */
 };
 
 static inline uint32_t *word_of(pthread_cond_t *c)
@@ -60,7 +60,7 @@ static inline bool mutex_shared(const pthread_mutex_t *mu)
 	return load_relaxed(&mu->__data.__kind) & MUTEX_SHARED;
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static int wait_refuse(void *arg)
 {
@@ -86,10 +86,9 @@ static void wait_queued(void *arg)
 {
 	struct waiter *w = arg;
 
-	if (!w->unlocked) {
-		w->unlocked = true;
+	if (!w->again)
 		mutex_cond_unlock(w->mutex);
-	}
+	w->again = true;
 }
 
 static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct until *u, bool shared)
@@ -111,12 +110,16 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 		return err;
 	cancel_point();
 	runtime_checkyield();
-	while ((r = lot_park(&pk)) == -EINTR && !cancel_due()) {
-		/* An interrupt may come before we were queued: then the mutex is still held. */
-		pk.fifo_front = w.again = w.unlocked;
-		signals_deliver();
+	while ((r = lot_park(&pk)) == -EINTR) {
+		interrupt_deliver();
+		/* An interrupt that was due before we queued leaves us with the mutex. */
+		if (cancel_due() && !w.again)
+			cancel_point();
+		else if (cancel_due())
+			break;
+		pk.fifo_front = w.again;
 	}
-	err = w.unlocked ? mutex_cond_lock(mu, r > 0 ? r : 0) : 0;
+	err = mutex_cond_lock(mu, r > 0 ? r : 0);
 	if (r == -EINTR)
 		cancel_point();
 	if (err)
@@ -142,7 +145,7 @@ static int wait_any(pthread_cond_t *c, pthread_mutex_t *mu, const struct until *
 	return wait_private(c, mu, u, shared);
 }
 
-/* ---- waking ------------------------------------------------------------------------------------ */
+/* ---- waking ---------------------------------------------------------------------------------- */
 
 /* Under the lot's lock.  The caller's cond is alive: it is in the middle of a call on it. */
 static int signal_decide(void *arg, unsigned woken, bool more, bool fair)
@@ -151,7 +154,8 @@ static int signal_decide(void *arg, unsigned woken, bool more, bool fair)
 
 	(void)woken;
 	(void)fair;
-	/* The change tells an interrupted waiter, on its way back to the queue, that it missed this. */
+	/* The change tells an interrupted waiter, on its way back to the queue, that it missed
+	 * this. */
 	if (!more)
 		store_relaxed(word, (load_relaxed(word) + CHANGE) & ~QUEUED);
 	return 0;
@@ -206,7 +210,7 @@ static void broadcast_private(pthread_cond_t *c)
 		mutex_wake_one(mv.to);
 }
 
-/* ---- exported ---------------------------------------------------------------------------------- */
+/* ---- exported -------------------------------------------------------------------------------- */
 
 EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *mu)
 {
@@ -215,7 +219,8 @@ EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *mu)
 	return wait_any(c, mu, FOREVER);
 }
 
-EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *mu, const struct timespec *abs)
+EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *mu,
+				  const struct timespec *abs)
 {
 	struct until u = {CLOCK_REALTIME, abs};
 
@@ -264,14 +269,15 @@ EXPORT int pthread_cond_broadcast(pthread_cond_t *c)
 
 EXPORT int pthread_cond_destroy(pthread_cond_t *c)
 {
-	/* Private: woken waiters are done with it, nothing to wait for.  Shared: libc waits for its own. */
+	/* Private: woken waiters are done with it, nothing to wait for.  Shared: libc waits for
+	 * its own. */
 	if (weft_on && !is_shared(c))
 		return 0;
 	return HANDOFF(real.pthread_cond_destroy(c));
 }
 
-HIDDEN_NAME(shim_cond_wait, pthread_cond_wait);
-HIDDEN_NAME(shim_cond_timedwait, pthread_cond_timedwait);
-HIDDEN_NAME(shim_cond_signal, pthread_cond_signal);
-HIDDEN_NAME(shim_cond_broadcast, pthread_cond_broadcast);
-HIDDEN_NAME(shim_cond_destroy, pthread_cond_destroy);
+TWIN(pthread_cond_wait);
+TWIN(pthread_cond_timedwait);
+TWIN(pthread_cond_signal);
+TWIN(pthread_cond_broadcast);
+TWIN(pthread_cond_destroy);

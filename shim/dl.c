@@ -168,17 +168,32 @@ static void *mopen_inside(Lmid_t ns, const char *file, int mode)
 	return real.dlmopen(ns, file, mode);
 }
 
+/*
+ * A call that leaves by a jump cannot keep the gate, but it waits until whoever has it is done: a
+ * kernel thread that waits in ld.so takes its P along until the monitor notices.
+ */
+static void wait_turn(void)
+{
+	INSIDE(&load_gate);
+}
+
 EXPORT void *dlopen(const char *file, int mode)
 {
-	if (on_g() && caller_irrelevant(file, __builtin_return_address(0)))
-		return open_inside(file, mode);
+	if (on_g()) {
+		if (caller_irrelevant(file, __builtin_return_address(0)))
+			return open_inside(file, mode);
+		wait_turn();
+	}
 	TAIL real.dlopen(file, mode);
 }
 
 EXPORT void *dlmopen(Lmid_t ns, const char *file, int mode)
 {
-	if (on_g() && caller_irrelevant(file, __builtin_return_address(0)))
-		return mopen_inside(ns, file, mode);
+	if (on_g()) {
+		if (caller_irrelevant(file, __builtin_return_address(0)))
+			return mopen_inside(ns, file, mode);
+		wait_turn();
+	}
 	TAIL real.dlmopen(ns, file, mode);
 }
 

@@ -31,7 +31,7 @@ EXPORT void closefrom(int from)
 	if (!on_g())
 		real.closefrom(from);
 	else
-		HANDOFF(real.closefrom(from));
+		HANDOFF_VOID(real.closefrom(from));
 }
 
 EXPORT int dup(int fd)

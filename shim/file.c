@@ -124,7 +124,7 @@ EXPORT void sync(void)
 	if (!on_g())
 		real.sync();
 	else
-		HANDOFF(real.sync());
+		HANDOFF_VOID(real.sync());
 }
 
 EXPORT ssize_t readahead(int fd, off64_t at, size_t n)

@@ -6,8 +6,9 @@
  * handlers and is wrapped.  vfork becomes _Fork: its child would share this memory, and what it does before exec (close,
  * dup2) would run the parent's scheduler from another process.
  */
-#include "shim/ids.h"
+#include "shim/dl.h"
 #include "shim/mutex.h"
+#include "shim/sched.h"
 #include "shim/thread.h"
 
 static void prepare(void)
@@ -30,9 +31,12 @@ static void child(void)
 	runtime_fork_child();
 	tcb_fork_child(tcb_self(), weft_tls.tid);
 	self_thread.g = getg();
+	dl_fork_child();
 	robust_fork_child();
 	signal_fork_child();
+	dumpsig_fork_child();
 	osthread_showname();
+	sched_fork_child();
 }
 
 static void __attribute__((constructor(101))) register_handlers(void)

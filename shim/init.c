@@ -5,7 +5,7 @@
  * and one branch a call.  If something does not fit, one line says so and the program stays on plain
  * pthreads for good.
  */
-#include "shim/ids.h"
+#include "shim/sched.h"
 #include "shim/bind.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
@@ -77,6 +77,7 @@ static const struct runtime_hooks hooks = {
 	.gmain = thread_gmain,
 	.newmtls = newmtls,
 	.lastexit = lastexit,
+	.describe = describe,
 	.poked = poked,
 };
 
@@ -109,8 +110,10 @@ static bool start(void)
 	self_thread.g = g_main();
 	g_setdata(g_main(), &self_thread);
 	osthread_init();
+	sched_init();
 	cancel_init();
 	signal_init();
+	dumpsig_init();
 	return true;
 }
 

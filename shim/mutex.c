@@ -1,33 +1,36 @@
 /*
  * mutex: pthread_mutex_* of the plain kinds; the other kinds are sent to robust.c and protect.c.
  *
- * The word is libc's: 0 free, 1 held, 2 held and somebody may be queued; owner, count and nusers are kept as
- * libc keeps them, so that an object works on both sides of the moment weft starts and inside libc.
+ * The word is libc's: 0 free, 1 held, 2 held and somebody may be queued; owner, count and nusers
+ * are kept as libc keeps them, so that an object works on both sides of the moment weft starts and
+ * inside libc.
  *
- * Policy: barging.  Unlock sets 0 and wakes one waiter, which competes with whoever comes by.  While it has
- * not run, later unlocks find 1, not 2, and wake nobody: at most one wake-up is on its way.  The woken one
- * carries a duty: if others were queued when it left (WOKEN_MORE) it may only take the lock as 2, or leave
- * it at 2 and queue again at the front.  A waiter that waited long is given the lock by its waker instead
- * (WOKEN_OWNER): the lot asks for that, the word is set under its lock.  Always handing over was tried
- * and costs a switch per lock; never doing so starves.
+ * Policy: barging.  Unlock sets 0 and wakes one waiter, which competes with whoever comes by.
+ * While it has not run, later unlocks find 1, not 2, and wake nobody: at most one wake-up is on
+ * its way.  The woken one carries a duty: if others were queued when it left (WOKEN_MORE) it may
+ * only take the lock as 2, or leave it at 2 and queue again at the front.  A waiter that waited
+ * long is given the lock by its waker instead (WOKEN_OWNER): the lot asks for that, the word is set
+ * under its lock.  Always handing over was tried and costs a switch per lock; never doing so
+ * starves.
  *
- * Private mutexes with priority inheritance are plain ones that check their owner: among Gs there is no
- * priority to inherit.  Process-shared plain mutexes are taken here when they are free and else by libc's
- * own function with the P given away, so that processes without weft understand them.
+ * Private mutexes with priority inheritance are plain ones that check their owner: among Gs there
+ * is no priority to inherit.  Process-shared plain mutexes are taken here when they are free and
+ * else by libc's own function with the P given away, so that processes without weft understand
+ * them.
  *
  * Must never: touch the mutex after the exchange that frees it, but by address.
  */
 #include "shim/mutex.h"
 
-/* ---- spinning ---------------------------------------------------------------------------------- */
+/* ---- spinning -------------------------------------------------------------------------------- */
 
 enum { SPINS = 10, PAUSES = 30, SPIN_SLOTS = 64, SPIN_REST_NS = 500, LUCK_MAX = 8 };
 
 /*
- * Spinning pays when the holder runs on another P and is about to leave, and harms a lock that everybody
- * wants.  Per slot of locks: when a slow path ran last (under 500 ns ago means a crowd: queue at once), and
- * how often spinning won lately; with luck used up one slow path in 32 tries again.  Races between threads
- * on a slot only blur the statistics.
+ * Spinning pays when the holder runs on another P and is about to leave, and harms a lock that
+ * everybody wants.  Per slot of locks: when a slow path ran last (under 500 ns ago means a crowd:
+ * queue at once), and how often spinning won lately; with luck used up one slow path in 32 tries
+ * again.  Races between threads on a slot only blur the statistics.
  */
 static struct spinslot {
 	uint64_t last;
@@ -78,10 +81,10 @@ static bool spin(pthread_mutex_t *mu)
 	return false;
 }
 
-/* ---- the word ---------------------------------------------------------------------------------- */
+/* ---- the word -------------------------------------------------------------------------------- */
 
-/* Under the lot's lock: pairs with the exchange in release_word().  Either it saw 2 and comes to the lot
- * after us, or we see that the word is no longer 2. */
+/* Under the lot's lock: pairs with the exchange in release_word().  Either it saw 2 and comes to
+ * the lot after us, or we see that the word is no longer 2. */
 static int not_contended(void *arg)
 {
 	pthread_mutex_t *mu = arg;
@@ -89,7 +92,8 @@ static int not_contended(void *arg)
 	return load_relaxed(&mu->__data.__lock) != 2;
 }
 
-/* Takes the word from anybody, queueing while it is held.  woken: the duty the caller arrives with. */
+/* Takes the word from anybody, queueing while it is held. woken: the duty the caller arrives
+ * with. */
 static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 {
 	struct park pk = {
@@ -97,6 +101,7 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 		.refuse = not_contended,
 		.arg = mu,
 		.reason = WaitMutexLock,
+		.interruptible = true,
 		.fifo_front = woken > 0,
 	};
 	int *word = &mu->__data.__lock;
@@ -121,7 +126,9 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 			return ETIMEDOUT;
 		if (woken == WOKEN_LAST && word_take(word, 0, 1))
 			return 0;
-		pk.fifo_front = woken > 0;
+		if (woken == -EINTR)
+			interrupt_deliver();
+		pk.fifo_front = woken > 0 || woken == -EINTR;
 	}
 	return 0;
 }
@@ -148,7 +155,7 @@ static inline void release_word(pthread_mutex_t *mu)
 		mutex_wake_one(mu);
 }
 
-/* ---- plain kinds ------------------------------------------------------------------------------- */
+/* ---- plain kinds ----------------------------------------------------------------------------- */
 
 static inline void take_ownership(pthread_mutex_t *mu, int id, bool join)
 {
@@ -217,7 +224,7 @@ static int unlock_plain(pthread_mutex_t *mu, int kind, bool leave)
 	return 0;
 }
 
-/* ---- all kinds --------------------------------------------------------------------------------- */
+/* ---- all kinds ------------------------------------------------------------------------------- */
 
 static inline int kind_of(const pthread_mutex_t *mu)
 {
@@ -272,7 +279,7 @@ int mutex_unlock_any(pthread_mutex_t *mu, bool leave)
 	}
 }
 
-/* ---- for condition variables ------------------------------------------------------------------- */
+/* ---- for condition variables ----------------------------------------------------------------- */
 
 bool mutex_is_plain(const pthread_mutex_t *mu)
 {
@@ -322,7 +329,8 @@ int mutex_cond_lock(pthread_mutex_t *mu, int woken)
 		return err;
 	}
 	/* A recursive mutex that was held twice is still held: libc waits with it all the same. */
-	if ((kind & MUTEX_TYPE) == MUTEX_RECURSIVE && load_relaxed(&mu->__data.__owner) == self_id()) {
+	if ((kind & MUTEX_TYPE) == MUTEX_RECURSIVE &&
+	    load_relaxed(&mu->__data.__owner) == self_id()) {
 		mu->__data.__count++;
 		return 0;
 	}
@@ -338,7 +346,8 @@ bool mutex_mark_contended(pthread_mutex_t *mu)
 	int *word = &mu->__data.__lock;
 	int v = load_relaxed(word);
 
-	/* Pairs with release_word(): its exchange sees our 2, and its wake-up then waits for the lot's lock. */
+	/* Pairs with release_word(): its exchange sees our 2, and its wake-up then waits for the
+	 * lot's lock. */
 	while (v != 0 && v != 2)
 		if (__atomic_compare_exchange_n(word, &v, 2, false, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED))
@@ -346,7 +355,7 @@ bool mutex_mark_contended(pthread_mutex_t *mu)
 	return v == 2;
 }
 
-/* ---- exported ---------------------------------------------------------------------------------- */
+/* ---- exported -------------------------------------------------------------------------------- */
 
 EXPORT int pthread_mutex_lock(pthread_mutex_t *mu)
 {
@@ -399,6 +408,22 @@ EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mu, const struct timespec *a
 	return mutex_lock_any(mu, &u, false);
 }
 
+/*
+ * libc marks every robust mutex as shared, because the kernel that walks its list knows no other.
+ * Ours are told apart, or each would wire its holder: a private one loses the mark. libc's own
+ * functions, which serve it until weft starts, do not look at the mark of a robust mutex.
+ */
+EXPORT int pthread_mutex_init(pthread_mutex_t *mu, const pthread_mutexattr_t *attr)
+{
+	int shared = PTHREAD_PROCESS_PRIVATE, err = real.pthread_mutex_init(mu, attr);
+
+	if (err || !attr || !(mu->__data.__kind & MUTEX_ROBUST))
+		return err;
+	if (!pthread_mutexattr_getpshared(attr, &shared) && shared == PTHREAD_PROCESS_PRIVATE)
+		mu->__data.__kind &= ~MUTEX_SHARED;
+	return 0;
+}
+
 EXPORT int pthread_mutex_consistent(pthread_mutex_t *mu)
 {
 	if (unlikely(!weft_on))
@@ -407,11 +432,12 @@ EXPORT int pthread_mutex_consistent(pthread_mutex_t *mu)
 }
 
 /* The names by which older libraries and C++ run-times know them. */
-SECOND_NAME(__pthread_mutex_lock, pthread_mutex_lock);
-SECOND_NAME(__pthread_mutex_unlock, pthread_mutex_unlock);
-SECOND_NAME(__pthread_mutex_trylock, pthread_mutex_trylock);
+ALIAS(__pthread_mutex_init, pthread_mutex_init);
+ALIAS(__pthread_mutex_lock, pthread_mutex_lock);
+ALIAS(__pthread_mutex_unlock, pthread_mutex_unlock);
+ALIAS(__pthread_mutex_trylock, pthread_mutex_trylock);
 
-HIDDEN_NAME(shim_mutex_lock, pthread_mutex_lock);
-HIDDEN_NAME(shim_mutex_unlock, pthread_mutex_unlock);
-HIDDEN_NAME(shim_mutex_trylock, pthread_mutex_trylock);
-HIDDEN_NAME(shim_mutex_timedlock, pthread_mutex_timedlock);
+TWIN(pthread_mutex_lock);
+TWIN(pthread_mutex_unlock);
+TWIN(pthread_mutex_trylock);
+TWIN(pthread_mutex_timedlock);

@@ -1,7 +1,7 @@
 /*
  * mutex: what the mutex files and the condition variables know of one another.
  *
- *	mutex.c   exported names, plain kinds (normal, recursive, errorcheck, adaptive; private inheritance)
+ *	mutex.c   exported names; normal, recursive, errorcheck, adaptive, private inheritance
  *	robust.c  the kinds whose lock word holds an owner: robust, and process-shared inheritance
  *	protect.c priority ceilings
  */
@@ -19,7 +19,7 @@ enum {
 	MUTEX_INHERIT = 32,
 	MUTEX_PROTECT = 64,
 	MUTEX_SHARED = 128,
-	MUTEX_FAMILY = 0x7c, /* everything but type, shared and the elision bits, which are ignored */
+	MUTEX_FAMILY = 0x7c, /* all but type, shared and the ignored elision bits */
 };
 
 /* What lot_park() on a mutex returns to those that were woken. */
@@ -30,15 +30,16 @@ enum {
 };
 
 /* The exported functions, for c11.c. */
-int shim_mutex_lock(pthread_mutex_t *) hidden;
-int shim_mutex_unlock(pthread_mutex_t *) hidden;
-int shim_mutex_trylock(pthread_mutex_t *) hidden;
-int shim_mutex_timedlock(pthread_mutex_t *, const struct timespec *) hidden;
-int shim_cond_wait(pthread_cond_t *, pthread_mutex_t *) hidden;
-int shim_cond_timedwait(pthread_cond_t *, pthread_mutex_t *, const struct timespec *) hidden;
-int shim_cond_signal(pthread_cond_t *) hidden;
-int shim_cond_broadcast(pthread_cond_t *) hidden;
-int shim_cond_destroy(pthread_cond_t *) hidden;
+int shim_pthread_mutex_lock(pthread_mutex_t *) hidden;
+int shim_pthread_mutex_unlock(pthread_mutex_t *) hidden;
+int shim_pthread_mutex_trylock(pthread_mutex_t *) hidden;
+int shim_pthread_mutex_timedlock(pthread_mutex_t *, const struct timespec *) hidden;
+int shim_pthread_cond_wait(pthread_cond_t *, pthread_mutex_t *) hidden;
+int shim_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *,
+				const struct timespec *) hidden;
+int shim_pthread_cond_signal(pthread_cond_t *) hidden;
+int shim_pthread_cond_broadcast(pthread_cond_t *) hidden;
+int shim_pthread_cond_destroy(pthread_cond_t *) hidden;
 
 /* Everything below needs weft_on. */
 int mutex_lock_any(pthread_mutex_t *mu, const struct until *u, bool try) hidden;
@@ -52,8 +53,8 @@ void mutex_cond_unlock(pthread_mutex_t *mu) hidden;
 int mutex_cond_lock(pthread_mutex_t *mu, int woken) hidden;
 /* A private mutex with a plain 0/1/2 word: waiters may be moved to its queue. */
 bool mutex_is_plain(const pthread_mutex_t *mu) hidden;
-/* Under the lot's lock, with waiters about to be queued on mu: true when mu is held and its holder will
- * wake one of them; false when it is free and the caller must. */
+/* Under the lot's lock, with waiters about to be queued on mu: true when mu is held and its
+ * holder will wake one of them; false when it is free and the caller must. */
 bool mutex_mark_contended(pthread_mutex_t *mu) hidden;
 void mutex_wake_one(const void *mu) hidden;
 
@@ -62,11 +63,12 @@ int robust_lock(pthread_mutex_t *mu, const struct until *u, bool try) hidden;
 int robust_unlock(pthread_mutex_t *mu, bool leave) hidden;
 bool robust_held(pthread_mutex_t *mu) hidden;
 int robust_consistent(pthread_mutex_t *mu) hidden;
-/* Waits on a process-shared condition variable, on a G, with a mutex of a shared kind of that file. */
+/* Waits on a process-shared condition variable, on a G, with a mutex of a shared kind of that
+ * file. */
 int robust_cond_wait(pthread_cond_t *c, pthread_mutex_t *mu, const struct until *u) hidden;
 /*
- * thread.c calls this when a G ends, after its last destructor: what it still holds gets a dead owner.
- * Called on the G's stack with FS on its block.
+ * thread.c calls this when a G ends, after its last destructor: what it still holds gets a dead
+ * owner.  Called on the G's stack with FS on its block.
  */
 void robust_exit(void) hidden;
 /* In a fork child, on the surviving G: libc's rule is that it holds no robust mutex any more. */

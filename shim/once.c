@@ -1,17 +1,18 @@
 /*
  * once: pthread_once and call_once.
  *
- *	0		not yet, or the initialiser was left by cancellation, an exception or a longjmp-free unwind
+ *	0		not yet, or the initialiser was left by cancellation or an exception
  *	pid << 2 | 1	somebody in process pid runs it
  *	2		done
  *
- * 0 and 2 are libc's values.  For "somebody runs it" libc stores a count of forks, which it does not show; the
- * process id does the same work: in a fork child the runner does not exist, and whoever comes next starts
- * over.  Because of that difference, and because an initialiser may itself make the first thread and so
- * start weft, this code is used from the beginning and never libc's.
+ * 0 and 2 are libc's values.  For "somebody runs it" libc stores a count of forks, which it does
+ * not show; the process id does the same work: in a fork child the runner does not exist, and
+ * whoever comes next starts over.  Because of that difference, and because an initialiser may
+ * itself make the first thread and so start weft, this code is used from the beginning and never
+ * libc's.
  *
- * Waiters sleep on the lot, or in the kernel if weft does not run; the end of the initialiser wakes both,
- * since weft may have started within.
+ * Waiters sleep on the lot, or in the kernel if weft does not run; the end of the initialiser wakes
+ * both, since weft may have started within.
  */
 #include <linux/futex.h>
 
@@ -53,12 +54,13 @@ static void wait_for(int *control, int seen)
 		.refuse = changed,
 		.arg = &w,
 		.reason = WaitOnce,
+		.interruptible = true,
 	};
 
-	if (weft_on)
-		lot_park(&pk);
-	else
+	if (!weft_on)
 		plain_syscall(SYS_futex, (long)control, FUTEX_WAIT_PRIVATE, seen);
+	else if (lot_park(&pk) == -EINTR)
+		interrupt_deliver();
 }
 
 static void run(int *control, void (*init)(void))
@@ -105,4 +107,4 @@ EXPORT void call_once(once_flag *flag, void (*init)(void))
 	do_once((int *)flag, init);
 }
 
-SECOND_NAME(__pthread_once, pthread_once);
+ALIAS(__pthread_once, pthread_once);

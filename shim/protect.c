@@ -1,10 +1,11 @@
 /*
  * protect: mutexes with a priority ceiling.
  *
- * The word is libc's: the ceiling from bit 19 up, and 0, 1 or 2 below as for plain mutexes.  Who holds one runs
- * at the highest ceiling it holds: that is a property of a kernel thread, so the G is wired to its M for
- * that long and the M's priority is raised and put back.  A caller above the ceiling gets EINVAL; one whose
- * policy knows no priorities gets the kernel's refusal, as with libc.
+ * The word is libc's: the ceiling from bit 19 up, and 0, 1 or 2 below as for plain mutexes.  Who
+ * holds one runs at the highest ceiling it holds: that is a property of a kernel thread, so the G
+ * is wired to its M for that long and the M's priority is raised and put back.  A caller above the
+ * ceiling gets EINVAL; one whose policy knows no priorities gets the kernel's refusal, as with
+ * libc.
  *
  * Process-shared ones are used in the same way; their waiters sleep in the kernel.
  */
@@ -95,14 +96,19 @@ static int wait_contended(int *word, int seen, bool shared, const struct until *
 		.refuse = still_contended,
 		.arg = word,
 		.reason = WaitMutexLock,
+		.interruptible = true,
 	};
 	int op = FUTEX_WAIT_BITSET, err = until_ns(u, &pk.deadline);
 	long r;
 
 	if (err)
 		return err;
-	if (!shared)
-		return lot_park(&pk) == -ETIMEDOUT ? ETIMEDOUT : 0;
+	if (!shared) {
+		r = lot_park(&pk);
+		if (r == -EINTR)
+			interrupt_deliver();
+		return r == -ETIMEDOUT ? ETIMEDOUT : 0;
+	}
 	if (u && u->clock == CLOCK_REALTIME)
 		op |= FUTEX_CLOCK_REALTIME;
 	r = block_nocp(SYS_futex, (long)word, op, seen, (long)(u ? u->abs : NULL), 0,
@@ -118,7 +124,8 @@ static void wake(int *word, int n, bool shared)
 		lot_wake(lot_key(word, KEY_OTHER), (unsigned)n, 0, READY_TAIL, NULL, NULL);
 }
 
-/* Takes the word; the caller runs at *ceiling, or *ceiling is -1.  The ceiling may change while we wait. */
+/* Takes the word; the caller runs at *ceiling, or *ceiling is -1.  The ceiling may change while
+ * we wait. */
 static int take(pthread_mutex_t *mu, int *ceiling, const struct until *u, bool try)
 {
 	bool shared = load_relaxed(&mu->__data.__kind) & MUTEX_SHARED;
@@ -206,7 +213,8 @@ int protect_unlock(pthread_mutex_t *mu, bool leave)
 	return 0;
 }
 
-/* Locks without regard to the ceiling, writes it, unlocks; everybody who waits has to look again. */
+/* Locks without regard to the ceiling, writes it, unlocks; everybody who waits has to look
+ * again. */
 EXPORT int pthread_mutex_setprioceiling(pthread_mutex_t *mu, int ceiling, int *old)
 {
 	int *word = &mu->__data.__lock;

@@ -189,7 +189,7 @@ EXPORT void vsyslog(int priority, const char *format, va_list ap)
 	if (!on_g())
 		real.vsyslog(priority, format, ap);
 	else
-		HANDOFF(real.vsyslog(priority, format, ap));
+		HANDOFF_VOID(real.vsyslog(priority, format, ap));
 }
 TWIN(vsyslog);
 
@@ -207,7 +207,7 @@ EXPORT void __vsyslog_chk(int priority, int flag, const char *format, va_list ap
 	if (!on_g())
 		real.__vsyslog_chk(priority, flag, format, ap);
 	else
-		HANDOFF(real.__vsyslog_chk(priority, flag, format, ap));
+		HANDOFF_VOID(real.__vsyslog_chk(priority, flag, format, ap));
 }
 TWIN(__vsyslog_chk);
 

@@ -1,23 +1,23 @@
 /*
  * robust: mutexes whose lock word names its owner, so that somebody can tell that the owner died.
  *
- *	private robust (inheriting or not)   the word holds the G's id; waiters on the lot; when a G ends,
- *	                                     robust_exit() does what the kernel does when a thread ends
- *	shared robust                        the word holds a kernel id and the mutex is on the list that the
- *	                                     kernel walks, for the whole process may die; waiters in the kernel
- *	shared inheriting                    the kernel's own lock: FUTEX_LOCK_PI
+ *	private robust      the word holds the G's id, inheriting or not; waiters on the lot; when a
+ *	                    G ends, robust_exit() does what the kernel does for a thread
+ *	shared robust       the word holds a kernel id, and the kernel walks the list of these, for
+ *	                    the whole process may die; waiters in the kernel
+ *	shared inheriting   the kernel's own lock: FUTEX_LOCK_PI
  *
- * The kernel knows kernel threads, so a G that holds a shared one is wired to its M until it unlocks, and
- * while it holds any the M's robust list is the G's (the M's own is put back after).  The words are libc's in
- * every bit: processes without weft share these mutexes.  A foreign thread uses libc's functions for the
- * shared kinds, its ids are true; for the private kinds it works as a G does, but nobody notices when it ends
- * while holding one.
+ * The kernel knows kernel threads, so a G that holds a shared one is wired to its M until it
+ * unlocks, and while it holds any the M's robust list is the G's (the M's own is put back after).
+ * The words are libc's in every bit: processes without weft share these mutexes.  A foreign thread
+ * uses libc's functions for the shared kinds, its ids are true; for the private kinds it works as a
+ * G does, but nobody notices when it ends while holding one.
  *
- * libc's way of giving the kernel the id in the thread block cannot be used: on a G it is no kernel id, and
- * two listed blocks with one kernel id make setuid wait for ever.
+ * libc's way of giving the kernel the id in the thread block cannot be used: on a G it is no kernel
+ * id, and two listed blocks with one kernel id make setuid wait for ever.
  *
- * Not exact: a G that ends while it holds a shared robust inheriting mutex somebody waits for passes it on
- * without the news of its death, which the kernel tells only for kernel threads.
+ * Not exact: a G that ends while it holds a shared robust inheriting mutex somebody waits for
+ * passes it on without the news of its death, which the kernel tells only for kernel threads.
  */
 #include <linux/futex.h>
 #include <string.h>
@@ -27,14 +27,16 @@
 /* Values of owner after the last one died; libc's. */
 enum { INCONSISTENT = INT_MAX, NOTRECOVERABLE = INT_MAX - 1 };
 
-/* Next pointers lead to a next field, with bit 0 set for an inheriting mutex; prev stands right before. */
+/* Next pointers lead to a next field, with bit 0 set for an inheriting mutex; prev stands right
+ * before. */
 struct kernel_list { /* what set_robust_list() registers */
 	uintptr_t first;
 	long word_offset;
 	uintptr_t pending;
 };
 
-/* Per thread; all zero at the start of a life.  Only its thread touches it, or the kernel after its end. */
+/* Per thread; all zero at the start of a life.  Only its thread touches it, or the kernel after
+ * its end. */
 struct held {
 	uintptr_t last; /* stands before first as prev stands before next */
 	struct kernel_list list;
@@ -75,7 +77,8 @@ static struct held *my_held(void)
 	return h;
 }
 
-/* The kernel may walk the list after any instruction (the process is killed): each store leaves it whole. */
+/* The kernel may walk the list after any instruction (the process is killed): each store leaves
+ * it whole. */
 static void list_add(struct held *h, pthread_mutex_t *mu, bool inherit)
 {
 	uintptr_t l = link_of(mu), first = h->list.first;
@@ -96,7 +99,7 @@ static void list_del(pthread_mutex_t *mu)
 	mu->__data.__list.__next = NULL;
 }
 
-/* ---- wiring ------------------------------------------------------------------------------------ */
+/* ---- wiring ---------------------------------------------------------------------------------- */
 
 static void share_enter(struct held *h)
 {
@@ -117,8 +120,8 @@ static void share_leave(struct held *h)
 	unlockosthread();
 }
 
-/* Who the caller is in mu's word.  A wired G's kernel id is constant; nobody runs on another's wired M, so
- * without being wired the answer may be stale but never be the owner's by mistake. */
+/* Who the caller is in mu's word.  A wired G's kernel id is constant; nobody runs on another's
+ * wired M, so without being wired the answer may be stale but never be the owner's by mistake. */
 static int word_id(int kind)
 {
 	if (kind & MUTEX_SHARED && on_g())
@@ -126,7 +129,7 @@ static int word_id(int kind)
 	return self_id();
 }
 
-/* ---- robust words ------------------------------------------------------------------------------ */
+/* ---- robust words ---------------------------------------------------------------------------- */
 
 struct wordwait {
 	int *word;
@@ -149,14 +152,19 @@ static int word_wait(pthread_mutex_t *mu, int seen, bool shared, const struct un
 		.refuse = word_changed,
 		.arg = &w,
 		.reason = WaitMutexLock,
+		.interruptible = true,
 	};
 	int op = FUTEX_WAIT_BITSET, err = until_ns(u, &pk.deadline);
 	long r;
 
 	if (err)
 		return err;
-	if (!shared)
-		return lot_park(&pk) == -ETIMEDOUT ? ETIMEDOUT : 0;
+	if (!shared) {
+		r = lot_park(&pk);
+		if (r == -EINTR)
+			interrupt_deliver();
+		return r == -ETIMEDOUT ? ETIMEDOUT : 0;
+	}
 	if (u && u->clock == CLOCK_REALTIME)
 		op |= FUTEX_CLOCK_REALTIME;
 	r = block_nocp(SYS_futex, (long)w.word, op, seen, (long)(u ? u->abs : NULL), 0,
@@ -210,7 +218,7 @@ static void free_word(pthread_mutex_t *mu, bool shared)
 		word_wake(mu, shared);
 }
 
-/* ---- the kernel's inheriting lock -------------------------------------------------------------- */
+/* ---- the kernel's inheriting lock ------------------------------------------------------------ */
 
 static int take_inheriting(pthread_mutex_t *mu, int id, const struct until *u, bool try)
 {
@@ -239,7 +247,8 @@ static int take_inheriting(pthread_mutex_t *mu, int id, const struct until *u, b
 		return ETIMEDOUT;
 	if (r == -ENOSYS)
 		return EINVAL;
-	/* Locked twice, or the owner is gone and nobody will ever unlock: POSIX's answer is to wait. */
+	/* Locked twice, or the owner is gone and nobody will ever unlock: POSIX's answer is to
+	 * wait. */
 	while (r == -EDEADLK || r == -ESRCH)
 		if (lot_sleep(deadline, WaitMutexLock) == -ETIMEDOUT)
 			return ETIMEDOUT;
@@ -258,7 +267,7 @@ static void free_inheriting(pthread_mutex_t *mu, int id)
 		plain_syscall(SYS_futex, (long)&mu->__data.__lock, FUTEX_UNLOCK_PI, 0);
 }
 
-/* ---- both -------------------------------------------------------------------------------------- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 /* Uses the kernel's lock?  A private inheriting one that is robust has a plain robust word. */
 static inline bool in_kernel(int kind)
@@ -298,7 +307,8 @@ static int lock_foreign(pthread_mutex_t *mu, const struct until *u, bool try)
 	return real.pthread_mutex_lock(mu);
 }
 
-static int lock_first(struct held *h, pthread_mutex_t *mu, int kind, const struct until *u, bool try)
+static int lock_first(struct held *h, pthread_mutex_t *mu, int kind, const struct until *u,
+		      bool try)
 {
 	int id = word_id(kind), err;
 
@@ -307,7 +317,8 @@ static int lock_first(struct held *h, pthread_mutex_t *mu, int kind, const struc
 		err = take_inheriting(mu, id, u, try);
 	else
 		err = take_word(mu, id, kind & MUTEX_SHARED, u, try);
-	if (err == 0 && kind & MUTEX_ROBUST && load_relaxed(&mu->__data.__owner) == NOTRECOVERABLE) {
+	if (err == 0 && kind & MUTEX_ROBUST &&
+	    load_relaxed(&mu->__data.__owner) == NOTRECOVERABLE) {
 		mu->__data.__count = 0;
 		release(mu, kind, id);
 		err = ENOTRECOVERABLE;
@@ -389,7 +400,7 @@ int robust_consistent(pthread_mutex_t *mu)
 	return 0;
 }
 
-/* ---- ends of lives ----------------------------------------------------------------------------- */
+/* ---- ends of lives --------------------------------------------------------------------------- */
 
 static void die_holding(pthread_mutex_t *mu)
 {
@@ -430,13 +441,14 @@ void robust_fork_child(void)
 	memset(&held, 0, sizeof(held));
 }
 
-/* ---- process-shared condition variables -------------------------------------------------------- */
+/* ---- process-shared condition variables ------------------------------------------------------ */
 
 /*
- * libc's wait unlocks and locks the mutex by the id in the thread block, and links it into the thread
- * block's own list.  The G is wired here, so for the length of the wait the block carries the kernel's id;
- * afterwards the mutex goes back to our list.  (A setuid call meanwhile would find the kernel id in two
- * blocks and wait until this call returns: the price of one function, not of every hold.)
+ * libc's wait unlocks and locks the mutex by the id in the thread block, and links it into the
+ * thread block's own list.  The G is wired here, so for the length of the wait the block carries
+ * the kernel's id; afterwards the mutex goes back to our list.  (A setuid call meanwhile would find
+ * the kernel id in two blocks and wait until this call returns: the price of one function, not of
+ * every hold.)
  */
 struct lent {
 	struct tcb *self;

@@ -1,20 +1,21 @@
 /*
- * rwlock: read-write locks, private ones on the lot, shared ones through libc with the P given away.
+ * rwlock: read-write locks, private ones on the lot, shared ones through libc with the P given
+ * away.
  *
- * One word decides, libc's __readers, with libc's meaning for what it says about holders, so that a lock
- * taken before weft started is understood and released here:
+ * One word decides, libc's __readers, with libc's meaning for what it says about holders, so that a
+ * lock taken before weft started is understood and released here:
  *	bit 1	a writer holds it		bits 3..31	how many readers hold it
  *	bit 0	libc's phase, ignored		bit 2		somebody is queued
  * The writer's id stands in __cur_writer as libc has it.
  *
- * The release that makes the lock free clears bit 2 and wakes all readers, or one writer.  Between then and
- * their arrival anybody may take the lock; the bit is not lost by it, because a woken waiter carries it: if
- * others stayed queued it sets the bit again, when it takes the lock or when it has to queue again.
- * A writer that waited long is given the lock by its waker.
+ * The release that makes the lock free clears bit 2 and wakes all readers, or one writer.  Between
+ * then and their arrival anybody may take the lock; the bit is not lost by it, because a woken
+ * waiter carries it: if others stayed queued it sets the bit again, when it takes the lock or when
+ * it has to queue again.  A writer that waited long is given the lock by its waker.
  *
- * Preference is libc's: readers pass waiting writers, except with PREFER_WRITER_NONRECURSIVE, where a reader
- * queues as soon as somebody is queued.  A writer whose time ran out may have been what kept readers away,
- * so it clears the bit and wakes everybody.
+ * Preference is libc's: readers pass waiting writers, except with PREFER_WRITER_NONRECURSIVE, where
+ * a reader queues as soon as somebody is queued.  A writer whose time ran out may have been what
+ * kept readers away, so it clears the bit and wakes everybody.
  *
  * Must never: touch the lock after the store that releases it, but by address.
  */
@@ -66,15 +67,15 @@ static int try_take(const struct want *w, bool queued, uint32_t carry)
 	return EBUSY;
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 struct rwwait {
 	struct want want;
 	bool queued;
 };
 
-/* Under the lot's lock: pairs with the release that clears the bit.  Either that saw our bit and comes to the
- * lot after us, or we see it gone. */
+/* Under the lot's lock: pairs with the release that clears the bit.  Either that saw our bit and
+ * comes to the lot after us, or we see it gone. */
 static int may_go(void *arg)
 {
 	struct rwwait *w = arg;
@@ -111,6 +112,7 @@ static int wait_for(const struct want *want, const struct until *u)
 		.arg = &w,
 		.bitset = want->write ? BIT_WRITE : BIT_READ,
 		.reason = want->write ? WaitRwlockWrite : WaitRwlockRead,
+		.interruptible = true,
 	};
 	uint32_t carry = 0;
 	int r = until_ns(u, &pk.deadline);
@@ -131,13 +133,15 @@ static int wait_for(const struct want *want, const struct until *u)
 				wake_all(want->rw);
 			return ETIMEDOUT;
 		}
-		if (r >= 0)
+		if (r == -EINTR)
+			interrupt_deliver();
+		if (r >= 0 || r == -EINTR)
 			w.queued = pk.fifo_front = true;
 		carry = r == WOKEN_MORE ? QUEUED : 0;
 	}
 }
 
-/* ---- releasing --------------------------------------------------------------------------------- */
+/* ---- releasing ------------------------------------------------------------------------------- */
 
 static int wake_readers(void *arg, unsigned woken, bool more, bool fair)
 {
@@ -191,7 +195,7 @@ static int release(pthread_rwlock_t *rw, uint32_t what)
 	return 0;
 }
 
-/* ---- exported ---------------------------------------------------------------------------------- */
+/* ---- exported -------------------------------------------------------------------------------- */
 
 static int shared_lock(const struct want *w, const struct until *u)
 {
@@ -282,14 +286,16 @@ EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *rw, const struct timespe
 	return timed(rw, true, CLOCK_REALTIME, abs);
 }
 
-EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *rw, clockid_t clock, const struct timespec *abs)
+EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *rw, clockid_t clock,
+				      const struct timespec *abs)
 {
 	if (unlikely(!weft_on))
 		return real.pthread_rwlock_clockrdlock(rw, clock, abs);
 	return timed(rw, false, clock, abs);
 }
 
-EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *rw, clockid_t clock, const struct timespec *abs)
+EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *rw, clockid_t clock,
+				      const struct timespec *abs)
 {
 	if (unlikely(!weft_on))
 		return real.pthread_rwlock_clockwrlock(rw, clock, abs);
@@ -309,8 +315,8 @@ EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rw)
 	return release(rw, READER);
 }
 
-SECOND_NAME(__pthread_rwlock_rdlock, pthread_rwlock_rdlock);
-SECOND_NAME(__pthread_rwlock_wrlock, pthread_rwlock_wrlock);
-SECOND_NAME(__pthread_rwlock_tryrdlock, pthread_rwlock_tryrdlock);
-SECOND_NAME(__pthread_rwlock_trywrlock, pthread_rwlock_trywrlock);
-SECOND_NAME(__pthread_rwlock_unlock, pthread_rwlock_unlock);
+ALIAS(__pthread_rwlock_rdlock, pthread_rwlock_rdlock);
+ALIAS(__pthread_rwlock_wrlock, pthread_rwlock_wrlock);
+ALIAS(__pthread_rwlock_tryrdlock, pthread_rwlock_tryrdlock);
+ALIAS(__pthread_rwlock_trywrlock, pthread_rwlock_trywrlock);
+ALIAS(__pthread_rwlock_unlock, pthread_rwlock_unlock);

@@ -1,18 +1,18 @@
 /*
  * sem: unnamed semaphores.
  *
- * The object is libc's to the bit: a 64-bit word, value below and number of waiters above, then whether it
- * is private.  sem_init, sem_getvalue and the named ones stay libc's own.  Private waiters sleep on the lot;
- * shared ones in libc's function with the P given away.
+ * The object is libc's to the bit: a 64-bit word, value below and number of waiters above, then
+ * whether it is private. sem_init, sem_getvalue and the named ones stay libc's own.  Private
+ * waiters sleep on the lot; shared ones in libc's function with the P given away.
  *
- * A post adds one and wakes one; the woken waiter competes for the value with whoever comes by, and queues
- * again at the front when it loses.  No wake-up is lost by that: the value it lost was taken by somebody.
+ * A post adds one and wakes one; the woken waiter competes for the value with whoever comes by, and
+ * queues again at the front when it loses.  No wake-up is lost by that: the value it lost was taken
+ * by somebody.
  *
- * sem_post may be called from a signal handler, and the semaphore may be gone as soon as the value is up:
- * nothing is read from it after that.
+ * sem_post may be called from a signal handler, and the semaphore may be gone as soon as the value
+ * is up: nothing is read from it after that.
  */
 #include "shim/sync.h"
-#include "shim/thread.h"
 
 #define VALUE_MASK 0xffffffffUL
 #define ONE_WAITER (1UL << 32)
@@ -48,13 +48,23 @@ static inline bool take_and_leave(struct sem *s)
 	return false;
 }
 
-/* Under the lot's lock: pairs with the addition in sem_post().  We are counted already, so either the post
- * saw us and comes to the lot after us, or we see its value. */
+/* Under the lot's lock: pairs with the addition in sem_post().  We are counted already, so
+ * either the post saw us and comes to the lot after us, or we see its value. */
 static int has_value(void *arg)
 {
 	struct sem *s = arg;
 
 	return (load_acquire(&s->data) & VALUE_MASK) != 0;
+}
+
+/* Off the queue and not counted.  True when the wait ends with EINTR; may not return
+ * (cancellation). */
+static bool interrupted(bool timed)
+{
+	enum interrupt what = interrupt_deliver();
+
+	cancel_point();
+	return what == INTR_ENDS || (timed && what == INTR_RESTARTS);
 }
 
 /* 0 or an errno value. */
@@ -74,13 +84,13 @@ static int wait_private(struct sem *s, const struct until *u)
 	__atomic_fetch_add(&s->data, ONE_WAITER, __ATOMIC_SEQ_CST);
 	while (!take_and_leave(s)) {
 		r = lot_park(&pk);
-		if (r == -EINTR && on_g() && !cancel_due() && !signals_deliver())
-			continue; /* no handler ran, or one that restarts the wait */
 		if (r == -ETIMEDOUT || r == -EINTR) {
 			__atomic_fetch_sub(&s->data, ONE_WAITER, __ATOMIC_RELAXED);
-			return -r;
+			if (r == -ETIMEDOUT || interrupted(u != NULL))
+				return -r;
+			__atomic_fetch_add(&s->data, ONE_WAITER, __ATOMIC_SEQ_CST);
 		}
-		pk.fifo_front = r >= 0;
+		pk.fifo_front = r >= 0 || r == -EINTR;
 	}
 	return 0;
 }
@@ -96,7 +106,6 @@ static int sem_ret(int err)
 static int wait_any(sem_t *sem, const struct until *u)
 {
 	struct sem *s = sem_of(sem);
-	int err;
 
 	/* A cancellation point even when it need not wait, as libc's. */
 	cancel_point();
@@ -108,10 +117,7 @@ static int wait_any(sem_t *sem, const struct until *u)
 			return HANDOFF_CP(real.sem_clockwait(sem, u->clock, u->abs));
 		return HANDOFF_CP(real.sem_wait(sem));
 	}
-	err = wait_private(s, u);
-	if (err == EINTR)
-		cancel_point();
-	return sem_ret(err);
+	return sem_ret(wait_private(s, u));
 }
 
 EXPORT int sem_wait(sem_t *sem)

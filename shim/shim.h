@@ -76,21 +76,37 @@ static inline long syscall_ret(long r)
 	return r;
 }
 
-static inline void handoff_end(int *region)
+/*
+ * Handoff: a libc function that may block (or run long in the kernel) as a whole.  The region ends in a
+ * scope cleanup because such functions act on cancellation: the forced unwind passes through here, and
+ * the handlers of the program must find a G that owns a P.
+ */
+enum handoff { HANDOFF_INSIDE, HANDOFF_DONE };
+
+void handoff_unwound(void) hidden;
+
+static inline void handoff_end(const enum handoff *state)
 {
-	(void)region;
+	if (unlikely(*state == HANDOFF_INSIDE))
+		handoff_unwound();
 	exitsyscall();
 }
 
-/*
- * A libc function that may block (or run long in the kernel) as a whole, under handoff; its value is the
- * call's, void included.  The region ends in a scope cleanup because such functions act on cancellation:
- * the forced unwind passes through here and the handlers of the program must find a G that owns a P.
- */
+#define HANDOFF_REGION                                                                             \
+	enum handoff region_ __attribute__((cleanup(handoff_end))) = (entersyscall(), HANDOFF_INSIDE)
+
 #define HANDOFF(call)                                                                              \
 	({                                                                                         \
-		int region_ __attribute__((cleanup(handoff_end), unused)) = (entersyscall(), 0);   \
+		HANDOFF_REGION;                                                                    \
+		__typeof__(call) r_ = (call);                                                      \
+		region_ = HANDOFF_DONE;                                                            \
+		r_;                                                                                \
+	})
+#define HANDOFF_VOID(call)                                                                         \
+	({                                                                                         \
+		HANDOFF_REGION;                                                                    \
 		(call);                                                                            \
+		region_ = HANDOFF_DONE;                                                            \
 	})
 
 /* pthread_testcancel() for a G that owns a P: runs the cancellation if one is due. */

@@ -1,9 +1,10 @@
 /*
  * spin: pthread_spin_lock, the one spin function that can take long.
  *
- * x86: 1 free, anything below held.  Spinning for a G that waits for a processor is a waste, and with one P
- * a deadlock: after a bounded time the caller lets others run.  To the tail of the global queue, behind
- * the holder wherever it is queued.  trylock, unlock, init and destroy touch one word and stay libc's.
+ * x86: 1 free, anything below held.  Spinning for a G that waits for a processor is a waste, and
+ * with one P a deadlock: after a bounded time the caller lets others run.  To the tail of the
+ * global queue, behind the holder wherever it is queued. trylock, unlock, init and destroy touch
+ * one word and stay libc's.
  */
 #include <sched.h>
 

@@ -1,21 +1,23 @@
 /*
  * sync: what every file about locks shares: who I am, when to stop waiting, where waiters queue.
  *
- * Keys.  The lot queues by address alone.  A wake-up comes after the object was released, when another
- * thread may have destroyed it and put a different object at the same place: the wake-up is then a stray.
- * Every waiter survives a stray wake-up, but a waker that hands ownership over writes to the object.  So
- * the low two bits of a key tell the families apart; all objects are four-byte aligned.
+ * Keys.  The lot queues by address alone.  A wake-up comes after the object was released, when
+ * another thread may have destroyed it and put a different object at the same place: the wake-up is
+ * then a stray.  Every waiter survives a stray wake-up, but a waker that hands ownership over
+ * writes to the object.  So the low two bits of a key tell the families apart; all objects are
+ * four-byte aligned.
  *
- * Must never: touch an object after the store that releases it, except under the lot's lock while one of
- * its waiters is known to exist.
+ * Must never: touch an object after the store that releases it, except under the lot's lock while
+ * one of its waiters is known to exist.
  */
 #ifndef WEFT_SHIM_SYNC_H
 #define WEFT_SHIM_SYNC_H
 
-#include <limits.h>
-
 #include "compat/tcb.h"
+#include "shim/direct.h"
 #include "shim/shim.h"
+
+#include <limits.h>
 
 enum keykind {
 	KEY_MUTEX = 0,  /* wakers hand over: plain mutexes only */
@@ -43,22 +45,16 @@ static inline const void *lot_key(const volatile void *obj, enum keykind kind)
 #define cas_release(p, old, new)                                                                   \
 	__atomic_compare_exchange_n(p, old, new, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
 
-/* A second exported name of one function, and the name by which the shim itself calls it. */
-#define SECOND_NAME(name, target)                                                                  \
-	EXPORT extern __typeof__(target) name __attribute__((alias(#target), copy(target)))
-#define HIDDEN_NAME(name, target)                                                                  \
-	extern __typeof__(target) name                                                             \
-		__attribute__((alias(#target), copy(target), visibility("hidden")))
-
 static inline void cpu_relax(void)
 {
 	__builtin_ia32_pause();
 }
 
 /*
- * The id that libc's objects store as owner.  On a G weft_tls.tid and the id in its thread block are the
- * same number, so an object locked here may be unlocked inside libc and the other way round.  Only valid
- * while weft_on: before, libc's layout is unknown and libc's own functions do the work.
+ * The id that libc's objects store as owner.  On a G weft_tls.tid and the id in its thread block
+ * are the same number, so an object locked here may be unlocked inside libc and the other way
+ * round.  Only valid while weft_on: before, libc's layout is unknown and libc's own functions do
+ * the work.
  */
 static inline int self_id(void)
 {
@@ -67,8 +63,8 @@ static inline int self_id(void)
 	return (int)(likely(id) ? id : tcb_tid(tcb_self()));
 }
 
-/* Until when a call may wait.  clock and abs are looked at only if it must: POSIX wants a free lock taken
- * whatever the time says. */
+/* Until when a call may wait. clock and abs are looked at only if it must: POSIX wants a free
+ * lock taken whatever the time says. */
 struct until {
 	clockid_t clock;
 	const struct timespec *abs; /* NULL: for ever */
@@ -92,18 +88,25 @@ static inline bool bad_nsec(const struct timespec *ts)
 	return ts->tv_nsec < 0 || ts->tv_nsec >= 1000000000;
 }
 
-/* A system call that does not block, so that it needs no handoff; usable while queued on the lot.  Result or
- * -errno; errno stays as it was. */
+/* A system call that does not block, so that it needs no handoff; usable while queued on the
+ * lot.  Result or -errno. */
+static inline long plain_syscall4(long nr, long a, long b, long c, long d)
+{
+	return direct(nr, a, b, c, d, 0, 0);
+}
+
 static inline long plain_syscall(long nr, long a, long b, long c)
 {
-	int saved = errno;
-	long r = real.syscall(nr, a, b, c, 0L, 0L, 0L);
-
-	if (r == -1)
-		r = -errno;
-	errno = saved;
-	return r;
+	return direct(nr, a, b, c, 0, 0, 0);
 }
+
+/* Runs the handlers of signals that ended a park. */
+enum interrupt {
+	INTR_NONE,     /* no handler ran: something else, or nothing, was the reason */
+	INTR_RESTARTS, /* every one that ran has SA_RESTART */
+	INTR_ENDS,
+};
+enum interrupt interrupt_deliver(void) hidden;
 
 /* The caller owns a P or is a foreign thread.  Foreign: libc's own, its thread block is libc's. */
 static inline bool cancel_due(void)
@@ -122,9 +125,9 @@ static inline void cancel_point(void)
 }
 
 /*
- * HANDOFF for a libc function that may be left by cancellation: unwinding out of it brings the P back before
- * any handler of the program runs.  (Handlers that libc pushes itself, to take a mutex again, run without
- * one: they call only libc.)
+ * HANDOFF for a libc function that may be left by cancellation: unwinding out of it brings the P
+ * back before any handler of the program runs.  (Handlers that libc pushes itself, to take a mutex
+ * again, run without one: they call only libc.)
  */
 static inline void handoff_undo(const int *inside)
 {

@@ -1,20 +1,22 @@
 /*
- * syscall: syscall(2) as a function, which some run-times use instead of pthreads and libc's wrappers.
+ * syscall: syscall(2) as a function, which some run-times use instead of pthreads and libc's
+ * wrappers.
  *
  *	futex, private	on the lot: FUTEX_WAIT and its relatives block a G, not an M
  *	futex, else	the kernel's, with the P given away
- *	thread ids	a G has its own; numbers about kernel threads are translated for the caller itself
- *	may block	the kernel's, with the P given away; no cancellation point, as libc's syscall() is none
+ *	thread ids	a G has its own; calls about kernel threads are translated for the caller
+ *	may block	the kernel's, with the P given away; no cancellation point, as in libc
  *	all others	the kernel's
  *
- * A private futex and a pthread object never share a word, so futex words have keys of their own kind.
- * The word is read in place: an address that is not mapped faults, where the kernel says EFAULT.
+ * A private futex and a pthread object never share a word, so futex words have keys of their own
+ * kind.  The word is read in place: an address that is not mapped faults, where the kernel says
+ * EFAULT.
  *
  * Not here: inheriting futexes hold kernel ids, which gettid() on a G does not give.
  */
 #include <linux/futex.h>
 
-#include "shim/ids.h"
+#include "shim/sched.h"
 #include "shim/sync.h"
 
 struct args {
@@ -31,7 +33,7 @@ static long blocking(const struct args *x)
 	return syscall_ret(block_nocp(x->nr, x->a, x->b, x->c, x->d, x->e, x->f));
 }
 
-/* ---- futex -------------------------------------------------------------------------------------- */
+/* ---- futex ----------------------------------------------------------------------------------- */
 
 struct word {
 	uint32_t *at;
@@ -56,7 +58,8 @@ static bool bad_word(const uint32_t *w, long *err)
 	return true;
 }
 
-static long futex_wait(uint32_t *at, uint32_t value, int op, const struct timespec *ts, uint32_t bits)
+static long futex_wait(uint32_t *at, uint32_t value, int op, const struct timespec *ts,
+		       uint32_t bits)
 {
 	struct word w = {at, value};
 	struct park pk = {
@@ -80,8 +83,17 @@ static long futex_wait(uint32_t *at, uint32_t value, int op, const struct timesp
 		err = deadline_of(clock, ts, &pk.deadline);
 	if (err)
 		return -err;
-	err = lot_park(&pk);
-	return err < 0 ? err : 0;
+	for (;;) {
+		enum interrupt what;
+
+		err = lot_park(&pk);
+		if (err != -EINTR)
+			return err < 0 ? err : 0;
+		what = interrupt_deliver();
+		if (what == INTR_ENDS || (what == INTR_RESTARTS && ts))
+			return -EINTR;
+		pk.fifo_front = true;
+	}
 }
 
 static long futex_wake(uint32_t *at, int n, uint32_t bits)
@@ -89,7 +101,8 @@ static long futex_wake(uint32_t *at, int n, uint32_t bits)
 	if (!bits)
 		return -EINVAL;
 	/* The kernel looks at the count after it woke one. */
-	return lot_wake(lot_key(at, KEY_OTHER), n > 1 ? (unsigned)n : 1, bits, READY_NEXT, NULL, NULL);
+	return lot_wake(lot_key(at, KEY_OTHER), n > 1 ? (unsigned)n : 1, bits, READY_NEXT, NULL,
+			NULL);
 }
 
 static long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uint32_t *value)
@@ -219,26 +232,13 @@ static long futex(const struct args *x)
 	return on_g() ? blocking(x) : through(x);
 }
 
-/* ---- thread ids ---------------------------------------------------------------------------------- */
+/* ---- thread ids ------------------------------------------------------------------------------ */
 
-static long id_of_kernel(long id)
+static long by_thread_id(const struct args *x)
 {
-	return id && id == (long)weft_tls.tid ? g_ostid(getg()) : id;
-}
+	long r;
 
-/* Calls that name a thread, on a G.  The caller's own id becomes that of the kernel thread below it. */
-static long by_thread_id(struct args *x)
-{
-	switch (x->nr) {
-	case SYS_getpriority:
-	case SYS_setpriority:
-		if (x->a == 0) /* PRIO_PROCESS means one thread */
-			x->b = id_of_kernel(x->b);
-		break;
-	default:
-		x->a = id_of_kernel(x->a);
-	}
-	return through(x);
+	return sched_call(x->nr, x->a, x->b, x->c, x->d, &r) ? syscall_ret(r) : through(x);
 }
 
 /* Signals for a thread: to the G, from whatever thread. */

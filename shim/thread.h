@@ -33,8 +33,7 @@ struct thread {
 	uint64_t sigdone;            /* handlers run so far (own) */
 	bool sigrestart;             /* the last one had SA_RESTART (own) */
 	bool owns_os;                /* wired for good: its M carries state that only it may have (own) */
-	int policy;                  /* what getschedparam answers */
-	int priority;
+	_Atomic bool sched_pending;  /* attributes wait to be made real: sched_apply() */
 };
 
 extern __thread struct thread self_thread hidden __attribute__((tls_model("initial-exec")));
@@ -83,6 +82,12 @@ int thread_kill(struct thread *th, int sig, const siginfo_t *info) hidden;
 void cancel_init(void) hidden;
 void signal_init(void) hidden;
 void sigroute_start(void) hidden;
+/* describe.c: runtime_hooks.describe */
+bool describe(unsigned reason, const void *addr, char *text, size_t n) hidden;
+/* dumpsig.c: the handler; its thread, with the first thread of a process; a fork child has none yet. */
+void dumpsig_init(void) hidden;
+void dumpsig_start(void) hidden;
+void dumpsig_fork_child(void) hidden;
 void signal_fork_child(void) hidden;
 
 #endif

@@ -12,7 +12,7 @@
  *
  * Must never: be visible outside the library; be compiled into anything that links libgcc_s itself.
  */
-#include "shim/shim.h"
+#include "shim/direct.h"
 
 #include "runtime/log.h"
 
@@ -61,4 +61,19 @@ void _Unwind_Resume(struct _Unwind_Exception *exc)
 	bound();
 	resume(exc);
 	__builtin_unreachable();
+}
+
+/*
+ * libc's functions were written for threads that die with their kernel thread: system() blocks
+ * SIGCHLD, posix_spawn() everything, and a cancellation in between leaves it so.  This kernel
+ * thread lives on.
+ */
+void handoff_unwound(void)
+{
+	uint64_t mask;
+
+	if (!on_g())
+		return;
+	mask = g_mask(getg());
+	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 }

@@ -1,5 +1,6 @@
 /*
- * yield: sched_yield and its other names.  A G goes to the tail of the global queue, as Go's Gosched.
+ * yield: sched_yield and its other names.  A G goes to the tail of the global queue, as Go's
+ * Gosched.
  */
 #include "shim/sync.h"
 #include "shim/thread.h"
@@ -13,13 +14,11 @@ EXPORT int sched_yield(void)
 	return 0;
 }
 
-SECOND_NAME(__sched_yield, sched_yield);
-HIDDEN_NAME(shim_sched_yield, sched_yield);
+ALIAS(__sched_yield, sched_yield);
+TWIN(sched_yield);
 
 EXPORT void thrd_yield(void)
 {
-	extern int shim_sched_yield(void);
-
 	shim_sched_yield();
 }
 

@@ -263,3 +263,38 @@ verify_program() {
 	echo "$passed passed, $failed failed"
 	[ $failed -eq 0 ]
 }
+
+# http_load URL CONNECTIONS: three seconds of wrk; sets figure and unit, fails on any error it reports.
+http_load() {
+	local log=$scratch_dir/wrk
+
+	if ! bounded 30 wrk -t 1 -c "$2" -d 3s --timeout 20s "$1" >"$log" 2>&1; then
+		why="wrk: $why$(first_line "$log")"
+		return 1
+	fi
+	figure=$(sed -n 's/^Requests\/sec: *\([0-9]*\).*/\1/p' "$log")
+	unit=req/s
+	if grep -q -e '^ *Socket errors' -e '^ *Non-2xx' "$log"; then
+		why="wrk: $(grep -m1 -e 'Socket errors' -e Non-2xx "$log")"
+		return 1
+	fi
+	if [ "${figure:-0}" -eq 0 ]; then
+		why="no request was answered"
+		return 1
+	fi
+}
+
+# fetch_digest URL: of one reply's body.
+fetch_digest() {
+	timeout 20 python3 -c 'import sys, urllib.request
+sys.stdout.buffer.write(urllib.request.urlopen(sys.argv[1], timeout=15).read())' "$1" | digest
+}
+
+# abandon_server: after a failure, keeping the reason already found.
+abandon_server() {
+	local reason=$why
+
+	stop_server >/dev/null 2>&1
+	why=$reason
+	return 1
+}

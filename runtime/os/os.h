@@ -49,8 +49,17 @@ void os_setname(const char *name);
 
 /* ---- machine ------------------------------------------------------------------------------------- */
 unsigned os_ncpu(void);                  /* CPUs in the affinity mask, bounded by the cgroup quota */
+/* Its two halves.  CPUs that the cgroups found below root ("": the real ones) grant, -1: no limit. */
+long os_cgroup_limit(const char *root);
+unsigned os_ncpu_of(unsigned cpus, long quota);
 size_t os_pagesize(void);
 size_t os_stacklimit(void);              /* RLIMIT_STACK soft limit; 0: unlimited */
+
+/* ---- looking ---------------------------------------------------------------------------------------- */
+/* The whole file, terminated, as far as it fits; bytes or -errno. */
+ssize_t os_slurp(const char *path, char *buf, size_t n);
+/* Copies memory that may not be there; false: it is not. */
+bool os_peek(const void *from, void *to, size_t n);
 
 /* ---- output, exit ----------------------------------------------------------------------------------- */
 ssize_t os_write(int fd, const void *p, size_t n);

@@ -523,6 +523,9 @@ func echo(name string, connections, outstanding int) {
 	must(cmd.Start())
 	var done sync.WaitGroup
 	var requests int64
+	var before, after syscall.Rusage
+	must(syscall.Getrusage(syscall.RUSAGE_SELF, &before))
+	from := cpu()
 	done.Add(connections)
 	for i := 0; i < connections; i++ {
 		conn, err := listener.Accept()
@@ -545,9 +548,6 @@ func echo(name string, connections, outstanding int) {
 			done.Done()
 		}()
 	}
-	var before, after syscall.Rusage
-	must(syscall.Getrusage(syscall.RUSAGE_SELF, &before))
-	from := cpu()
 	done.Wait()
 	used := cpu() - from
 	must(syscall.Getrusage(syscall.RUSAGE_SELF, &after))

@@ -45,13 +45,17 @@ static int use_ctype(struct coro *c, void *arg)
 {
 	volatile int ch = 'x';
 
-	(void)c, (void)arg;
-	return !(isalpha(ch) && toupper(ch) == 'X');
+	(void)c;
+	return *__ctype_b_loc() != arg || !(isalpha(ch) && toupper(ch) == 'X');
 }
 
 static int case_ctype(void)
 {
-	return run_one(use_ctype);
+	/* Newer libcs fall back to the C locale's tables, so the process must use another's. */
+	setlocale(LC_ALL, "C.UTF-8");
+	if (start(&one, ID))
+		return 1;
+	return coro_run(&one, use_ctype, (void *)(uintptr_t)*__ctype_b_loc()) ? one.result : 2;
 }
 
 /* ---- resolver ---- */
@@ -188,7 +192,12 @@ static int case_same_tid(void)
 
 static int cancel_self(struct coro *c, void *arg)
 {
+	pthread_mutex_t m = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
 	(void)c, (void)arg;
+	/* A free lock has owner 0: to a thread with id 0 that is itself. */
+	if (pthread_mutex_lock(&m) || pthread_mutex_unlock(&m))
+		return 1;
 	pthread_cancel(pthread_self());
 	pthread_testcancel();
 	return 1;
@@ -358,9 +367,9 @@ enum { WRONG = 256 + 1 };
 static const struct test {
 	const char *name, *field;
 	int (*fn)(void);
-	int ends; /* how the broken run must end: a signal, or WRONG for a wrong answer */
+	int ends; /* how the broken run must end: a signal, WRONG for a wrong answer, 0 for either */
 } tests[] = {
-	{"character tables", "ctype", case_ctype, SIGSEGV},
+	{"character tables", "ctype", case_ctype, 0},
 	{"resolver state", "resp", case_resolver, SIGSEGV},
 	{"list node in a fork child", "list", case_fork, WRONG},
 	{"initial-exec TLS of a later library", "unlisted", case_later_tls, WRONG},
@@ -405,7 +414,8 @@ int main(void)
 		snprintf(detail, sizeof detail, ok ? "" : "ended with %d", how);
 		report(current->name, ok, detail);
 		field = current->field;
-		ok = !in_child(child, 10, &how) && how == tests[i].ends;
+		ok = !in_child(child, 10, &how) &&
+		     (how == tests[i].ends || (!tests[i].ends && (how == SIGSEGV || how == WRONG)));
 		snprintf(detail, sizeof detail, "'%s' wrong, %s %d", field,
 			 how >= 256 ? "exit" : "signal", how >= 256 ? how - 256 : how);
 		report(current->name, ok, detail);

@@ -58,6 +58,30 @@ layer "a header that is nowhere" runtime/zz.c '"runtime/nowhere.h"' 'which is no
 layer "the runtime includes stdio" runtime/zz.c '<stdio.h>' 'may not call'
 layer "the shim may include runtime.h" shim/zz.c '"runtime/runtime.h"' ''
 
+# ---- lists --------------------------------------------------------------------------------------
+
+fresh
+cp "$top/Makefile.am" "$tmp/src/"
+mkdir -p "$tmp/src/tests"
+cp -r "$top"/tests/{unit,compat,bench} "$tmp/src/tests/"
+chmod -R u+w "$tmp/src"
+case_of "the lists as they are" check-lists ""
+touch "$tmp/src/shim/zz.c"
+case_of "a file that nobody listed" check-lists '^shim_sources: not listed: shim/zz.c'
+rm "$tmp/src/shim/zz.c" "$tmp/src/runtime/log.c"
+case_of "a file that is gone" check-lists '^runtime_sources: listed but not there: runtime/log.c'
+(export top_srcdir=$tmp/src; "$top/scripts/check-lists" --fix >/dev/null)
+case_of "the lists once rewritten" check-lists ""
+
+# ---- options ------------------------------------------------------------------------------------
+
+fresh
+printf 'OPT(loom, uint, 0, "x")\nOPT(weft, uint, 0, "x")\n' >"$tmp/src/runtime/options.def"
+echo 'int zz(void) { return weft_opt.loom + weft_opt.weft; }' >"$tmp/src/shim/zz.c"
+case_of "options that are read" check-options ""
+echo 'int zz(void) { return weft_opt.loom + weft_opt.weftx; }' >"$tmp/src/shim/zz.c"
+case_of "an option that nobody reads" check-options '^weft: in the table, but nobody'
+
 # ---- symbols ------------------------------------------------------------------------------------
 
 fresh

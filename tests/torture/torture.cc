@@ -1,7 +1,9 @@
 /*
  * torture: everything a thread believes to be its own, checked while it keeps changing its place.
  *
- *   torture [CHECKS [SEED]]        default 1000000 checks
+ *   torture [CHECKS [SEED [TURN,...]]]     default 1000000 checks, seed 1, all turns
+ *
+ * A list of turns (errno, stdio, fork, ... as in the table below) runs only those: to find a fault.
  *
  * Generations of threads run short "turns" picked by a seeded generator.  A turn sets some state that
  * libc, the C++ runtime, the compiler or the kernel keeps for a thread, goes through one or more migration
@@ -746,25 +748,55 @@ void turn_cancel(life &me)
 }
 
 /* A registry of turns: common ones many times, those that make processes seldom. */
-const struct {
+struct {
+	const char *name;
 	void (*turn)(life &);
 	unsigned weight;
 } turns[] = {
-	{ turn_errno, 60 },    { turn_strerror, 40 }, { turn_stdio, 20 },   { turn_common_file, 20 },
-	{ turn_malloc, 40 },   { turn_exchange, 40 }, { turn_locale, 40 },  { turn_exec_tls, 60 },
-	{ turn_lib_tls, 60 },  { turn_keys, 40 },     { turn_exception, 40 }, { turn_float, 40 },
-	{ turn_mask, 30 },     { turn_jump, 30 },     { turn_dlerror, 15 }, { turn_resolver, 6 },
-	{ turn_cancel, 10 },   { turn_popen, 1 },     { turn_spawn, 1 },    { turn_fork, 1 },
+	{ "errno", turn_errno, 60 },
+	{ "strerror", turn_strerror, 40 },
+	{ "stdio", turn_stdio, 20 },
+	{ "file", turn_common_file, 20 },
+	{ "malloc", turn_malloc, 40 },
+	{ "exchange", turn_exchange, 40 },
+	{ "locale", turn_locale, 40 },
+	{ "tls", turn_exec_tls, 60 },
+	{ "libtls", turn_lib_tls, 60 },
+	{ "keys", turn_keys, 40 },
+	{ "exception", turn_exception, 40 },
+	{ "float", turn_float, 40 },
+	{ "mask", turn_mask, 30 },
+	{ "jump", turn_jump, 30 },
+	{ "dlerror", turn_dlerror, 15 },
+	{ "resolver", turn_resolver, 6 },
+	{ "cancel", turn_cancel, 10 },
+	{ "popen", turn_popen, 1 },
+	{ "spawn", turn_spawn, 1 },
+	{ "fork", turn_fork, 1 },
 };
 
 /* Not a local static of live(): its guard waits by futex, which sets the errno that live() looks at. */
-const unsigned total = [] {
-	unsigned sum = 0;
+unsigned total;
 
-	for (auto &t : turns)
-		sum += t.weight;
-	return sum;
-}();
+/* Leaves the weight of those in the list (all when there is none); false when it names an unknown one. */
+bool choose_turns(const char *list)
+{
+	std::string left = list ? std::string(list) + "," : "";
+
+	for (auto &t : turns) {
+		std::string name = std::string(t.name) + ",";
+		auto at = left.find(name);
+
+		while (at != std::string::npos && at > 0 && left[at - 1] != ',')
+			at = left.find(name, at + 1);
+		if (at != std::string::npos)
+			left.erase(at, name.size());
+		else if (list)
+			t.weight = 0;
+		total += t.weight;
+	}
+	return left.empty() && total > 0;
+}
 
 void *live(void *arg)
 {
@@ -824,8 +856,8 @@ int main(int argc, char **argv)
 		wanted = atol(argv[1]);
 	if (argc > 2)
 		seed = strtoull(argv[2], nullptr, 0);
-	if (wanted <= 0) {
-		fprintf(stderr, "usage: torture [CHECKS [SEED]]\n");
+	if (wanted <= 0 || !choose_turns(argc > 3 ? argv[3] : nullptr)) {
+		fprintf(stderr, "usage: torture [CHECKS [SEED [TURN,...]]]\n");
 		return 2;
 	}
 	utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-static ssize_t slurp(const char *path, char *buf, size_t n)
+ssize_t os_slurp(const char *path, char *buf, size_t n)
 {
 	long fd = os_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	size_t got = 0;
@@ -45,53 +45,57 @@ static long ratio_up(long quota, long period)
 	return quota > 0 && period > 0 ? (quota + period - 1) / period : -1;
 }
 
-/* base + dir + leaf into out; false when it does not fit. */
-static bool join(char *out, size_t n, const char *base, const char *dir, const char *leaf)
+/* root + base + dir + leaf read into buf; false when it does not fit or is not there. */
+static bool slurp_at(const char *const part[4], char *buf, size_t size)
 {
-	size_t a = strlen(base), b = strlen(dir), c = strlen(leaf);
+	char path[512];
+	size_t n = 0;
 
-	if (a + b + c + 1 > n)
-		return false;
-	memcpy(out, base, a);
-	memcpy(out + a, dir, b);
-	memcpy(out + a + b, leaf, c + 1);
-	return true;
+	for (int i = 0; i < 4; i++) {
+		size_t len = strlen(part[i]);
+
+		if (n + len >= sizeof(path))
+			return false;
+		memcpy(path + n, part[i], len + 1);
+		n += len;
+	}
+	return os_slurp(path, buf, size) > 0;
 }
 
-static long limit_v2(const char *dir)
+static long limit_v2(const char *root, const char *dir)
 {
-	char path[512], buf[64];
+	const char *const file[] = { root, "/sys/fs/cgroup", dir, "/cpu.max" };
+	char buf[64];
 	char *sp;
 
-	if (!join(path, sizeof(path), "/sys/fs/cgroup", dir, "/cpu.max") ||
-	    slurp(path, buf, sizeof(buf)) <= 0)
+	if (!slurp_at(file, buf, sizeof(buf)))
 		return -1;
 	sp = strchr(buf, ' ');
 	return sp ? ratio_up(number(buf), number(sp + 1)) : -1;
 }
 
-static long limit_v1(const char *dir)
+static long limit_v1(const char *root, const char *dir)
 {
-	char path[512], buf[64];
+	const char *file[] = { root, "/sys/fs/cgroup/cpu", dir, "/cpu.cfs_quota_us" };
+	char buf[64];
 	long quota;
 
-	if (!join(path, sizeof(path), "/sys/fs/cgroup/cpu", dir, "/cpu.cfs_quota_us") ||
-	    slurp(path, buf, sizeof(buf)) <= 0)
+	if (!slurp_at(file, buf, sizeof(buf)))
 		return -1;
 	quota = number(buf);
-	if (!join(path, sizeof(path), "/sys/fs/cgroup/cpu", dir, "/cpu.cfs_period_us") ||
-	    slurp(path, buf, sizeof(buf)) <= 0)
+	file[3] = "/cpu.cfs_period_us";
+	if (!slurp_at(file, buf, sizeof(buf)))
 		return -1;
 	return ratio_up(quota, number(buf));
 }
 
 /* The smallest limit from dir up to the root; dir is cut at each step. */
-static long limit_path(char *dir, long (*at)(const char *))
+static long limit_path(const char *root, char *dir, long (*at)(const char *, const char *))
 {
 	long best = -1;
 
 	for (;;) {
-		long l = at(strcmp(dir, "/") ? dir : "");
+		long l = at(root, strcmp(dir, "/") ? dir : "");
 		char *slash;
 
 		if (l > 0 && (best < 0 || l < best))
@@ -118,13 +122,14 @@ static bool names_cpu(const char *s, const char *end)
 	return false;
 }
 
-static long cgroup_limit(void)
+long os_cgroup_limit(const char *root)
 {
+	const char *const file[] = { root, "/proc/self/cgroup", "", "" };
 	char buf[2048];
 	long best = -1;
 	char *line = buf, *next;
 
-	if (slurp("/proc/self/cgroup", buf, sizeof(buf)) <= 0)
+	if (!slurp_at(file, buf, sizeof(buf)))
 		return -1;
 	for (; line && *line; line = next) {
 		char *list = strchr(line, ':');
@@ -137,27 +142,31 @@ static long cgroup_limit(void)
 		if (!dir)
 			continue;
 		if (dir == list + 1)
-			l = limit_path(dir + 1, limit_v2);
+			l = limit_path(root, dir + 1, limit_v2);
 		else if (names_cpu(list + 1, dir))
-			l = limit_path(dir + 1, limit_v1);
+			l = limit_path(root, dir + 1, limit_v1);
 		if (l > 0 && (best < 0 || l < best))
 			best = l;
 	}
 	return best;
 }
 
-unsigned os_ncpu(void)
+unsigned os_ncpu_of(unsigned cpus, long quota)
 {
-	unsigned long mask[128] = { 0 };
-	long n = os_syscall(SYS_sched_getaffinity, 0, sizeof(mask), (long)mask, 0, 0, 0);
-	long quota = cgroup_limit();
-	unsigned cpus = 0;
-
-	for (long i = 0; i < n / (long)sizeof(long); i++)
-		cpus += (unsigned)__builtin_popcountl(mask[i]);
 	if (cpus == 0)
 		cpus = 1;
 	if (quota > 0 && quota < 2)
 		quota = 2;
 	return quota > 0 && (unsigned long)quota < cpus ? (unsigned)quota : cpus;
+}
+
+unsigned os_ncpu(void)
+{
+	unsigned long mask[128] = { 0 };
+	long n = os_syscall(SYS_sched_getaffinity, 0, sizeof(mask), (long)mask, 0, 0, 0);
+	unsigned cpus = 0;
+
+	for (long i = 0; i < n / (long)sizeof(long); i++)
+		cpus += (unsigned)__builtin_popcountl(mask[i]);
+	return os_ncpu_of(cpus, os_cgroup_limit(""));
 }

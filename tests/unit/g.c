@@ -1,0 +1,258 @@
+/*
+ * g: pools of free Gs and their stacks.
+ */
+#include "tests/unit/world.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static void nobody(struct g *gp)
+{
+	(void)gp;
+}
+
+static void one(void)
+{
+	world(1);
+	hooks.gmain = nobody;
+}
+
+TestSuite(g, .init = one, .timeout = 60);
+
+static const struct gattr usual = { .stacksize = 64 << 10, .guardsize = 4096, .tlsarea = 4096 };
+
+static int local(void)
+{
+	return allp[0]->ngfree;
+}
+
+/* The count and the list say the same. */
+static void lists_are_sound(void)
+{
+	int n = 0;
+
+	for (struct g *gp = allp[0]->gfree; gp; gp = gp->schedlink)
+		n++;
+	cr_assert_eq(n, allp[0]->ngfree);
+	n = 0;
+	for (struct g *gp = sched.gfree; gp; gp = gp->schedlink)
+		n++;
+	cr_assert_eq(n, sched.ngfree);
+}
+
+Test(g, at_64_free_ones_33_leave_and_31_stay)
+{
+	struct g *gs[64];
+
+	for (int i = 0; i < 64; i++)
+		cr_assert(gs[i] = g_new(&usual));
+	for (int i = 0; i < 63; i++)
+		g_free(gs[i]);
+	cr_expect_eq(local(), 63);
+	cr_expect_eq(sched.ngfree, 0);
+	g_free(gs[63]);
+	cr_expect_eq(local(), 31);
+	cr_expect_eq(sched.ngfree, 33);
+	lists_are_sound();
+}
+
+Test(g, an_empty_list_takes_32_from_the_global_one)
+{
+	struct g *gs[100];
+
+	for (int i = 0; i < 100; i++)
+		gs[i] = g_new(&usual);
+	for (int i = 0; i < 100; i++)
+		g_free(gs[i]);
+	g_cachefree(allp[0]);
+	cr_expect_eq(local(), 0);
+	cr_expect_eq(sched.ngfree, 100);
+	g_new(&usual);
+	cr_expect_eq(local(), 31, "32, of which one is taken");
+	cr_expect_eq(sched.ngfree, 68);
+	lists_are_sound();
+}
+
+Test(g, a_free_one_is_used_again_with_its_stack)
+{
+	struct g *a = g_new(&usual), *b;
+	char *base = a->stack.base;
+	uint64_t id = a->goid;
+
+	g_setname(a, "former");
+	g_free(a);
+	b = g_new(&usual);
+	cr_expect_eq(a, b);
+	cr_expect_eq(b->stack.base, base);
+	cr_expect_gt(b->goid, id, "but it is another thread");
+	cr_expect_str_eq(b->name, "");
+	cr_expect_null(b->data);
+	cr_expect_eq(atomic_load(&sched.nallgs), 1);
+}
+
+Test(g, other_sizes_are_kept_apart_and_found_by_size)
+{
+	struct gattr big = usual, bigger = usual;
+	struct g *a, *b, *c;
+
+	g_free(g_new(&usual)); /* the first one says what is usual */
+	big.stacksize = 1 << 20;
+	bigger.stacksize = 2 << 20;
+	a = g_new(&big);
+	b = g_new(&bigger);
+	g_free(a);
+	g_free(b);
+	cr_expect_eq(local(), 1, "none of them among the usual ones");
+	c = g_new(&big);
+	cr_expect_eq(c, a);
+	cr_expect_eq(g_new(&bigger), b);
+	cr_expect_neq(g_new(&big), a, "taken already");
+}
+
+Test(g, a_guard_as_asked_is_part_of_the_shape)
+{
+	struct gattr big = usual, wide = usual;
+	struct g *a;
+
+	g_free(g_new(&usual));
+	big.stacksize = 1 << 20;
+	wide.stacksize = (1 << 20) - 8192; /* the same slot in all, but more of it guard */
+	wide.guardsize = 4096 + 8192;
+	cr_assert_eq(stack_class(&big), stack_class(&wide));
+	a = g_new(&big);
+	g_free(a);
+	cr_expect_neq(g_new(&wide), a);
+	cr_expect_eq(g_new(&big), a);
+}
+
+Test(g, the_programs_own_stack_is_used_and_given_back)
+{
+	size_t n = 128 << 10;
+	char *mine = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *other = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct gattr own = { .stack = mine, .stacksize = n, .tlsarea = 4096 };
+	void *base;
+	size_t size, guard;
+	struct g *gp;
+
+	cr_assert_neq(mine, MAP_FAILED);
+	gp = g_new(&own);
+	g_stackbounds(gp, &base, &size, &guard);
+	cr_expect_eq(base, mine);
+	cr_expect_eq(size, n);
+	cr_expect_eq(guard, 0);
+	cr_expect(gp->sp > (uintptr_t)mine && gp->sp < (uintptr_t)mine + n);
+	cr_expect((char *)g_tlsarea(gp) + 4096 <= mine || (char *)g_tlsarea(gp) >= mine + n,
+		  "the thread block is not in the program's memory");
+	g_free(gp);
+	own.stack = other;
+	cr_expect_eq(g_new(&own), gp);
+	cr_expect_eq(gp->stack.base, other, "the former owner's memory is forgotten");
+}
+
+/* ---- stacks ---- */
+
+Test(g, the_class_of_a_stack_holds_all_that_was_asked)
+{
+	for (size_t size = 16384; size < 70000; size += 1001) {
+		for (size_t guard = 0; guard < 10000; guard += 3333) {
+			struct gattr a = { .stacksize = size, .guardsize = guard, .tlsarea = 2304 };
+			size_t n = stack_class(&a);
+
+			cr_assert_eq(n % 4096, 0);
+			cr_assert_geq(n, size + guard + 2304);
+			cr_assert_leq(n, size + guard + 2304 + 64 + 2 * 4096);
+		}
+	}
+	cr_expect_eq(stack_class(&(struct gattr){ .stack = &one, .stacksize = 65536 }), 0);
+}
+
+Test(g, a_stack_is_writable_as_far_as_asked)
+{
+	struct g *gp = g_new(&usual);
+	void *base;
+	size_t size, guard;
+
+	g_stackbounds(gp, &base, &size, &guard);
+	cr_expect_geq(size - guard, usual.stacksize);
+	cr_expect_eq(guard, 4096);
+	memset((char *)base + guard, 0x5a, size - guard);
+	memset(g_tlsarea(gp), 0x5a, usual.tlsarea);
+	cr_expect_eq((uintptr_t)g_tlsarea(gp) % 64, 0);
+}
+
+Test(g, below_a_stack_is_a_guard, .signal = SIGSEGV)
+{
+	struct g *gp = g_new(&usual);
+
+	*(volatile char *)gp->stack.base = 1;
+}
+
+Test(g, a_guard_by_mprotect_is_a_guard_too, .signal = SIGSEGV)
+{
+	struct g *gp;
+
+	os_guard_init(2);
+	gp = g_new(&usual);
+	*(volatile char *)(gp->stack.base + 4095) = 1;
+}
+
+Test(g, neighbours_do_not_overlap)
+{
+	enum { N = 200 };
+	struct g *gs[N];
+
+	for (int i = 0; i < N; i++) {
+		gs[i] = g_new(&usual);
+		memset(gs[i]->stack.base + 4096, i, gs[i]->stack.size - 4096);
+	}
+	for (int i = 0; i < N; i++)
+		for (size_t k = 4096; k < gs[i]->stack.size; k += 512)
+			cr_assert_eq(gs[i]->stack.base[k], (char)i);
+}
+
+/* ---- ids, names, the table of all Gs ---- */
+
+Test(g, ids_are_unique_and_never_a_kernel_id)
+{
+	uint32_t last = 0;
+
+	for (int i = 0; i < 100000; i++) {
+		uint32_t id = g_nextid();
+
+		cr_assert_gt(id, last);
+		cr_assert_geq(id, 0x10000000);
+		cr_assert_leq(id, 0x3fffffff); /* FUTEX_TID_MASK */
+		last = id;
+	}
+	atomic_store(&sched.tidgen, 0x3fffffff - 0x10000000 - 1);
+	cr_expect_eq(g_nextid(), 0x3ffffffe);
+	cr_expect_eq(g_nextid(), 0x10000000, "and around");
+}
+
+Test(g, a_long_name_is_cut_not_overrun)
+{
+	struct g *gp = g_new(&usual);
+	char name[16];
+
+	g_setname(gp, "a name that is far too long");
+	g_getname(gp, name);
+	cr_expect_str_eq(name, "a name that is ");
+}
+
+Test(g, the_table_grows_by_chunks_and_never_moves)
+{
+	enum { N = 3 * GCHUNK + 5 };
+	static struct g *gs[N];
+
+	for (uint32_t i = 0; i < N; i++) {
+		gs[i] = g_make();
+		cr_assert(gs[i]);
+		cr_assert_eq(gs[i]->allgidx, i);
+	}
+	for (uint32_t i = 0; i < N; i++)
+		cr_assert_eq(g_at(i), gs[i]);
+	cr_expect_null(g_at(4 * GCHUNK));
+	cr_expect_null(g_at(UINT32_MAX));
+}

@@ -1,0 +1,291 @@
+/*
+ * proc: what an M looks at and in which order, the 61st tick, and a number of Ps that changes.
+ */
+#include "tests/unit/world.h"
+
+static void two(void)
+{
+	world(2);
+}
+
+TestSuite(proc, .init = two, .timeout = 60);
+
+/* schedule() up to the choice: what would run, by number; 0: nothing.  execute() counts the tick. */
+static unsigned choose(void)
+{
+	bool inherit;
+	struct g *gp = lookaround(&m0, &inherit);
+
+	if (m0.spinning) {
+		m0.spinning = false;
+		atomic_fetch_sub(&sched.nmspinning, 1);
+	}
+	if (gp && !inherit)
+		atomic_fetch_add(&allp[0]->schedtick, 1);
+	return gp ? (unsigned)gp->goid : 0;
+}
+
+static void at_tick(uint32_t tick)
+{
+	atomic_store(&allp[0]->schedtick, tick);
+}
+
+Test(proc, local_before_global)
+{
+	struct g *gs = make_gs(2);
+
+	at_tick(1);
+	globrunqput(&gs[0], false);
+	runqput(allp[0], &gs[1], false);
+	cr_expect_eq(choose(), 2);
+	cr_expect_eq(choose(), 1);
+	cr_expect_eq(choose(), 0);
+}
+
+Test(proc, the_61st_tick_takes_one_from_the_global_queue)
+{
+	struct g *gs = make_gs(20);
+
+	for (int i = 0; i < 10; i++)
+		globrunqput(&gs[i], false);
+	for (int i = 10; i < 20; i++)
+		runqput(allp[0], &gs[i], false);
+	at_tick(61);
+	cr_expect_eq(choose(), 1);
+	cr_expect_eq(sched.runq.size, 9, "one, not a batch");
+	cr_expect_eq(runqlen(allp[0]), 10);
+	cr_expect_eq(choose(), 11, "and then local again");
+}
+
+Test(proc, a_busy_queue_cannot_starve_the_global_one)
+{
+	struct g *gs = make_gs(2);
+	unsigned looks = 0;
+
+	at_tick(1);
+	globrunqput(&gs[0], false);
+	do {
+		runqput(allp[0], &gs[1], false);
+		looks++;
+	} while (choose() != 1 && looks < 1000);
+	cr_expect_eq(looks, 61);
+}
+
+Test(proc, a_chain_of_runnext_is_one_slice)
+{
+	struct g *gs = make_gs(1);
+
+	at_tick(7);
+	for (int i = 0; i < 1000; i++) {
+		runqput(allp[0], &gs[0], true);
+		cr_assert_eq(choose(), 1);
+	}
+	cr_expect_eq(atomic_load(&allp[0]->schedtick), 7);
+}
+
+Test(proc, the_global_batch_fills_an_empty_local_queue)
+{
+	struct g *gs = make_gs(10);
+
+	at_tick(1);
+	for (int i = 0; i < 10; i++)
+		globrunqput(&gs[i], false);
+	cr_expect_eq(choose(), 1);
+	cr_expect_eq(runqlen(allp[0]), 5); /* 10 / 2 Ps + 1, of which one runs */
+	cr_expect_eq(sched.runq.size, 4);
+}
+
+Test(proc, an_m_without_work_steals_and_counts_as_spinning)
+{
+	struct g *gs = make_gs(4), *gp;
+	bool inherit;
+
+	at_tick(1);
+	atomic_store(&allp[1]->status, Prunning);
+	sched.pidle = NULL;
+	atomic_store(&sched.npidle, 0);
+	for (int i = 0; i < 4; i++)
+		runqput(allp[1], &gs[i], false);
+	gp = lookaround(&m0, &inherit);
+	cr_expect_eq(gp, &gs[1]);
+	cr_expect(m0.spinning);
+	cr_expect_eq(atomic_load(&sched.nmspinning), 1);
+	resetspinning(&m0);
+	cr_expect_not(m0.spinning);
+	cr_expect_eq(atomic_load(&sched.nmspinning), 0);
+}
+
+Test(proc, idle_victims_are_skipped)
+{
+	struct g *gs = make_gs(4);
+
+	at_tick(1);
+	for (int i = 0; i < 4; i++)
+		runqput(allp[1], &gs[i], false);
+	cr_expect_eq(choose(), 0);
+}
+
+Test(proc, spinners_are_at_most_half_of_the_busy)
+{
+	struct g *gs = make_gs(1);
+	bool inherit;
+
+	/* Two Ps, both busy; one M spins already: 2 * 1 < 2 is false, so this one does not look. */
+	at_tick(1);
+	atomic_store(&allp[1]->status, Prunning);
+	sched.pidle = NULL;
+	atomic_store(&sched.npidle, 0);
+	atomic_store(&sched.nmspinning, 1);
+	runqput(allp[1], &gs[0], false);
+	cr_expect_null(lookaround(&m0, &inherit));
+	cr_expect_not(m0.spinning);
+	/* None spins: 0 < 2. */
+	atomic_store(&sched.nmspinning, 0);
+	cr_expect_eq(lookaround(&m0, &inherit), &gs[0]);
+	cr_expect(m0.spinning);
+}
+
+/* ---- waking ---- */
+
+Test(proc, one_starter_at_a_time)
+{
+	wakep();
+	cr_expect_eq(refused_threads, 1, "an idle P, nobody spins: an M is started");
+	cr_expect_eq(atomic_load(&sched.nmspinning), 0, "the refused start is taken back");
+	cr_expect_eq(atomic_load(&sched.npidle), 1, "and its P is idle again");
+	atomic_store(&sched.nmspinning, 1);
+	wakep();
+	cr_expect_eq(refused_threads, 1, "a spinner will find it");
+}
+
+Test(proc, no_idle_p_leaves_a_note_for_the_next_to_go_idle)
+{
+	sched.pidle = NULL;
+	atomic_store(&sched.npidle, 0);
+	wakep();
+	cr_expect_eq(refused_threads, 0);
+	cr_expect_eq(atomic_load(&sched.needspinning), 1);
+	cr_expect_eq(atomic_load(&sched.nmspinning), 0);
+}
+
+/* ---- a number of Ps that changes ---- */
+
+Test(proc, idle_ps_are_last_in_first_out)
+{
+	struct p *first, *second;
+
+	cr_assert_eq(procresize(4), 0);
+	lock(&sched.lock);
+	first = pidleget();
+	second = pidleget();
+	pidleput(first);
+	pidleput(second);
+	cr_expect_eq(pidleget(), second);
+	cr_expect_eq(pidleget(), first);
+	cr_expect_eq(atomic_load(&sched.npidle), 1);
+	unlock(&sched.lock);
+}
+
+Test(proc, growing_makes_idle_ps)
+{
+	cr_assert_eq(procresize(8), 0);
+	cr_expect_eq(atomic_load(&gomaxprocs), 8);
+	cr_expect_eq(atomic_load(&sched.npidle), 7);
+	for (int i = 0; i < 8; i++)
+		cr_expect_eq(allp[i]->id, i);
+	cr_expect_null(allp[8]);
+}
+
+Test(proc, a_dying_ps_queue_goes_to_the_head_of_the_global_one)
+{
+	struct g *gs = make_gs(5);
+
+	globrunqput(&gs[4], false);
+	for (int i = 0; i < 3; i++)
+		runqput(allp[1], &gs[i], false);
+	runqput(allp[1], &gs[3], true);
+	cr_assert_eq(procresize(1), 0);
+	cr_expect_eq(atomic_load(&allp[1]->status), Pdead);
+	cr_expect_eq(sched.runq.size, 5);
+	cr_expect_eq(next_global(), 4); /* its runnext */
+	cr_expect_eq(next_global(), 1);
+	cr_expect_eq(next_global(), 2);
+	cr_expect_eq(next_global(), 3);
+	cr_expect_eq(next_global(), 5);
+	cr_expect_eq(atomic_load(&sched.npidle), 0);
+}
+
+static struct g *nothing(void *arg)
+{
+	return arg;
+}
+
+/* Of two Ps, the caller's and the idle one change places. */
+static void run_p1(void)
+{
+	lock(&sched.lock);
+	cr_assert_eq(pidleget(), allp[1]);
+	pidleput(releasep(&m0));
+	unlock(&sched.lock);
+	acquirep(&m0, allp[1]);
+}
+
+Test(proc, a_dying_ps_timers_move)
+{
+	struct timer t[3] = { { .fn = nothing }, { .fn = nothing }, { .fn = nothing } };
+	uint64_t far = nanotime() + 1000000000000;
+
+	run_p1();
+	for (int i = 0; i < 3; i++)
+		timer_add(&t[i], far + (uint64_t)i);
+	cr_expect_eq(allp[1]->ntimers, 3);
+	lock(&sched.lock);
+	cr_assert_eq(pidleget(), allp[0]);
+	pidleput(releasep(&m0));
+	unlock(&sched.lock);
+	acquirep(&m0, allp[0]);
+	cr_assert_eq(procresize(1), 0);
+	cr_expect_eq(allp[1]->ntimers, 0);
+	cr_expect_eq(atomic_load(&allp[1]->timer0), 0);
+	cr_expect_eq(allp[0]->ntimers, 3);
+	cr_expect_eq(atomic_load(&allp[0]->timer0), far);
+	for (int i = 0; i < 3; i++)
+		cr_expect(timer_del(&t[i]), "timer %d can still be deleted", i);
+}
+
+Test(proc, a_running_p_retires_when_its_m_next_schedules)
+{
+	struct g *gs = make_gs(1);
+
+	run_p1();
+	runqput(allp[1], &gs[0], false);
+	cr_assert_eq(procresize(1), 0);
+	cr_expect_eq(atomic_load(&allp[1]->status), Prunning, "not taken away from under its M");
+	cr_expect(p_retire_if_dying(&m0));
+	cr_expect_eq(atomic_load(&allp[1]->status), Pdead);
+	cr_expect_null(m0.p);
+	cr_expect_eq(next_global(), 1);
+}
+
+Test(proc, a_dead_p_comes_back)
+{
+	cr_assert_eq(procresize(1), 0);
+	cr_assert_eq(procresize(3), 0);
+	cr_expect_eq(atomic_load(&allp[1]->status), Pidle);
+	cr_expect_eq(atomic_load(&sched.npidle), 2);
+	cr_assert_eq(procresize(1), 0);
+	cr_assert_eq(procresize(1), 0);
+	cr_expect_eq(atomic_load(&sched.npidle), 0);
+}
+
+Test(proc, the_number_of_ps_has_bounds)
+{
+	cr_assert_eq(procresize(0), 0);
+	cr_expect_eq(atomic_load(&gomaxprocs), 1);
+	cr_assert_eq(procresize(100000), 0);
+	cr_expect_eq(atomic_load(&gomaxprocs), MAXPROCS);
+	cr_assert_eq(procresize(1), 0);
+	for (int i = 1; i < MAXPROCS; i++)
+		cr_assert_eq(atomic_load(&allp[i]->status), Pdead, "P%d", i);
+	cr_expect_eq(atomic_load(&sched.npidle), 0);
+}

@@ -1,0 +1,250 @@
+/*
+ * timer: the heap fires in order and loses nothing, whatever is deleted or moved meanwhile.
+ */
+#include "tests/unit/world.h"
+
+#include <pthread.h>
+
+static void two(void)
+{
+	world(2);
+}
+
+TestSuite(timer, .init = two, .timeout = 60);
+
+enum { MANY = 3000 };
+
+static struct timer timers[MANY];
+static unsigned fired[MANY], nfired;
+static bool hasfired[MANY];
+
+static struct g *note(void *arg)
+{
+	unsigned i = (unsigned)(uintptr_t)arg;
+
+	fired[nfired++] = i;
+	hasfired[i] = true;
+	return NULL;
+}
+
+static void add(unsigned i, uint64_t when)
+{
+	timers[i].fn = note;
+	timers[i].arg = (void *)(uintptr_t)i;
+	timer_add(&timers[i], when);
+}
+
+/* Every node at or after its parent, indices and back pointers right, timer0 the root's. */
+static void heap_is_sound(struct p *pp)
+{
+	for (uint32_t i = 0; i < pp->ntimers; i++) {
+		cr_assert_eq(pp->timers[i]->idx, i);
+		cr_assert_eq(atomic_load(&pp->timers[i]->pp), pp);
+		if (i > 0)
+			cr_assert_leq(pp->timers[(i - 1) / 4]->when, pp->timers[i]->when);
+	}
+	cr_assert_eq(atomic_load(&pp->timer0), pp->ntimers ? pp->timers[0]->when : 0);
+}
+
+Test(timer, they_fire_in_order_of_their_time)
+{
+	bool ran = false;
+	uint64_t next;
+
+	/* Not sorted, with pairs of equal times. */
+	for (unsigned i = 0; i < MANY; i++)
+		add(i, 1000 + i * 7919 % MANY / 2);
+	heap_is_sound(allp[0]);
+	next = timers_check(allp[0], 999, &ran);
+	cr_expect_eq(next, 1000);
+	cr_expect_not(ran);
+	cr_expect_eq(nfired, 0, "none before its time");
+	next = timers_check(allp[0], 1000 + MANY, &ran);
+	cr_expect_eq(next, 0);
+	cr_expect(ran);
+	cr_expect_eq(nfired, MANY);
+	for (unsigned i = 1; i < MANY; i++)
+		cr_assert_leq(timers[fired[i - 1]].when, timers[fired[i]].when);
+}
+
+Test(timer, only_what_is_due_fires)
+{
+	bool ran = false;
+
+	for (unsigned i = 0; i < 100; i++)
+		add(i, 1000 + i);
+	cr_expect_eq(timers_check(allp[0], 1049, &ran), 1050);
+	cr_expect_eq(nfired, 50);
+	heap_is_sound(allp[0]);
+}
+
+Test(timer, a_deleted_one_does_not_fire_and_the_heap_stays_sound)
+{
+	uint64_t seed = 42;
+	bool gone[MANY] = { false };
+	unsigned left = MANY;
+	bool ran;
+
+	for (unsigned i = 0; i < MANY; i++)
+		add(i, 1 + nextrand(&seed) % 10000);
+	for (unsigned k = 0; k < MANY / 2; k++) {
+		unsigned i = (unsigned)(nextrand(&seed) % MANY);
+
+		cr_assert_eq(timer_del(&timers[i]), !gone[i], "true once, false after");
+		left -= !gone[i];
+		gone[i] = true;
+		if (k % 100 == 0)
+			heap_is_sound(allp[0]);
+	}
+	cr_expect_eq(allp[0]->ntimers, left);
+	timers_check(allp[0], 10001, &ran);
+	cr_expect_eq(nfired, left);
+	for (unsigned i = 0; i < MANY; i++)
+		cr_assert_neq(hasfired[i], gone[i], "timer %u", i);
+}
+
+Test(timer, one_that_fired_or_never_ran_cannot_be_deleted)
+{
+	struct timer never = { .fn = note };
+	bool ran;
+
+	add(0, 5);
+	timers_check(allp[0], 5, &ran);
+	cr_expect_not(timer_del(&timers[0]));
+	cr_expect_not(timer_del(&never));
+}
+
+Test(timer, time_zero_is_not_no_timer)
+{
+	bool ran = false;
+
+	add(0, 0);
+	cr_expect_neq(timers_next(), 0);
+	timers_check(allp[0], 1, &ran);
+	cr_expect(ran);
+}
+
+Test(timer, the_next_is_the_earliest_of_all_ps)
+{
+	cr_expect_eq(timers_next(), 0);
+	add(0, 500);
+	lock(&sched.lock);
+	cr_assert_eq(pidleget(), allp[1]);
+	unlock(&sched.lock);
+	releasep(&m0);
+	acquirep(&m0, allp[1]);
+	add(1, 300);
+	cr_expect_eq(allp[1]->ntimers, 1, "on the P of who adds it");
+	cr_expect_eq(timers_next(), 300);
+	timer_del(&timers[1]);
+	cr_expect_eq(timers_next(), 500);
+}
+
+Test(timer, moving_keeps_the_order_and_them_deletable)
+{
+	bool ran;
+
+	for (unsigned i = 0; i < 1000; i++)
+		add(i, 2000 - i);
+	timers_move(allp[0], allp[1]);
+	cr_expect_eq(allp[0]->ntimers, 0);
+	cr_expect_eq(atomic_load(&allp[0]->timer0), 0);
+	cr_expect_eq(allp[1]->ntimers, 1000);
+	heap_is_sound(allp[1]);
+	cr_expect(timer_del(&timers[10]));
+	timers_check(allp[1], 3000, &ran);
+	cr_expect_eq(nfired, 999);
+	cr_expect_eq(fired[0], 999);
+	cr_expect_eq(fired[998], 0);
+}
+
+static struct g *claim(void *arg)
+{
+	return arg;
+}
+
+Test(timer, a_g_it_returns_is_readied_and_the_timer_is_detached)
+{
+	struct g *gs = make_gs(1);
+	struct timer t = { .fn = claim, .arg = gs };
+	bool ran;
+
+	atomic_store(&gs->status, Gwaiting);
+	timer_add(&t, 10);
+	timers_check(allp[0], 10, &ran);
+	cr_expect_null(atomic_load(&t.pp));
+	cr_expect_eq(gstatus(gs), Grunnable);
+	cr_expect_eq(next_of(allp[0]), 1);
+}
+
+/* ---- an owner of timers against who runs them, on real threads ---- */
+
+static _Atomic bool done;
+static _Atomic uint64_t runs;
+
+static struct g *count(void *arg)
+{
+	atomic_fetch_add((_Atomic uint32_t *)arg, 1);
+	atomic_fetch_add(&runs, 1);
+	return NULL;
+}
+
+static void *runner(void *arg)
+{
+	struct m self = { .id = 9 };
+	bool ran;
+
+	weft_tls.m = &self; /* has no P: takes timers of others, as a thief does */
+	while (!atomic_load(&done))
+		for (int i = 0; i < 2; i++)
+			timers_check(allp[i], nanotime(), &ran);
+	return NULL;
+}
+
+static void *mover(void *arg)
+{
+	struct m self = { .id = 10 };
+
+	weft_tls.m = &self;
+	while (!atomic_load(&done)) {
+		timers_move(allp[0], allp[1]);
+		timers_move(allp[1], allp[0]);
+	}
+	return NULL;
+}
+
+/* After timer_del() the timer's memory is its owner's alone: the canary is on the owner's stack. */
+static bool one_life(uint64_t ahead)
+{
+	_Atomic uint32_t canary = 0;
+	struct timer t = { .fn = count, .arg = (void *)&canary };
+	uint32_t after;
+	bool deleted;
+
+	timer_add(&t, nanotime() + ahead);
+	for (uint64_t until = nanotime() + 2000; nanotime() < until;)
+		arch_pause();
+	deleted = timer_del(&t);
+	after = atomic_load(&canary);
+	cr_assert_eq(after, deleted ? 0 : 1, "deleted %d, ran %u times", deleted, after);
+	cr_assert_null(atomic_load(&t.pp));
+	return deleted;
+}
+
+Test(timer, deleting_races_with_firing_and_moving, .timeout = 100)
+{
+	uint64_t seed = 7, deleted = 0, rounds = 60000;
+	pthread_t a, b;
+
+	cr_assert_eq(pthread_create(&a, NULL, runner, NULL), 0);
+	cr_assert_eq(pthread_create(&b, NULL, mover, NULL), 0);
+	for (uint64_t i = 0; i < rounds; i++)
+		deleted += one_life(nextrand(&seed) % 4000);
+	atomic_store(&done, true);
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	cr_expect_eq(deleted + atomic_load(&runs), rounds);
+	cr_expect_gt(deleted, 0, "none was deleted in time: the test shows nothing");
+	cr_expect_gt(atomic_load(&runs), 0, "none fired: the test shows nothing");
+	cr_expect_eq(allp[0]->ntimers + allp[1]->ntimers, 0);
+}

@@ -1,0 +1,90 @@
+/*
+ * world: a scheduler with nobody in it, for unit tests of the runtime's own objects.
+ *
+ * The test's thread is an M that no other can join (newosproc refuses), so nothing runs but what the
+ * test calls; Gs are structs that are queued and never executed.  Criterion forks for each test: every one
+ * begins with an untouched runtime.
+ */
+#ifndef WEFT_TESTS_UNIT_WORLD_H
+#define WEFT_TESTS_UNIT_WORLD_H
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "runtime/gmp.h"
+
+static int refused_threads; /* how often the runtime asked for a kernel thread */
+
+static inline int world_newosproc(void *(*fn)(void *), void *arg, void *stack, size_t size,
+				  uintptr_t *os)
+{
+	__atomic_fetch_add(&refused_threads, 1, __ATOMIC_RELAXED);
+	return -EAGAIN;
+}
+
+/* Go's rules, n Ps; the caller owns P0, the others are idle. */
+static inline void world(unsigned n)
+{
+	weft_options_default(&weft_opt);
+	weft_opt.stealage = 0;
+	hooks.newosproc = world_newosproc;
+	lot_init();
+	os_time_init();
+	os_guard_init(0);
+	sched.maxm = 100;
+	sched.defstack = 256 * 1024;
+	atomic_store(&sched.lastpoll, 1);
+	weft_tls.m = &m0;
+	m_init(&m0);
+	cr_assert_eq(procresize(n), 0);
+	/* P0 may be anywhere on the idle list; what is taken off before it goes back. */
+	for (struct p **link = &sched.pidle; *link; link = &(*link)->link) {
+		if (*link == allp[0]) {
+			*link = allp[0]->link;
+			allp[0]->link = NULL;
+			atomic_fetch_sub(&sched.npidle, 1);
+			break;
+		}
+	}
+	acquirep(&m0, allp[0]);
+}
+
+/* Runnable Gs numbered from 1, so that a queue can be compared with a sequence. */
+static inline struct g *make_gs(unsigned n)
+{
+	struct g *gs = calloc(n, sizeof(*gs));
+
+	cr_assert(gs);
+	for (unsigned i = 0; i < n; i++) {
+		gs[i].goid = i + 1;
+		atomic_store(&gs[i].status, Grunnable);
+	}
+	return gs;
+}
+
+/* The next of pp's queue, by number; 0: empty. */
+static inline unsigned next_of(struct p *pp)
+{
+	bool inherit;
+	struct g *gp = runqget(pp, &inherit);
+
+	return gp ? (unsigned)gp->goid : 0;
+}
+
+/* Removes the head of the global queue, by number; 0: empty. */
+static inline unsigned next_global(void)
+{
+	struct g *gp = sched.runq.head;
+
+	if (!gp)
+		return 0;
+	sched.runq.head = gp->schedlink;
+	if (!sched.runq.head)
+		sched.runq.tail = NULL;
+	sched.runq.size--;
+	atomic_store(&sched.runqsize, sched.runq.size);
+	return (unsigned)gp->goid;
+}
+
+#endif
