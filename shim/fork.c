@@ -7,8 +7,8 @@
  * dup2) would run the parent's scheduler from another process.
  */
 #include "shim/dl.h"
-#include "shim/ids.h"
 #include "shim/mutex.h"
+#include "shim/sched.h"
 #include "shim/thread.h"
 
 static void prepare(void)
@@ -37,6 +37,7 @@ static void child(void)
 	signal_fork_child();
 	dumpsig_fork_child();
 	osthread_showname();
+	sched_fork_child();
 }
 
 static void __attribute__((constructor(101))) register_handlers(void)
