@@ -28,8 +28,9 @@ static void child(void)
 {
 	if (!on_g())
 		return;
+	/* First: it ends what the kernel still writes for the M that forked, which runtime_mtls() names. */
+	tcb_fork_child(tcb_self(), (uint32_t)getpid());
 	runtime_fork_child();
-	tcb_fork_child(tcb_self(), weft_tls.tid);
 	self_thread.g = getg();
 	dl_fork_child();
 	robust_fork_child();

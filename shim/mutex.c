@@ -20,6 +20,7 @@
  *
  * Must never: touch the mutex after the exchange that frees it, but by address.
  */
+#include "runtime/options.h"
 #include "shim/mutex.h"
 
 /* ---- spinning -------------------------------------------------------------------------------- */
@@ -145,7 +146,8 @@ static int wake_decide(void *arg, unsigned woken, bool more, bool fair)
 
 void mutex_wake_one(const void *mu)
 {
-	lot_wake(lot_key(mu, KEY_MUTEX), 1, 0, READY_TAIL, wake_decide, (void *)mu);
+	lot_wake(lot_key(mu, KEY_MUTEX), 1, 0, weft_opt.mutexnext ? READY_NEXT : READY_TAIL,
+		 wake_decide, (void *)mu);
 }
 
 static inline void release_word(pthread_mutex_t *mu)

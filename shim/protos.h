@@ -74,6 +74,7 @@
 #include <termios.h>
 #include <threads.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /* <resolv.h> is not used: it renames functions with macros.  Its state is only passed through. */
