@@ -127,7 +127,7 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 		if (woken == WOKEN_LAST && word_take(word, 0, 1))
 			return 0;
 		if (woken == -EINTR)
-			interrupt_deliver();
+			interrupt_in_lock();
 		pk.fifo_front = woken > 0 || woken == -EINTR;
 	}
 	return 0;

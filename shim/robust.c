@@ -162,7 +162,7 @@ static int word_wait(pthread_mutex_t *mu, int seen, bool shared, const struct un
 	if (!shared) {
 		r = lot_park(&pk);
 		if (r == -EINTR)
-			interrupt_deliver();
+			interrupt_in_lock();
 		return r == -ETIMEDOUT ? ETIMEDOUT : 0;
 	}
 	if (u && u->clock == CLOCK_REALTIME)
