@@ -350,8 +350,11 @@ int robust_lock(pthread_mutex_t *mu, const struct until *u, bool try)
 	}
 	runtime_checkyield();
 	h = my_held();
-	if (kind & MUTEX_SHARED)
+	if (kind & MUTEX_SHARED) {
+		if (!try)
+			mutex_yield_while_held(mu);
 		share_enter(h);
+	}
 	err = lock_first(h, mu, kind, u, try);
 	if (kind & MUTEX_SHARED && err && err != EOWNERDEAD)
 		share_leave(h);
