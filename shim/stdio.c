@@ -86,14 +86,14 @@ ALIAS(_IO_funlockfile, funlockfile);
 /* NULL means all FILEs: libc locks one after the other. */
 EXPORT int fflush(FILE *f)
 {
-	struct use use __attribute__((cleanup(use_end), unused)) = {0};
+	USE;
 
 	if (likely(weft_on)) {
 		if (f)
-			use.locked = use_lock(f);
-		use.away = use_away(true);
+			use_.locked = use_lock(f);
+		use_.away = use_away(true);
 	}
-	return real.fflush(f);
+	USE_CALL(int, real.fflush(f));
 }
 
 /* ---- locking --------------------------------------------------------------------------------------- */
@@ -127,22 +127,22 @@ LOCKED(size_t, fwrite,
        (const void *p, size_t size, size_t n, FILE *f), f, !room(f, bytes(size, n)), (p, size, n, f))
 LOCKED(int, feof, (FILE *f), f, false, (f))
 LOCKED(int, ferror, (FILE *f), f, false, (f))
-LOCKED(void, clearerr, (FILE *f), f, false, (f))
+LOCKED_VOID(clearerr, (FILE *f), f, false, (f))
 LOCKED(int, fseek, (FILE *f, long at, int from), f, true, (f, at, from))
 LOCKED(int, fseeko, (FILE *f, off_t at, int from), f, true, (f, at, from))
 LOCKED(int, fseeko64, (FILE *f, off64_t at, int from), f, true, (f, at, from))
 LOCKED(long, ftell, (FILE *f), f, true, (f))
 LOCKED(off_t, ftello, (FILE *f), f, true, (f))
 LOCKED(off64_t, ftello64, (FILE *f), f, true, (f))
-LOCKED(void, rewind, (FILE *f), f, true, (f))
+LOCKED_VOID(rewind, (FILE *f), f, true, (f))
 LOCKED(int, fgetpos, (FILE *f, fpos_t *at), f, true, (f, at))
 LOCKED(int, fsetpos, (FILE *f, const fpos_t *at), f, true, (f, at))
 LOCKED(int, fgetpos64, (FILE *f, fpos64_t *at), f, true, (f, at))
 LOCKED(int, fsetpos64, (FILE *f, const fpos64_t *at), f, true, (f, at))
 LOCKED(int, setvbuf, (FILE *f, char *buf, int mode, size_t n), f, true, (f, buf, mode, n))
-LOCKED(void, setbuf, (FILE *f, char *buf), f, true, (f, buf))
-LOCKED(void, setbuffer, (FILE *f, char *buf, size_t n), f, true, (f, buf, n))
-LOCKED(void, setlinebuf, (FILE *f), f, true, (f))
+LOCKED_VOID(setbuf, (FILE *f, char *buf), f, true, (f, buf))
+LOCKED_VOID(setbuffer, (FILE *f, char *buf, size_t n), f, true, (f, buf, n))
+LOCKED_VOID(setlinebuf, (FILE *f), f, true, (f))
 LOCKED(FILE *, freopen, (const char *path, const char *mode, FILE *f), f, true, (path, mode, f))
 LOCKED(FILE *, freopen64, (const char *path, const char *mode, FILE *f), f, true, (path, mode, f))
 
@@ -177,4 +177,4 @@ WHOLE(FILE *, fopen, (const char *path, const char *mode), (path, mode))
 WHOLE(FILE *, fopen64, (const char *path, const char *mode), (path, mode))
 WHOLE(FILE *, tmpfile, (void), ())
 WHOLE(FILE *, tmpfile64, (void), ())
-WHOLE(void, perror, (const char *s), (s))
+WHOLE_VOID(perror, (const char *s), (s))

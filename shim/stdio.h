@@ -24,6 +24,7 @@
 struct use {
 	FILE *locked; /* NULL: not */
 	bool away;
+	bool done; /* false in the end: cancellation unwinds */
 };
 
 void file_lock_slow(FILE *f) hidden;
@@ -55,8 +56,10 @@ static inline bool use_away(bool away)
 }
 
 /* The lock first: it needs no P, and taking one back may take a while. */
-static inline void use_end(struct use *u)
+static inline void use_end(const struct use *u)
 {
+	if (unlikely(u->away && !u->done))
+		handoff_unwound();
 	if (u->locked)
 		file_unlock(u->locked);
 	if (u->away)
@@ -98,30 +101,44 @@ static inline bool room(const FILE *f, size_t n)
 
 /* ---- the three shapes ------------------------------------------------------------------------------ */
 
+#define USE struct use use_ __attribute__((cleanup(use_end))) = {0}
+#define USE_CALL(ret, call)                                                                        \
+	ret r_ = (call);                                                                           \
+                                                                                                   \
+	use_.done = true;                                                                          \
+	return r_
+#define USE_CALL_VOID(ret, call)                                                                   \
+	call;                                                                                      \
+	use_.done = true
+
 /* Locks f; leaves the P if `away`.  A foreign thread takes part: it may hold what a G waits for. */
-#define LOCKED(ret, name, params, f, away_if, args)                                                \
+#define LOCKED_BY(finish, ret, name, params, f, away_if, args)                                     \
 	EXPORT ret name params                                                                     \
 	{                                                                                          \
-		struct use use_ __attribute__((cleanup(use_end), unused)) = {0};                   \
+		USE;                                                                               \
                                                                                                    \
 		if (likely(weft_on)) {                                                             \
 			use_.locked = use_lock(f);                                                 \
 			use_.away = use_away(away_if);                                             \
 		}                                                                                  \
-		return real.name args;                                                             \
+		finish(ret, real.name args);                                                       \
 	}
+#define LOCKED(...) LOCKED_BY(USE_CALL, __VA_ARGS__)
+#define LOCKED_VOID(...) LOCKED_BY(USE_CALL_VOID, void, __VA_ARGS__)
 
 /* For FILEs that the caller locks, or that libc locks in an order of its own. */
-#define UNLOCKED(ret, name, params, away_if, args)                                                 \
+#define UNLOCKED_BY(finish, ret, name, params, away_if, args)                                      \
 	EXPORT ret name params                                                                     \
 	{                                                                                          \
-		struct use use_ __attribute__((cleanup(use_end), unused)) = {0};                   \
+		USE;                                                                               \
                                                                                                    \
 		if (likely(weft_on))                                                               \
 			use_.away = use_away(away_if);                                             \
-		return real.name args;                                                             \
+		finish(ret, real.name args);                                                       \
 	}
+#define UNLOCKED(...) UNLOCKED_BY(USE_CALL, __VA_ARGS__)
 #define WHOLE(ret, name, params, args) UNLOCKED(ret, name, params, true, args)
+#define WHOLE_VOID(name, params, args) UNLOCKED_BY(USE_CALL_VOID, void, name, params, true, args)
 
 /* name(..., ...) by vname(..., ap) of the same file. */
 #define VARIADIC(name, vname, params, args)                                                        \
