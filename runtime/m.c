@@ -58,16 +58,25 @@ void mexit(struct m *mp)
 	arch_gogo(mp->sp, mp->fs);
 }
 
+/* Pairs with the hook's store: nothing else of the M is written by its maker after it. */
+static uintptr_t mp_os(const struct m *mp)
+{
+	return __atomic_load_n(&mp->os, __ATOMIC_ACQUIRE);
+}
+
 /* Joins Ms that left (sysmon only: it may block). */
 void m_reap(void)
 {
 	for (;;) {
-		struct m *mp;
+		struct m **link, *mp;
 
 		lock(&sched.lock);
-		mp = sched.mdead;
+		/* One may have ended before its maker came to note its handle: next time. */
+		for (link = &sched.mdead; *link && !mp_os(*link); link = &(*link)->schedlink)
+			;
+		mp = *link;
 		if (mp)
-			sched.mdead = mp->schedlink;
+			*link = mp->schedlink;
 		unlock(&sched.lock);
 		if (!mp)
 			return;

@@ -32,7 +32,8 @@ int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uint
 	err = real.pthread_create(&t, &attr, fn, arg);
 	real.pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
-	*os = (uintptr_t)t;
+	if (!err)
+		__atomic_store_n(os, (uintptr_t)t, __ATOMIC_RELEASE);
 	errno = saved;
 	return -err;
 }

@@ -337,6 +337,9 @@ int sched_inherit(struct thread *th, const pthread_attr_t *attr)
 			pthread_attr_getschedpolicy(attr, &want.policy);
 			pthread_attr_getschedparam(attr, &sp);
 			want.priority = sp.sched_priority;
+			/* A policy with priorities never has 0 set: libc takes the creator's then. */
+			if (!want.priority && sched_get_priority_min(want.policy) > 0)
+				want.priority = a.priority;
 			which |= POLICY;
 		}
 		/* All ones: not set. */
