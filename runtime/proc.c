@@ -43,6 +43,8 @@ void mcall(void (*fn)(void *))
 	struct g *gp = weft_tls.g;
 	struct m *mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
 
+	if (unlikely(atomic_load_explicit(&cputime_on, memory_order_relaxed)))
+		cputime_leave(gp, mp);
 	arch_mcall(&gp->sp, mp->fs, mp->g0top, fn, gp);
 }
 
@@ -52,6 +54,8 @@ static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool i
 		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
 	mp->curg = gp;
 	atomic_store_explicit(&gp->m, mp, memory_order_relaxed);
+	if (unlikely(atomic_load_explicit(&cputime_on, memory_order_relaxed)))
+		cputime_enter(gp, mp);
 	atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
 	if (!inherit)
 		atomic_fetch_add_explicit(&mp->p->schedtick, 1, memory_order_relaxed);
