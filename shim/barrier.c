@@ -105,7 +105,7 @@ static int wait_private(struct barrier *b)
 		}
 		r = lot_park(&pk);
 		if (r == -EINTR) {
-			interrupt_deliver();
+			interrupt_in_lock();
 			continue;
 		}
 		if (r != -EAGAIN)

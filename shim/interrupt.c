@@ -26,3 +26,11 @@ enum interrupt interrupt_deliver(void)
 		return INTR_NONE;
 	return ends ? INTR_ENDS : INTR_RESTARTS;
 }
+
+void interrupt_in_lock(void)
+{
+	interrupt_deliver();
+	/* No cancellation point, but asynchronous cancellation needs none. */
+	if (unlikely(cancel_due()) && tcb_cancel_async(tcb_self()))
+		cancel_point();
+}

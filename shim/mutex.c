@@ -20,11 +20,14 @@
  *
  * Must never: touch the mutex after the exchange that frees it, but by address.
  */
+#include <linux/futex.h>
+
 #include "runtime/options.h"
 #include "shim/mutex.h"
 
 /* ---- spinning -------------------------------------------------------------------------------- */
 
+enum { YIELDS = 4 };
 enum { SPINS = 10, PAUSES = 30, SPIN_SLOTS = 64, SPIN_REST_NS = 500, LUCK_MAX = 8 };
 
 /*
@@ -128,7 +131,7 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 		if (woken == WOKEN_LAST && word_take(word, 0, 1))
 			return 0;
 		if (woken == -EINTR)
-			interrupt_deliver();
+			interrupt_in_lock();
 		pk.fifo_front = woken > 0 || woken == -EINTR;
 	}
 	return 0;
@@ -165,8 +168,21 @@ static inline void take_ownership(pthread_mutex_t *mu, int id, bool join)
 	mu->__data.__nusers += join;
 }
 
+/*
+ * The holder of a shared mutex is often a G of this process that waits for a P.  Sleeping in the
+ * kernel keeps that P until sysmon takes it; a few yields let the holder finish.
+ */
+void mutex_yield_while_held(const pthread_mutex_t *mu)
+{
+	const int *word = &mu->__data.__lock;
+
+	for (int i = 0; i < YIELDS && on_g() && load_relaxed(word) & ~FUTEX_OWNER_DIED; i++)
+		gosched();
+}
+
 static int lock_shared(pthread_mutex_t *mu, const struct until *u)
 {
+	mutex_yield_while_held(mu);
 	if (u)
 		return HANDOFF(real.pthread_mutex_clocklock(mu, u->clock, u->abs));
 	return HANDOFF(real.pthread_mutex_lock(mu));

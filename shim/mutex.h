@@ -53,6 +53,8 @@ void mutex_cond_unlock(pthread_mutex_t *mu) hidden;
 int mutex_cond_lock(pthread_mutex_t *mu, int woken) hidden;
 /* A private mutex with a plain 0/1/2 word: waiters may be moved to its queue. */
 bool mutex_is_plain(const pthread_mutex_t *mu) hidden;
+/* Before a wait in the kernel for a shared mutex: lets others run while it is held. */
+void mutex_yield_while_held(const pthread_mutex_t *mu) hidden;
 /* Under the lot's lock, with waiters about to be queued on mu: true when mu is held and its
  * holder will wake one of them; false when it is free and the caller must. */
 bool mutex_mark_contended(pthread_mutex_t *mu) hidden;

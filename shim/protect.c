@@ -106,7 +106,7 @@ static int wait_contended(int *word, int seen, bool shared, const struct until *
 	if (!shared) {
 		r = lot_park(&pk);
 		if (r == -EINTR)
-			interrupt_deliver();
+			interrupt_in_lock();
 		return r == -ETIMEDOUT ? ETIMEDOUT : 0;
 	}
 	if (u && u->clock == CLOCK_REALTIME)

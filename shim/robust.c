@@ -162,7 +162,7 @@ static int word_wait(pthread_mutex_t *mu, int seen, bool shared, const struct un
 	if (!shared) {
 		r = lot_park(&pk);
 		if (r == -EINTR)
-			interrupt_deliver();
+			interrupt_in_lock();
 		return r == -ETIMEDOUT ? ETIMEDOUT : 0;
 	}
 	if (u && u->clock == CLOCK_REALTIME)
@@ -350,8 +350,11 @@ int robust_lock(pthread_mutex_t *mu, const struct until *u, bool try)
 	}
 	runtime_checkyield();
 	h = my_held();
-	if (kind & MUTEX_SHARED)
+	if (kind & MUTEX_SHARED) {
+		if (!try)
+			mutex_yield_while_held(mu);
 		share_enter(h);
+	}
 	err = lock_first(h, mu, kind, u, try);
 	if (kind & MUTEX_SHARED && err && err != EOWNERDEAD)
 		share_leave(h);

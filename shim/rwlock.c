@@ -134,7 +134,7 @@ static int wait_for(const struct want *want, const struct until *u)
 			return ETIMEDOUT;
 		}
 		if (r == -EINTR)
-			interrupt_deliver();
+			interrupt_in_lock();
 		if (r >= 0 || r == -EINTR)
 			w.queued = pk.fifo_front = true;
 		carry = r == WOKEN_MORE ? QUEUED : 0;

@@ -107,6 +107,8 @@ enum interrupt {
 	INTR_ENDS,
 };
 enum interrupt interrupt_deliver(void) hidden;
+/* The same for a wait that is no cancellation point; with nothing taken that unwinding would keep. */
+void interrupt_in_lock(void) hidden;
 
 /* The caller owns a P or is a foreign thread.  Foreign: libc's own, its thread block is libc's. */
 static inline bool cancel_due(void)

@@ -37,16 +37,16 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *ev, timer_t *timer)
 	int slot;
 
 	if (!weft_on || !ev || ev->sigev_notify != SIGEV_THREAD_ID ||
-	    ev->sigev_notify_thread_id < G_ID_MIN)
+	    ev->_sigev_un._tid < G_ID_MIN)
 		return real.timer_create(clock, ev, timer);
-	id = ev->sigev_notify_thread_id;
+	id = ev->_sigev_un._tid;
 	if (!thread_by_id(id))
 		return (int)syscall_ret(-EINVAL);
 	slot = reserve();
 	if (slot < 0)
 		return (int)syscall_ret(-EAGAIN);
 	to = *ev;
-	to.sigev_notify_thread_id = sigroute_tid();
+	to._sigev_un._tid = sigroute_tid();
 	if (real.timer_create(clock, &to, timer)) {
 		atomic_store(&named[slot].target, FREE);
 		return -1;

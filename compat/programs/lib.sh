@@ -48,6 +48,18 @@ weft_works() {
 		why="$weft_launcher does not load libweft.so into a program (run scripts/setup)"
 		return 1
 	fi
+	# Loaded is not enough: where it does not understand the libc, weft steps aside, and every test
+	# of programs would pass on the kernel's threads.
+	if [ -x "$weft_build/weft-bench" ]; then
+		local kernel
+
+		kernel=$(timeout 20 "$weft_launcher" --procs=2 -- "$weft_build/weft-bench" -n 200 park \
+			2>&1 | awk '$1 == "park-kernel" { print int($2) }')
+		if [ "${kernel:-999}" -ge 100 ]; then
+			why="200 parked threads take ${kernel:-no} kernel threads: weft is not at work"
+			return 1
+		fi
+	fi
 }
 
 have() {

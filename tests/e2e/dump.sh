@@ -194,7 +194,7 @@ for mode in "" spin block; do
 	says "$mode: right waits for a, which left holds" \
 		"^$right \"right\" id [0-9]+: waiting, mutex lock: mutex $a, held by $left \"left\""
 	says "$mode: since when" '"left".*, for [0-9]+ ms'
-	says "$mode: main joins left" "^G1 \"main\" .*waiting, join: $left \"left\""
+	says "$mode: main joins left" "^G1 \"stuck\" .*waiting, join: $left \"left\""
 	says "$mode: the rwlock's writer" "\"rdlock\" .*rwlock read: rwlock $rw, held by $right \"right\""
 	says "$mode: the semaphore's value" "\"semwait\" .*semaphore wait: semaphore $sem, which says 0"
 	says "$mode: who is in a system call" '"reader" .*: syscall, M[0-9]+ kernel thread [0-9]+'
@@ -203,7 +203,7 @@ for mode in "" spin block; do
 		called_from left left
 		called_from right take_second
 		called_from reader reader
-		called_from main main
+		called_from stuck main
 		[ "$mode" != spin ] || called_from spinner spin_for_ever
 	fi
 	dump
