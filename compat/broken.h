@@ -1,8 +1,8 @@
 /*
  * broken: tests break one field of a block on purpose, to see that its check can fail.
  *
- * tcb_break names the field; it is NULL in every program.  The comparison costs one load of a constant
- * NULL on creation and nowhere hot.
+ * tcb_break names the field; it is NULL in every program.  The comparison costs one load of a
+ * constant NULL on creation and nowhere hot.
  */
 #ifndef WEFT_COMPAT_BROKEN_H
 #define WEFT_COMPAT_BROKEN_H

@@ -1,12 +1,13 @@
 /*
  * cancel: the cancellation word of a thread block.
  *
- * libc's own testcancel, setcancelstate, setcanceltype, exit and unwinding run unchanged on a block of
- * ours; only the request is made by us, because libc's pthread_cancel signals the block's id as if it were
- * a kernel thread.  A request is an atomic OR of tcb_cancel_request_bits into the word.
+ * libc's own testcancel, setcancelstate, setcanceltype, exit and unwinding run unchanged on a block
+ * of ours; only the request is made by us, because libc's pthread_cancel signals the block's id as
+ * if it were a kernel thread.  A request is an atomic OR of tcb_cancel_request_bits into the word.
  *
- * CANCELED, EXITING and TERMINATED are the same bits in every version since 2.34.  Whether cancellation is
- * disabled or asynchronous is a bit of that word, or of a byte of its own (2.34, 2.35): measured, probe.c.
+ * CANCELED, EXITING and TERMINATED are the same bits in every version since 2.34.  Whether
+ * cancellation is disabled or asynchronous is a bit of that word, or of a byte of its own
+ * (2.34, 2.35): measured, probe.c.
  */
 #include "compat/broken.h"
 #include "compat/glibc.h"

@@ -6,8 +6,8 @@
  *	block + k in both		points into its own block: relocated at creation
  *	the stack we gave, its size	where glibc keeps the bounds of the stack
  *	anything else			belongs to that thread: zero in the template
- * The list node, the id, the dtv and the kernel's rseq words are known apart and are never copied: two
- * donors on one CPU have the same cpu_id, and a neighbour in a list may be equal by chance.
+ * The list node, the id, the dtv and the kernel's rseq words are known apart and are never copied:
+ *two donors on one CPU have the same cpu_id, and a neighbour in a list may be equal by chance.
  *
  * Rejected: a table of offsets per version: distributions patch, and a wrong offset is silent.
  *
@@ -31,7 +31,8 @@ static bool shadow_stack(void)
 
 	if (*word_at(sys_fs(), 0x48) & 2)
 		return true;
-	return sys_2(SYS_arch_prctl, 0x5005 /* ARCH_SHSTK_STATUS */, &features) == 0 && features & 1;
+	return sys_2(SYS_arch_prctl, 0x5005 /* ARCH_SHSTK_STATUS */, &features) == 0 &&
+	       features & 1;
 }
 
 static const char *static_lists(void)
@@ -90,8 +91,7 @@ const char *discover_static(void)
 	layout.specific_count = (size_t)libc_data.specific->bits * libc_data.specific->count / 64;
 	layout.first_block_size = *libc_data.sizeof_level2;
 	if (*libc_data.sizeof_key_data != 16 || layout.first_block_size % 16 ||
-	    !layout.specific_count ||
-	    layout.specific + layout.specific_count * 8 > size)
+	    !layout.specific_count || layout.specific + layout.specific_count * 8 > size)
 		return "descriptors of thread keys";
 	if (shadow_stack())
 		return "shadow stacks are on";
@@ -180,7 +180,7 @@ static bool points(size_t from, size_t to)
 	return false;
 }
 
-/* The words that must point into their own block: the two of the header, the robust list, the keys. */
+/* What must point into its own block: two words of the header, the robust list, the keys. */
 static const char *check_self_words(void)
 {
 	if (!points(0, 0) || !points(16, 0))
@@ -243,7 +243,8 @@ static const char *check_donor(const struct donor *d, const struct list_node *he
 					     -layout.align))
 		return "size of struct pthread in a donor";
 	/* Its first frames lie right below the static storage. */
-	if (d->frame >= d->block || reach + layout.align < layout.below || reach > layout.below + 8192)
+	if (d->frame >= d->block || reach + layout.align < layout.below ||
+	    reach > layout.below + 8192)
 		return "size of static TLS in a donor";
 	return NULL;
 }

@@ -1,9 +1,9 @@
 /*
  * donor: starts the threads whose blocks are compared, and steps them.
  *
- * The start functions differ so that the address of the function is one of the words that differ: it must
- * not become part of the template.  All signals are blocked by the caller, so that no handler of the
- * program ever runs on a donor.
+ * The start functions differ so that the address of the function is one of the words that differ:
+ * it must not become part of the template.  All signals are blocked by the caller, so that no
+ * handler of the program ever runs on a donor.
  *
  * Rejected: one donor and a table of known fields: the table is what changes between versions.
  */

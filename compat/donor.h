@@ -1,9 +1,9 @@
 /*
  * donor: real threads whose blocks the layout is read from.
  *
- * Three of them live at the same time: two on stacks of ours (their blocks become the template, and what
- * differs between them is what varies per thread) and one ordinary (what differs from it is what marks a
- * user's stack).  Each copies its own block as the very first thing it does.
+ * Three of them live at the same time: two on stacks of ours (their blocks become the template, and
+ * what differs between them is what varies per thread) and one ordinary (what differs from it is
+ * what marks a user's stack).  Each copies its own block as the very first thing it does.
  *
  * Must never: outlive donors_end(); write anything in a block except through libc's own functions.
  */
@@ -21,19 +21,19 @@ struct donor {
 	size_t stack_size, guard;
 	uint32_t ready; /* futex: the donor counts its steps here; pairs with donor_await() */
 	uint32_t order; /* futex: enum donor_order */
-	char *block;    /* its struct pthread */
-	char *frame;    /* an address near the top of its stack: static TLS must lie above it */
+	char *block;	/* its struct pthread */
+	char *frame;	/* an address near the top of its stack: static TLS must lie above it */
 	int ostid;
 	bool dtv_ok, self_ok;
 	uint64_t words[PTHREAD_WORDS_MAX]; /* its block at the start */
-	struct donor *child;               /* whom DONOR_CREATE makes */
+	struct donor *child;		   /* whom DONOR_CREATE makes */
 	int create_result;
 	const char *probe_failed;
 };
 
 struct donors {
 	struct donor first, second; /* on our stacks; first makes second */
-	struct donor plain;         /* on a stack of glibc's */
+	struct donor plain;	    /* on a stack of glibc's */
 	struct tls_module modules[TLS_MODULES_MAX];
 	int nmodules;
 };

@@ -1,10 +1,10 @@
 /*
  * fork: what a fork child has to repair in thread blocks.
  *
- * glibc's own child code has already emptied its stack lists, put the surviving block back on the one that
- * its user-stack mark says, and re-initialised the lock.  The kernel has written the child's id into the
- * block that FS pointed to, which is a G's: its id is ours to give.  Every other block of ours is off all
- * lists and will never run; its memory is the runtime's to forget.
+ * glibc's own child code has already emptied its stack lists, put the surviving block back on the
+ * one that its user-stack mark says, and re-initialised the lock.  The kernel has written the
+ * child's id into the block that FS pointed to, which is a G's: its id is ours to give.  Every
+ * other block of ours is off all lists and will never run; its memory is the runtime's to forget.
  *
  * Must never: be called in the parent, or before libc's own child work is done.
  */
@@ -26,8 +26,8 @@ void tcb_fork_child(struct tcb *keep, uint32_t tid)
 	*layout.lock = 0;
 	tcb_set_tid(keep, tid);
 	/*
-	 * The child inherits its kernel thread's registration, which lies in a block (and a stack) that
-	 * nobody owns any more, or in keep, which will move.
+	 * The child inherits its kernel thread's registration, which lies in a block (and a stack)
+	 * that nobody owns any more, or in keep, which will move.
 	 */
 	rseq_off(keep);
 	if (own && own != keep)

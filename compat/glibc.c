@@ -1,9 +1,9 @@
 /*
  * glibc: finds libc's functions and data, and its modules' thread-local storage.
  *
- * Rejected: calling libc by plain names with a symbol version (`.symver`): the interposed names of our
- * own library still win inside it.  Rejected: reading libc's symbol table from its file: it may have been
- * replaced on disk since the program started.
+ * Rejected: calling libc by plain names with a symbol version (`.symver`): the interposed names of
+ * our own library still win inside it.  Rejected: reading libc's symbol table from its file: it may
+ * have been replaced on disk since the program started.
  *
  * Must never: be called with a scheduler lock held (dlsym takes the loader's).
  */
@@ -22,8 +22,8 @@ struct libc_data libc_data;
 struct layout layout;
 
 /*
- * RTLD_NEXT looks at the caller's address, so the call must stay a call: compiled to a jump it would seem
- * to come from ld.so itself and crash there.  The barrier keeps work after it.
+ * RTLD_NEXT looks at the caller's address, so the call must stay a call: compiled to a jump it
+ * would seem to come from ld.so itself and crash there.  The barrier keeps work after it.
  */
 static __attribute__((noinline)) void *next(const char *name, const char *version)
 {
@@ -118,8 +118,9 @@ const char *glibc_bind(void)
 		void *p = next(binds[i].name, binds[i].version);
 
 		if (!p && !binds[i].optional)
-			return strncmp(binds[i].name, "_thread_db", 10) ? binds[i].name
-									: "no thread_db descriptors in libc";
+			return strncmp(binds[i].name, "_thread_db", 10)
+				       ? binds[i].name
+				       : "no thread_db descriptors in libc";
 		memcpy(binds[i].slot, &p, sizeof p);
 	}
 	/* The size of _rtld_global bounds every offset that is taken inside it. */

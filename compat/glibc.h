@@ -1,12 +1,12 @@
 /*
  * glibc: the libc functions and data that compat/ needs, and the layout it discovered.
  *
- * The library this is linked into exports its own pthread_create and friends, so a plain call would come
- * back to the shim.  Every function that could be interposed is reached through the one struct below,
- * filled with the NEXT definition after ours.
+ * The library this is linked into exports its own pthread_create and friends, so a plain call would
+ * come back to the shim.  Every function that could be interposed is reached through the one struct
+ * below, filled with the NEXT definition after ours.
  *
- * The layout is a set of offsets measured in this process (discover.c, donor.c); no offset of any glibc
- * version is written down anywhere in this directory.
+ * The layout is a set of offsets measured in this process (discover.c, donor.c); no offset of any
+ * glibc version is written down anywhere in this directory.
  *
  * Must never: be read before compat_init() succeeded, except by the code that fills it.
  */
@@ -27,7 +27,7 @@ struct list_node {
 	struct list_node *prev;
 };
 
-/* One descriptor that libc publishes for debuggers: size in bits, number of elements, byte offset. */
+/* A descriptor that libc publishes for debuggers: size in bits, number of elements, offset. */
 struct db_field {
 	uint32_t bits;
 	uint32_t count;
@@ -52,7 +52,7 @@ struct libc_calls {
 	void (*register_cancel)(void *);
 	void (*unregister_cancel)(void *);
 	void (*cleanup_push)(void *, void (*)(void *), void *); /* may be NULL */
-	void (*cleanup_pop)(void *, int);                       /* may be NULL */
+	void (*cleanup_pop)(void *, int);			/* may be NULL */
 	/* objects, for the smoke test and the condition variable's layout */
 	int (*mutexattr_init)(pthread_mutexattr_t *);
 	int (*mutexattr_settype)(pthread_mutexattr_t *, int);
@@ -102,7 +102,8 @@ struct tls_module {
 	size_t modid;
 	size_t size;
 	size_t align;
-	ptrdiff_t offset; /* thread pointer minus block start: the same in every thread when static */
+	ptrdiff_t
+		offset; /* thread pointer minus block start: the same in every thread when static */
 };
 #define TLS_MODULES_MAX 128
 
@@ -121,14 +122,14 @@ struct layout {
 	size_t size; /* of struct pthread */
 	size_t list, tid, robust, cancelhandling;
 	size_t first_block, first_block_size, specific, specific_count, specific_used;
-	size_t cleanup;  /* 0: this libc exports no old-style cleanup to find it with */
-	size_t jmpbuf;   /* innermost cancellation buffer */
-	size_t stack;    /* block address, size, guard, reported guard: four words in a row */
-	size_t res;      /* the thread's own resolver state */
+	size_t cleanup;	 /* 0: this libc exports no old-style cleanup to find it with */
+	size_t jmpbuf;	 /* innermost cancellation buffer */
+	size_t stack;	 /* block address, size, guard, reported guard: four words in a row */
+	size_t res;	 /* the thread's own resolver state */
 	size_t owned[2]; /* strings of strerror and strsignal that the block owns; 0: none */
 	struct flag_bit user_stack, cancel_disabled, cancel_async;
 	/* in libc's thread-local block, below the thread pointer: negative */
-	ptrdiff_t resp;                           /* pointer to the resolver state in use */
+	ptrdiff_t resp;				 /* pointer to the resolver state in use */
 	ptrdiff_t malloc_word[MALLOC_WORDS_MAX]; /* the allocator's cache and arena */
 	unsigned malloc_words;
 	struct tls_module libc_tls;
@@ -140,7 +141,8 @@ struct layout {
 	size_t *cache_size;
 	uintptr_t *in_flight;
 	int *lock;
-	/* what every new block starts as: constant words, and words that point into the block itself */
+	/* what every new block starts as: constant words, and words that point into the block
+	 * itself */
 	uint64_t words[PTHREAD_WORDS_MAX];
 	uint16_t self_at[SELF_WORDS_MAX];
 	uint16_t self_to[SELF_WORDS_MAX];

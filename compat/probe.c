@@ -1,8 +1,9 @@
 /*
  * probe: fields of struct pthread that show only when their thread acts.
  *
- * A donor calls libc on itself and compares its block before and after.  A probe that changes anything
- * but the one thing it is about fails: then this libc keeps state that we do not understand.
+ * A donor calls libc on itself and compares its block before and after.  A probe that changes
+ * anything but the one thing it is about fails: then this libc keeps state that we do not
+ * understand.
  *
  * Everything is undone: a donor leaves as it came.
  */
@@ -25,7 +26,8 @@ static bool inside(size_t i, size_t from, size_t n)
 	return i - from < n;
 }
 
-/* Compares the calling thread's block with its copy, except for key storage and the kernel's rseq words. */
+/* Compares the calling thread's block with its copy, except for key storage and the kernel's rseq
+ * words. */
 static struct diff compare(const unsigned char *before, const unsigned char *now)
 {
 	struct diff d = {0};
@@ -122,7 +124,8 @@ static const char *probe_cleanup(const void *self)
 	return layout.cleanup ? NULL : "cleanup list not found";
 }
 
-/* The allocator's words in libc's thread-local block: what the first malloc and free of a thread set. */
+/* The allocator's words in libc's thread-local block: what the first malloc and free of a thread
+ * set. */
 static const char *probe_malloc(const char *self)
 {
 	static uintptr_t before[512];
@@ -138,7 +141,8 @@ static const char *probe_malloc(const char *self)
 			continue;
 		if (layout.malloc_words == MALLOC_WORDS_MAX)
 			return "too many allocator words";
-		layout.malloc_word[layout.malloc_words++] = (ptrdiff_t)i * 8 - layout.libc_tls.offset;
+		layout.malloc_word[layout.malloc_words++] =
+			(ptrdiff_t)i * 8 - layout.libc_tls.offset;
 	}
 	return layout.malloc_words ? NULL : "allocator words not found";
 }
@@ -162,8 +166,8 @@ static const char *probe_resolver(const char *self)
 }
 
 /*
- * strerror and strsignal keep the string for an unknown number in the block, and a thread's end frees it.
- * A libc that keeps it elsewhere has nothing to free here.
+ * strerror and strsignal keep the string for an unknown number in the block, and a thread's end
+ * frees it. A libc that keeps it elsewhere has nothing to free here.
  */
 static const char *probe_strings(const void *self)
 {
@@ -179,10 +183,11 @@ const char *probe_run(void)
 	const char *e;
 
 	/*
-	 * The allocator first: the value of a thirty-third key makes libc allocate for this thread, and
-	 * then its first words would be set already.
+	 * The allocator first: the value of a thirty-third key makes libc allocate for this thread,
+	 * and then its first words would be set already.
 	 */
-	if ((e = probe_resolver(self)) || (e = probe_malloc(self)) || (e = probe_keys(before, self)) ||
+	if ((e = probe_resolver(self)) || (e = probe_malloc(self)) ||
+	    (e = probe_keys(before, self)) ||
 	    (e = probe_flag(before, self, libc.setcancelstate, PTHREAD_CANCEL_DISABLE,
 			    &layout.cancel_disabled)) ||
 	    (e = probe_flag(before, self, libc.setcanceltype, PTHREAD_CANCEL_ASYNCHRONOUS,

@@ -1,9 +1,10 @@
 /*
  * rseq: takes the kernel's per-thread CPU number away from a block that will move.
  *
- * libc registers each kernel thread's own block with the kernel, which then keeps the CPU number there up
- * to date.  Once the block belongs to a G and the G runs on another kernel thread, the number is that of
- * the wrong CPU.  Unregistered, the number reads as -1 and libc asks the kernel (vDSO) instead.
+ * libc registers each kernel thread's own block with the kernel, which then keeps the CPU number
+ * there up to date.  Once the block belongs to a G and the G runs on another kernel thread, the
+ * number is that of the wrong CPU.  Unregistered, the number reads as -1 and libc asks the kernel
+ * (vDSO) instead.
  *
  * Must never: be called for a block that FS of another kernel thread is registered with.
  */

@@ -1,5 +1,6 @@
 /*
- * selftest: proves, step by step, that the layout is what this libc uses, before anything is written.
+ * selftest: proves, step by step, that the layout is what this libc uses, before anything is
+ *written.
  *
  *	1  symbols and descriptors are there and consistent
  *	2  the calling thread's own block agrees with them, and with the kernel
@@ -44,9 +45,10 @@ static void say(const char *part)
 }
 
 /*
- * Step 5.  We hold the word by a bare compare-and-swap; a donor creates a thread, and libc must come to
- * this word, mark it contended and sleep on it.  The bound is generous because the machine may be busy;
- * a word that is not the lock is noticed at once, when the creation finishes without it.
+ * Step 5.  We hold the word by a bare compare-and-swap; a donor creates a thread, and libc must
+ * come to this word, mark it contended and sleep on it.  The bound is generous because the machine
+ * may be busy; a word that is not the lock is noticed at once, when the creation finishes without
+ * it.
  */
 static const char *prove_lock(struct donors *ds)
 {
@@ -54,7 +56,8 @@ static const char *prove_lock(struct donors *ds)
 	int v = 0;
 	bool contended = false;
 
-	if (!__atomic_compare_exchange_n(layout.lock, &v, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(layout.lock, &v, 1, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
 		return "stack list lock is not free";
 	donor_send(&ds->first, DONOR_CREATE);
 	while (!contended && sys_now() < end) {

@@ -1,6 +1,6 @@
 /*
- * selftest: the last proof, run on a block of ours by a child that shares our memory but nothing that a
- * crash of its would hurt.
+ * selftest: the last proof, run on a block of ours by a child that shares our memory but nothing
+ * that a crash of its would hurt.
  */
 #ifndef WEFT_COMPAT_SELFTEST_H
 #define WEFT_COMPAT_SELFTEST_H

@@ -1,13 +1,14 @@
 /*
  * setxid: glibc's signal for setuid and its family, on kernel threads whose FS is a block of ours.
  *
- * POSIX ids belong to the process and the kernel's to a thread, so glibc signals every listed thread and
- * waits until each has cleared a flag in *its own* block, found through FS.  A kernel thread that runs a
- * G would clear the G's flag, and the caller would wait for ever.  The wrapper lends the handler the
- * block that glibc registered for this kernel thread.
+ * POSIX ids belong to the process and the kernel's to a thread, so glibc signals every listed
+ * thread and waits until each has cleared a flag in *its own* block, found through FS.  A kernel
+ * thread that runs a G would clear the G's flag, and the caller would wait for ever.  The wrapper
+ * lends the handler the block that glibc registered for this kernel thread.
  *
  * All signals are blocked meanwhile: no other handler may see the borrowed FS.
- * Must never: read thread-local storage before FS is back, or call anything but the old handler between.
+ * Must never: read thread-local storage before FS is back, or call anything but the old handler
+ * between.
  */
 #include "compat/glibc.h"
 #include "compat/setxid.h"

@@ -1,12 +1,12 @@
 /*
  * smoke: runs libc on a test block in a child that shares our memory.
  *
- * clone without CLONE_SIGHAND, CLONE_THREAD or an exit signal: the child has its own fault handlers, the
- * program's wait() never sees it and its SIGCHLD handler never runs.  fork would run atfork handlers and
- * copy the memory; a thread would die with the process.
+ * clone without CLONE_SIGHAND, CLONE_THREAD or an exit signal: the child has its own fault
+ * handlers, the program's wait() never sees it and its SIGCHLD handler never runs.  fork would run
+ * atfork handlers and copy the memory; a thread would die with the process.
  *
- * A child that crashes may leave a libc lock held, so what takes no lock comes first and malloc last.
- * It does not notice a zero id, a wrong key block or a bad vector: earlier steps do.
+ * A child that crashes may leave a libc lock held, so what takes no lock comes first and malloc
+ * last. It does not notice a zero id, a wrong key block or a bad vector: earlier steps do.
  */
 #include "compat/selftest.h"
 #include "compat/glibc.h"
@@ -22,14 +22,15 @@ enum { CLONE_FLAGS = 0x100 /* VM */ | 0x200 /* FS */ | 0x400 /* FILES */ | 0x800
 struct smoke {
 	struct tcb *block;
 	const unsigned short *ctype; /* the process's character tables */
-	int at; /* the check that runs now, for the report */
+	int at;			     /* the check that runs now, for the report */
 };
 
 static const char *const checks[] = {
-	"a block of ours cannot be run", "thread pointer on a block of ours", "errno on a block of ours",
-	"character tables on a block of ours", "resolver state on a block of ours",
-	"thread keys on a block of ours", "robust mutex on a block of ours",
-	"string conversion on a block of ours", "malloc on a block of ours",
+	"a block of ours cannot be run",     "thread pointer on a block of ours",
+	"errno on a block of ours",	     "character tables on a block of ours",
+	"resolver state on a block of ours", "thread keys on a block of ours",
+	"robust mutex on a block of ours",   "string conversion on a block of ours",
+	"malloc on a block of ours",
 };
 
 static void die(int code)
@@ -58,7 +59,7 @@ static void catch_faults(void)
 
 	for (size_t i = 0; i < sizeof sigs / sizeof sigs[0]; i++)
 		sys_4(SYS_rt_sigaction, sigs[i], &sa, NULL, 8);
-	/* The mask is inherited, and a blocked fault would kill without the handler: same result. */
+	/* A fault is blocked by the inherited mask?  Then it kills at once: same result. */
 }
 
 static bool robust_works(void)
@@ -131,8 +132,8 @@ static long clone_child(char *top, struct smoke *s)
 			 "ud2\n"
 			 "1:"
 			 : "=a"(ret)
-			 : "0"((long)SYS_clone), "D"((long)CLONE_FLAGS), "S"(top), "d"(0L), "r"(r10),
-			   "r"(r8), "r"(r12), "r"(r13)
+			 : "0"((long)SYS_clone), "D"((long)CLONE_FLAGS), "S"(top), "d"(0L),
+			   "r"(r10), "r"(r8), "r"(r12), "r"(r13)
 			 : "rcx", "r11", "memory");
 	return ret;
 }
@@ -145,7 +146,8 @@ static int reap(int pid)
 	bool killed = false;
 
 	for (;;) {
-		long r = sys_4(SYS_wait4, pid, &status, 1 /* WNOHANG */ | 0x40000000 /* __WALL */, NULL);
+		long r = sys_4(SYS_wait4, pid, &status, 1 /* WNOHANG */ | 0x40000000 /* __WALL */,
+			       NULL);
 
 		if (r == pid)
 			return killed || (status & 0x7f) ? -1 : status >> 8 & 0xff;

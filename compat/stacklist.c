@@ -1,13 +1,14 @@
 /*
  * stacklist: glibc's list of thread blocks, under glibc's lock.
  *
- * The lock is glibc's low-level lock: 0 free, 1 held, 2 held with (perhaps) a sleeper on a private futex.
- * The self-test has seen glibc itself move the word from 1 to 2 under contention before anything here is
- * written (selftest.c), so both sides agree on the protocol.
+ * The lock is glibc's low-level lock: 0 free, 1 held, 2 held with (perhaps) a sleeper on a private
+ * futex. The self-test has seen glibc itself move the word from 1 to 2 under contention before
+ * anything here is written (selftest.c), so both sides agree on the protocol.
  *
- * fork may happen while another thread is inside these sections, because glibc's fork does not take the
- * lock: its child re-initialises lock and lists, and unlinks only the forking thread's own node.  Every
- * order of stores below leaves the neighbours' links pointing at mapped nodes, so that unlink is safe.
+ * fork may happen while another thread is inside these sections, because glibc's fork does not take
+ * the lock: its child re-initialises lock and lists, and unlinks only the forking thread's own
+ * node.  Every order of stores below leaves the neighbours' links pointing at mapped nodes, so that
+ * unlink is safe.
  *
  * Must never: be called with that lock held; block while holding it.
  */

@@ -1,12 +1,13 @@
 /*
  * sys: raw system calls for compat/.
  *
- * Discovery runs before the scheduler exists, on kernel threads that libc made, and the setxid wrapper
- * runs inside a signal handler with either FS.  Neither may go through a libc wrapper: most of those
- * names are exported by our own library (they would call the shim), and all of them touch errno.
+ * Discovery runs before the scheduler exists, on kernel threads that libc made, and the setxid
+ * wrapper runs inside a signal handler with either FS.  Neither may go through a libc wrapper: most
+ * of those names are exported by our own library (they would call the shim), and all of them touch
+ * errno.
  *
- * Invariants: results are -errno, errno is never read or written, nothing here blocks unless the system
- * call does.
+ * Invariants: results are -errno, errno is never read or written, nothing here blocks unless the
+ * system call does.
  */
 #ifndef WEFT_COMPAT_SYS_H
 #define WEFT_COMPAT_SYS_H
@@ -88,7 +89,8 @@ static inline int sys_getpid(void)
 /* Private anonymous memory, or NULL. */
 static inline void *sys_map(size_t n)
 {
-	long r = sys6(SYS_mmap, 0, (long)n, 3 /* read, write */, 0x22 /* private, anonymous */, -1, 0);
+	long r = sys6(SYS_mmap, 0, (long)n, 3 /* read, write */, 0x22 /* private, anonymous */, -1,
+		      0);
 
 	return (unsigned long)r > -4096UL ? NULL : (void *)r;
 }

@@ -6,16 +6,17 @@
  *	static TLS (layout.below) | struct pthread (layout.size) | struct extra
  *	                          ^ thread pointer, tcb, pthread_t
  *
- * Order at creation: template, list, storage.  Listing before the storage exists closes the race with a
- * concurrent dlopen: it either finds the block on the list and fills it, or our own allocation, which
- * comes later and under the loader's lock, sees the new module.
+ * Order at creation: template, list, storage.  Listing before the storage exists closes the race
+ *with a concurrent dlopen: it either finds the block on the list and fills it, or our own
+ *allocation, which comes later and under the loader's lock, sees the new module.
  *
- * Between two lives the block stays listed and keeps what libc hung on it for good: the resolver state,
- * priority-protection data, getrandom's state, and the allocator's cache (words in libc's static TLS,
- * saved around the fresh initialisation).  Rewriting the whole template instead would leak all of them; keeping all of libc's TLS
- * instead would carry errno and the locale into the next life.  Destroying a block would leak its
- * allocator cache, so those words go to the next block that is created; priority-protection data and
- * getrandom's state (a few hundred bytes, in the rare thread that has them) are lost with their block.
+ * Between two lives the block stays listed and keeps what libc hung on it for good: the resolver
+ *state, priority-protection data, getrandom's state, and the allocator's cache (words in libc's
+ *static TLS, saved around the fresh initialisation).  Rewriting the whole template instead would
+ *leak all of them; keeping all of libc's TLS instead would carry errno and the locale into the next
+ *life.  Destroying a block would leak its allocator cache, so those words go to the next block that
+ *is created; priority-protection data and getrandom's state (a few hundred bytes, in the rare
+ *thread that has them) are lost with their block.
  *
  * Must never: run with a scheduler lock held (the loader's lock and malloc are below).
  */
@@ -120,8 +121,8 @@ static void adopt(struct tcb *t)
 }
 
 /*
- * The words that the kernel would keep for a registered thread.  -1 makes libc ask the kernel instead:
- * the block moves between kernel threads, whose own blocks are the registered ones.
+ * The words that the kernel would keep for a registered thread.  -1 makes libc ask the kernel
+ * instead: the block moves between kernel threads, whose own blocks are the registered ones.
  */
 static void set_rseq(struct tcb *t)
 {
@@ -129,7 +130,10 @@ static void set_rseq(struct tcb *t)
 
 	if (!libc_data.rseq_offset)
 		return;
-	memset(w, 0, libc_data.rseq_size < 20 ? 20 : libc_data.rseq_size > 32 ? 32 : libc_data.rseq_size);
+	memset(w, 0,
+	       libc_data.rseq_size < 20	  ? 20
+	       : libc_data.rseq_size > 32 ? 32
+					  : libc_data.rseq_size);
 	w[1] = broken("rseq") ? 0 : (uint32_t)-1;
 }
 
@@ -244,7 +248,8 @@ void tcb_leave(void)
 	/* The first call hands out the message of a failed dlopen, the second frees it. */
 	libc.dlerror();
 	libc.dlerror();
-	/* Never on a state that was not used: its socket number is then 0, which is somebody's file. */
+	/* Never on a state that was not used: its socket number is then 0, which is somebody's
+	 * file. */
 	if (res->nscount)
 		libc.resolver_close(res);
 	res->options = 0; /* the next life initialises it again */
@@ -299,6 +304,7 @@ void tcb_set_tid(struct tcb *t, uint32_t tid)
 void tcb_fork_child_orphans(void) hidden;
 void tcb_fork_child_orphans(void)
 {
-	/* The holder, if any, does not exist here; its half-done push or pop loses at most one entry. */
+	/* The holder, if any, does not exist here; its half-done push or pop loses at most one
+	 * entry. */
 	orphans_lock = 0;
 }

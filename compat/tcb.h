@@ -1,10 +1,11 @@
 /*
  * tcb: a real glibc thread control block for each G.
  *
- * glibc finds everything it knows of "this thread" through the FS base: struct pthread (its address is
- * the thread pointer and the pthread_t) with static TLS below it.  A G owns one such block for its whole
- * life; the scheduler swaps FS when it switches.  Layout is discovered at run time (glibc.h), never
- * hard-coded; what cannot be proved makes compat_init() fail and the program stays on plain pthreads.
+ * glibc finds everything it knows of "this thread" through the FS base: struct pthread (its address
+ * is the thread pointer and the pthread_t) with static TLS below it.  A G owns one such block for
+ * its whole life; the scheduler swaps FS when it switches.  Layout is discovered at run time
+ * (glibc.h), never hard-coded; what cannot be proved makes compat_init() fail and the program stays
+ * on plain pthreads.
  *
  * Must never: be used before compat_init() succeeded; unmap an area whose block is still listed.
  */
@@ -23,23 +24,24 @@ struct tcb_stack {
 };
 
 /*
- * Discovers the layout and runs the self-test, about 1 ms, by starting real threads: call it once, from
- * the first pthread_create, with no runtime lock held.  The calling thread's block is taken to be the one
- * that becomes the main G's: its rseq registration ends.  0, or -1 and compat_why() says which check
- * failed (a static string such as "glibc 2.31 unsupported: no thread_db descriptors in libc").
+ * Discovers the layout and runs the self-test, about 1 ms, by starting real threads: call it once,
+ * from the first pthread_create, with no runtime lock held.  The calling thread's block is taken to
+ * be the one that becomes the main G's: its rseq registration ends.  0, or -1 and compat_why() says
+ * which check failed (a static string such as "glibc 2.31 unsupported: no thread_db descriptors in
+ * libc").
  */
 int compat_init(void);
 const char *compat_why(void);
 
-/* Bytes of one area (static TLS + struct pthread) and its alignment; constant after compat_init(). */
+/* Bytes of an area (static TLS + struct pthread) and its alignment; set by compat_init(). */
 size_t tcb_area_size(void);
 size_t tcb_area_align(void);
 
 /*
- * Makes a block inside area (tcb_area_size() bytes, tcb_area_align() aligned, zero-filled, owned by the
- * caller for as long as the block lives), lists it and returns it; NULL when memory ran out.  tid is the
- * unique id that glibc compares for ownership.  Takes glibc's loader and stack locks: the caller must
- * not hold a P if it may have to wait, nor any runtime lock.
+ * Makes a block inside area (tcb_area_size() bytes, tcb_area_align() aligned, zero-filled, owned by
+ * the caller for as long as the block lives), lists it and returns it; NULL when memory ran out.
+ * tid is the unique id that glibc compares for ownership.  Takes glibc's loader and stack locks:
+ * the caller must not hold a P if it may have to wait, nor any runtime lock.
  */
 struct tcb *tcb_create(void *area, const struct tcb_stack *stk, uint32_t tid);
 
@@ -47,12 +49,14 @@ struct tcb *tcb_create(void *area, const struct tcb_stack *stk, uint32_t tid);
 void tcb_enter(void);
 
 /*
- * Last thing a life runs, with FS on the block, after TLS destructors and keys: gives back what libc
- * hung on the thread (second-level key blocks, dlerror, resolver state) but keeps what reuse needs.
+ * Last thing a life runs, with FS on the block, after TLS destructors and keys: gives back what
+ * libc hung on the thread (second-level key blocks, dlerror, resolver state) but keeps what reuse
+ * needs.
  */
 void tcb_leave(void);
 
-/* A block that left gets a next life: fresh TLS, new id, new stack bounds.  0 or -1 (out of memory). */
+/* A block that left gets a next life: fresh TLS, new id, new stack bounds.  0 or -1 (out of
+ * memory). */
 int tcb_reuse(struct tcb *t, const struct tcb_stack *stk, uint32_t tid);
 
 /* Unlists and frees what tcb_create allocated; the area is the caller's again. */
@@ -71,7 +75,8 @@ void tcb_set_tid(struct tcb *t, uint32_t tid);
 
 /* The word that pthread_testcancel() reads; bits below.  Pairs with glibc's own atomics on it. */
 int *tcb_cancelhandling(struct tcb *t);
-extern int tcb_cancel_request_bits; /* what pthread_cancel() sets: CANCELED, and CANCELING up to 2.40 */
+extern int tcb_cancel_request_bits; /* what pthread_cancel() sets: CANCELED, and CANCELING up
+				       to 2.40 */
 /* True when t has cancellation enabled (asynchronous: and asynchronous). */
 int tcb_cancel_enabled(const struct tcb *t);
 int tcb_cancel_async(const struct tcb *t);
@@ -79,9 +84,10 @@ int tcb_cancel_async(const struct tcb *t);
 int tcb_cancel_pending(const struct tcb *t);
 
 /*
- * Tests only: the field that tcb_create() and friends get wrong on purpose ("ctype", "resp", "list",
- * "unlisted", "pointer_guard", "robust", "same_tid", "tid0", "rseq", "stackblock", "multiple_threads",
- * "stale_tls", "malloc_words", "orphans", "request", "main_rseq").  NULL in every program.
+ * Tests only: the field that tcb_create() and friends get wrong on purpose ("ctype", "resp",
+ * "list", "unlisted", "pointer_guard", "robust", "same_tid", "tid0", "rseq", "stackblock",
+ * "multiple_threads", "stale_tls", "malloc_words", "orphans", "request", "main_rseq").  NULL in
+ * every program.
  */
 extern const char *tcb_break;
 
@@ -90,19 +96,23 @@ extern void (*compat_call_tls_dtors)(void);
 extern void (*compat_register_cancel)(void *unwind_buf);
 extern void (*compat_unregister_cancel)(void *unwind_buf);
 
-/* Byte offset in pthread_cond_t of the word that holds the pshared (bit 0) and MONOTONIC (bit 1) flags. */
+/* Byte offset in pthread_cond_t of the word that holds the pshared (bit 0) and MONOTONIC (bit 1)
+ * flags. */
 extern size_t compat_cond_flags_offset;
 
 /*
- * Wraps glibc's signal 33 (setuid family) so that its handler runs with FS on the kernel thread's own
- * registered block; registered() returns it for the calling kernel thread, or NULL to leave FS alone.
- * Call after the first real pthread_create.  0 or -errno.
+ * Wraps glibc's signal 33 (setuid family) so that its handler runs with FS on the kernel thread's
+ * own registered block; registered() returns it for the calling kernel thread, or NULL to leave FS
+ * alone. Call after the first real pthread_create.  0 or -errno.
  */
 int compat_setxid_wrap(struct tcb *(*registered)(void));
 
 /*
- * In a fork child, on the surviving thread: repairs what the kernel and glibc wrote into blocks (the
- * child pid in its tid, glibc's stack lists).  keep is the block FS points to.
+ * In a fork child, on the surviving thread: repairs what the kernel and glibc wrote into blocks
+ * (the child pid in its tid, glibc's stack lists).  keep is the block FS points to; every other
+ * block is off the lists from here on and must never be reused or destroyed.  registered() should
+ * still answer as it did in the parent: its block's rseq registration ends too, or the kernel goes
+ * on writing to memory that nobody owns.
  */
 void tcb_fork_child(struct tcb *keep, uint32_t tid);
 

@@ -65,7 +65,9 @@ static void exit0(void *arg)
 	bool locked = mp->lockedg != NULL;
 
 	mp->curg = NULL;
-	mp->lockedg = NULL;
+	/* An M that ends stays marked: it must not start others, which would inherit what it carries. */
+	if (mp == &m0)
+		mp->lockedg = NULL;
 	gp->lockedm = NULL;
 	gp->lockdepth = 0;
 	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);

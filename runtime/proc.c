@@ -263,14 +263,36 @@ static void idle(struct m *mp)
 	}
 }
 
+/* A spinning M waits a little for work before it gives its P up: sleeping and waking cost more. */
+static bool spin_for_work(void)
+{
+	uint64_t until = nanotime() + weft_opt.spin;
+
+	while (nanotime() < until) {
+		if (anywork())
+			return true;
+		for (int i = 0; i < 30; i++)
+			arch_pause();
+	}
+	return false;
+}
+
 static struct g *findrunnable(struct m *mp, bool *inherit)
 {
+	bool waited = weft_opt.spin == 0;
+
 	for (;;) {
 		struct g *gp = lookaround(mp, inherit);
 		bool spun = mp->spinning;
 
 		if (gp)
 			return gp;
+		if (spun && !waited) {
+			/* Once: work that is queued elsewhere but not aged must not keep us here. */
+			waited = true;
+			if (spin_for_work())
+				continue;
+		}
 		lock(&sched.lock);
 		if (sched.runq.size) {
 			gp = globrunqget(mp->p, 0);

@@ -2,6 +2,7 @@
  * attr: thread attributes: read through libc's accessors, answered from the G.
  */
 #include "shim/attr.h"
+#include "shim/sched.h"
 
 static struct gattr dflt;      /* what a NULL attribute means; written before threads and by setattr_default */
 
@@ -78,6 +79,7 @@ EXPORT int pthread_getattr_np(pthread_t t, pthread_attr_t *attr)
 	pthread_attr_init(attr);
 	pthread_attr_setstack(attr, (char *)base + guard, size - guard);
 	pthread_attr_setguardsize(attr, guard);
+	sched_describe(th, attr);
 	pthread_attr_setdetachstate(attr, th->state & TH_DETACHED ? PTHREAD_CREATE_DETACHED
 								  : PTHREAD_CREATE_JOINABLE);
 	return 0;

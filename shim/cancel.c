@@ -11,6 +11,7 @@
  * The stub makes the decision atomic, as POSIX wants it: a signal that arrives at an instruction between
  * cp_begin and cp_end arrives before the call has had any effect.
  */
+#include "shim/sched.h"
 #include "shim/sigroute.h"
 
 #include <signal.h>
@@ -83,6 +84,7 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 	(void)si;
 	if (!on_g() || runtime_busy())
 		return; /* whoever kicked, kicks again or is seen at the next look */
+	sched_apply_here();
 	if (take_signals(pc >= (uintptr_t)cp_begin && pc < (uintptr_t)cp_end)) {
 		/* The call is over before it began, or is not begun again. */
 		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_end;
@@ -121,6 +123,7 @@ void testcancel(void)
 		pthread_testcancel();
 		return;
 	}
+	sched_apply();
 	signals_deliver();
 	if (unlikely(tcb_cancel_pending(tcb_self()))) {
 		syscall_reset();
@@ -131,6 +134,7 @@ void testcancel(void)
 void thread_look_slow(void)
 {
 	atomic_store(&self_thread.look, false);
+	sched_apply();
 	signals_deliver();
 	if (tcb_cancel_async(tcb_self()) && tcb_cancel_pending(tcb_self())) {
 		syscall_reset();

@@ -7,8 +7,8 @@
  * dup2) would run the parent's scheduler from another process.
  */
 #include "shim/dl.h"
-#include "shim/ids.h"
 #include "shim/mutex.h"
+#include "shim/sched.h"
 #include "shim/thread.h"
 
 static void prepare(void)
@@ -28,14 +28,16 @@ static void child(void)
 {
 	if (!on_g())
 		return;
+	/* First: it ends what the kernel still writes for the M that forked, which runtime_mtls() names. */
+	tcb_fork_child(tcb_self(), (uint32_t)getpid());
 	runtime_fork_child();
-	tcb_fork_child(tcb_self(), weft_tls.tid);
 	self_thread.g = getg();
 	dl_fork_child();
 	robust_fork_child();
 	signal_fork_child();
 	dumpsig_fork_child();
 	osthread_showname();
+	sched_fork_child();
 }
 
 static void __attribute__((constructor(101))) register_handlers(void)

@@ -5,7 +5,7 @@
  * and one branch a call.  If something does not fit, one line says so and the program stays on plain
  * pthreads for good.
  */
-#include "shim/ids.h"
+#include "shim/sched.h"
 #include "shim/bind.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
@@ -110,6 +110,7 @@ static bool start(void)
 	self_thread.g = g_main();
 	g_setdata(g_main(), &self_thread);
 	osthread_init();
+	sched_init();
 	cancel_init();
 	signal_init();
 	dumpsig_init();

@@ -22,6 +22,7 @@
  */
 #include <linux/futex.h>
 
+#include "runtime/options.h"
 #include "shim/mutex.h"
 
 /* ---- spinning -------------------------------------------------------------------------------- */
@@ -148,7 +149,8 @@ static int wake_decide(void *arg, unsigned woken, bool more, bool fair)
 
 void mutex_wake_one(const void *mu)
 {
-	lot_wake(lot_key(mu, KEY_MUTEX), 1, 0, READY_TAIL, wake_decide, (void *)mu);
+	lot_wake(lot_key(mu, KEY_MUTEX), 1, 0, weft_opt.mutexnext ? READY_NEXT : READY_TAIL,
+		 wake_decide, (void *)mu);
 }
 
 static inline void release_word(pthread_mutex_t *mu)

@@ -30,7 +30,27 @@
 #include <signal.h>
 #undef sigpause
 #include <spawn.h>
+/* The same with scanf: the headers give its names to the linker names of the compiled-for standard. */
+#define fscanf fscanf_of_the_header
+#define scanf scanf_of_the_header
+#define vfscanf vfscanf_of_the_header
+#define vscanf vscanf_of_the_header
+#define fwscanf fwscanf_of_the_header
+#define wscanf wscanf_of_the_header
+#define vfwscanf vfwscanf_of_the_header
+#define vwscanf vwscanf_of_the_header
 #include <stdio.h>
+#include <wchar.h>
+#undef fread_unlocked /* macros of the optimising header */
+#undef fwrite_unlocked
+#undef fscanf
+#undef scanf
+#undef vfscanf
+#undef vscanf
+#undef fwscanf
+#undef wscanf
+#undef vfwscanf
+#undef vwscanf
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -54,6 +74,7 @@
 #include <termios.h>
 #include <threads.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /* <resolv.h> is not used: it renames functions with macros.  Its state is only passed through. */

@@ -34,11 +34,22 @@ static _Atomic uint32_t watching;  /* some G has undelivered signals */
 static _Atomic uint64_t blocked;   /* what the signal thread blocks because every G does */
 static _Atomic uint64_t unblock;   /* of these, what some G lets in again */
 static _Atomic int router_started;
+static _Atomic int router_tid; /* 0 until it runs */
 static __thread bool is_router __attribute__((tls_model("initial-exec")));
 
 bool sigroute_is_router(void)
 {
 	return is_router;
+}
+
+int sigroute_tid(void)
+{
+	int tid;
+
+	sigroute_start();
+	while (!(tid = atomic_load(&router_tid)))
+		direct3(SYS_sched_yield, 0, 0, 0);
+	return tid;
 }
 
 static long pid(void)
@@ -113,7 +124,8 @@ static void give_back(int sig, siginfo_t *si)
 
 static void route(int sig, siginfo_t *si)
 {
-	struct g *gp = find(sig);
+	struct thread *named = timer_target(si);
+	struct g *gp = named ? named->g : find(sig);
 
 	if (!gp || thread_kill(g_data(gp), sig, si))
 		give_back(sig, si);
@@ -197,6 +209,7 @@ static void *router(void *arg)
 	uint64_t mask = (uint64_t)(uintptr_t)arg & ~SIGS_OURS;
 
 	is_router = true;
+	atomic_store(&router_tid, (int)direct3(SYS_gettid, 0, 0, 0));
 	atomic_store(&blocked, mask);
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 	for (;;) {
@@ -240,4 +253,5 @@ void sigroute_fork_child(void)
 	tail = 0;
 	atomic_store(&watching, 0);
 	atomic_store(&router_started, 0);
+	atomic_store(&router_tid, 0);
 }

@@ -21,6 +21,8 @@ void sigaction_adopt(void) hidden;
 /* From a handler that may not run the program: the signal thread takes it. */
 void sigroute_defer(int sig, const siginfo_t *si) hidden;
 bool sigroute_is_router(void) hidden;
+int sigroute_tid(void) hidden; /* kernel id of the signal thread */
+struct thread *timer_target(const siginfo_t *si) hidden;
 /* The calling G lets these signals in again: the router must see them too. */
 void sigroute_unblocked(uint64_t set) hidden;
 void sigroute_fork_child(void) hidden;

@@ -1,220 +1,180 @@
 /*
- * stdio: a FILE's lock, held by a G that may be switched away.
+ * stdio: the lock of a FILE, and the calls on bytes.  stdio.h says how a call is made.
  *
- * libc locks a FILE around every call with a lock that blocks the kernel thread.  Between flockfile and
- * funlockfile, or in a write to a full pipe, the owner may be off its CPU while others of its Ms wait for the
- * lock in the kernel, each holding a P: with enough of them nobody is left to run the owner.  So a G takes
- * the lock here first, with libc's own ftrylockfile (it is recursive and its owner is the thread block, so it
- * belongs to the G wherever that runs), and waits in the lot.  The call itself then finds the lock its own; what
- * may reach the kernel runs with the P given away.
+ * Waiters are woken by our own unlock alone.  Functions of libc that are not wrapped (fflush(NULL) walks
+ * over all FILEs) unlock where we cannot see it: so a waiter also looks again after a while.
  *
- * Release: libc's unlock, then a look at the waiter count; a waiter counts itself, then tries the lock under the
- * lot's lock.  One of them sees the other.
- *
- * Must never: hold the lot's lock while libc might wait (ftrylockfile never does).
+ * Must never: touch a FILE after its lock was released: whoever takes it may close it.
  */
-#include "shim/shim.h"
+#include "shim/stdio.h"
 #include "shim/sync.h"
 
-#include <stdatomic.h>
+enum { LOOK_AGAIN = 10000000 }; /* ns */
 
-enum { SLOTS = 256 };
+/* libc's lock: same in all versions, and only a hint here (whether this unlock is the last). */
+struct file_lock {
+	int word, count;
+	void *owner;
+};
 
-static _Atomic uint32_t nwait[SLOTS]; /* waiters of the FILEs that share the slot */
+static _Atomic uint32_t nwaiting; /* on any FILE */
 
-static _Atomic uint32_t *slot(FILE *f)
-{
-	return &nwait[((uintptr_t)f >> 4) % SLOTS];
-}
-
-static int got_it(void *arg)
+/* Under the bucket's lock: taking it means not to sleep. */
+static int taken_over(void *arg)
 {
 	return real.ftrylockfile(arg) == 0;
 }
 
-static void wait_for(FILE *f)
+void file_lock_slow(FILE *f)
 {
-	struct park pk = { .addr = lot_key(f, KEY_OTHER),
-			   .refuse = got_it,
-			   .arg = f,
-			   .reason = WaitFile };
+	struct park pk = {
+		.addr = lot_key(f->_lock, KEY_OTHER),
+		.refuse = taken_over,
+		.arg = f,
+		.reason = WaitFile,
+	};
 
-	atomic_fetch_add(slot(f), 1);
-	while (lot_park(&pk) != -EAGAIN)
-		;
-	atomic_fetch_sub(slot(f), 1);
+	if (!on_g()) {
+		real.flockfile(f);
+		return;
+	}
+	/* Before the try under the bucket's lock: an unlock that the try did not see, sees this. */
+	atomic_fetch_add(&nwaiting, 1);
+	do {
+		pk.deadline = nanotime() + LOOK_AGAIN;
+		if (lot_park(&pk) == -EAGAIN)
+			break;
+		pk.fifo_front = true; /* lost to somebody who came later: keeps its turn */
+	} while (real.ftrylockfile(f));
+	atomic_fetch_sub(&nwaiting, 1);
 }
 
-static inline void take(FILE *f)
+void file_unlock(FILE *f)
 {
-	if (unlikely(real.ftrylockfile(f) != 0))
-		wait_for(f);
-}
+	const struct file_lock *l = (const struct file_lock *)f->_lock;
+	bool last = l->count <= 1;
 
-static inline void leave(FILE *f)
-{
 	real.funlockfile(f);
-	atomic_thread_fence(memory_order_seq_cst);
-	if (unlikely(atomic_load_explicit(slot(f), memory_order_relaxed)))
-		lot_wake(lot_key(f, KEY_OTHER), 1, 0, READY_TAIL, NULL, NULL);
+	if (unlikely(atomic_load(&nwaiting)) && last) /* the unlock is a full barrier */
+		lot_wake(lot_key(l, KEY_OTHER), 1, 0, READY_TAIL, NULL, NULL);
 }
-
-/* Cancellation unwinds through the calls below. */
-static inline void leave_held(FILE **f)
-{
-	leave(*f);
-}
-
-#define WITH_FILE(f) FILE *held_ __attribute__((cleanup(leave_held))) = (take(f), f)
 
 EXPORT void flockfile(FILE *f)
 {
-	if (on_g())
-		take(f);
-	else
+	if (!weft_on)
 		real.flockfile(f);
+	else
+		file_lock(f);
 }
+ALIAS(_IO_flockfile, flockfile);
 
 EXPORT int ftrylockfile(FILE *f)
 {
 	return real.ftrylockfile(f);
 }
+ALIAS(_IO_ftrylockfile, ftrylockfile);
 
 EXPORT void funlockfile(FILE *f)
 {
-	if (weft_on)
-		leave(f);
-	else
+	if (!weft_on)
 		real.funlockfile(f);
+	else
+		file_unlock(f);
 }
+ALIAS(_IO_funlockfile, funlockfile);
 
-/* A whole call of libc's on f, which may read, write or seek. */
-#define FILE_CALL(ret, name, params, f, ...)                                                        \
-	EXPORT ret name params                                                                         \
-	{                                                                                              \
-		if (!on_g())                                                                           \
-			return real.name(__VA_ARGS__);                                                 \
-		WITH_FILE(f);                                                                          \
-		return HANDOFF(real.name(__VA_ARGS__));                                                \
-	}
-
-FILE_CALL(int, fputs, (const char *s, FILE *f), f, s, f)
-FILE_CALL(int, puts, (const char *s), stdout, s)
-FILE_CALL(size_t, fwrite, (const void *p, size_t size, size_t n, FILE *f), f, p, size, n, f)
-FILE_CALL(size_t, fread, (void *p, size_t size, size_t n, FILE *f), f, p, size, n, f)
-FILE_CALL(size_t, __fread_chk, (void *p, size_t len, size_t size, size_t n, FILE *f), f, p, len, size, n, f)
-FILE_CALL(char *, fgets, (char *s, int n, FILE *f), f, s, n, f)
-FILE_CALL(char *, __fgets_chk, (char *s, size_t len, int n, FILE *f), f, s, len, n, f)
-FILE_CALL(ssize_t, getline, (char **line, size_t *n, FILE *f), f, line, n, f)
-FILE_CALL(ssize_t, getdelim, (char **line, size_t *n, int delim, FILE *f), f, line, n, delim, f)
-FILE_CALL(ssize_t, __getdelim, (char **line, size_t *n, int delim, FILE *f), f, line, n, delim, f)
-FILE_CALL(int, fseek, (FILE *f, long off, int whence), f, f, off, whence)
-FILE_CALL(int, fseeko, (FILE *f, off_t off, int whence), f, f, off, whence)
-FILE_CALL(int, fseeko64, (FILE *f, off64_t off, int whence), f, f, off, whence)
-FILE_CALL(int, vfprintf, (FILE *f, const char *format, va_list ap), f, f, format, ap)
-FILE_CALL(int, __vfprintf_chk, (FILE *f, int flag, const char *format, va_list ap), f, f, flag, format, ap)
-FILE_CALL(int, vprintf, (const char *format, va_list ap), stdout, format, ap)
-FILE_CALL(int, __vprintf_chk, (int flag, const char *format, va_list ap), stdout, flag, format, ap)
-FILE_CALL(int, __isoc99_vfscanf, (FILE *f, const char *format, va_list ap), f, f, format, ap)
-
-/* The variadic forms, through the above. */
-#define FORWARD(name, params, last, call)                                                           \
-	EXPORT int name params                                                                         \
-	{                                                                                              \
-		va_list ap;                                                                            \
-		int r;                                                                                 \
-                                                                                                       \
-		va_start(ap, last);                                                                    \
-		r = call;                                                                              \
-		va_end(ap);                                                                            \
-		return r;                                                                              \
-	}
-
-FORWARD(fprintf, (FILE *f, const char *format, ...), format, vfprintf(f, format, ap))
-FORWARD(printf, (const char *format, ...), format, vprintf(format, ap))
-FORWARD(__fprintf_chk, (FILE *f, int flag, const char *format, ...), format,
-	__vfprintf_chk(f, flag, format, ap))
-FORWARD(__printf_chk, (int flag, const char *format, ...), format,
-	__vprintf_chk(flag, format, ap))
-FORWARD(__isoc99_fscanf, (FILE *f, const char *format, ...), format,
-	__isoc99_vfscanf(f, format, ap))
-FORWARD(__isoc99_scanf, (const char *format, ...), format, __isoc99_vfscanf(stdin, format, ap))
-
-/* One character: only an empty or full buffer reaches the kernel. */
-static int put(int c, FILE *f)
-{
-	WITH_FILE(f);
-	if (f->_IO_write_ptr < f->_IO_write_end && c != '\n')
-		return real.fputc(c, f);
-	return HANDOFF(real.fputc(c, f));
-}
-
-static int get(FILE *f)
-{
-	WITH_FILE(f);
-	if (f->_IO_read_ptr < f->_IO_read_end)
-		return real.fgetc(f);
-	return HANDOFF(real.fgetc(f));
-}
-
-#undef putc
-#undef getc
-EXPORT int fputc(int c, FILE *f)
-{
-	return on_g() ? put(c, f) : real.fputc(c, f);
-}
-
-EXPORT int putc(int c, FILE *f)
-{
-	return on_g() ? put(c, f) : real.fputc(c, f);
-}
-
-EXPORT int _IO_putc(int c, FILE *f)
-{
-	return on_g() ? put(c, f) : real.fputc(c, f);
-}
-
-EXPORT int putchar(int c)
-{
-	return on_g() ? put(c, stdout) : real.fputc(c, stdout);
-}
-
-EXPORT int fgetc(FILE *f)
-{
-	return on_g() ? get(f) : real.fgetc(f);
-}
-
-EXPORT int getc(FILE *f)
-{
-	return on_g() ? get(f) : real.fgetc(f);
-}
-
-EXPORT int _IO_getc(FILE *f)
-{
-	return on_g() ? get(f) : real.fgetc(f);
-}
-
-EXPORT int getchar(void)
-{
-	return on_g() ? get(stdin) : real.fgetc(stdin);
-}
-
+/* NULL means all FILEs: libc locks one after the other. */
 EXPORT int fflush(FILE *f)
 {
-	if (!on_g())
-		return real.fflush(f);
-	if (!f) /* all of them: libc locks each in turn */
-		return HANDOFF(real.fflush(NULL));
-	WITH_FILE(f);
-	return HANDOFF(real.fflush(f));
+	USE;
+
+	if (likely(weft_on)) {
+		if (f)
+			use_.locked = use_lock(f);
+		use_.away = use_away(true);
+	}
+	USE_CALL(int, real.fflush(f));
 }
 
-/* The lock goes with the FILE: wait until it is free, then let libc take it once more and for good. */
-EXPORT int fclose(FILE *f)
-{
-	if (!on_g())
-		return real.fclose(f);
-	take(f);
-	real.funlockfile(f);
-	return HANDOFF(real.fclose(f));
-}
+/* ---- locking --------------------------------------------------------------------------------------- */
+
+LOCKED(int, fgetc, (FILE *f), f, !have(f, 1), (f))
+LOCKED(int, getc, (FILE *f), f, !have(f, 1), (f))
+LOCKED(int, _IO_getc, (FILE *f), f, !have(f, 1), (f))
+LOCKED(int, getchar, (void), stdin, !have(stdin, 1), ())
+LOCKED(int, getw, (FILE *f), f, !have(f, sizeof(int)), (f))
+LOCKED(int, ungetc, (int c, FILE *f), f, false, (c, f))
+LOCKED(char *, fgets, (char *s, int n, FILE *f), f, !have_line(f, n), (s, n, f))
+LOCKED(char *, __fgets_chk,
+       (char *s, size_t room, int n, FILE *f), f, !have_line(f, n), (s, room, n, f))
+LOCKED(char *, gets, (char *s), stdin, true, (s))
+LOCKED(char *, __gets_chk, (char *s, size_t room), stdin, true, (s, room))
+LOCKED(size_t, fread,
+       (void *p, size_t size, size_t n, FILE *f), f, !have(f, bytes(size, n)), (p, size, n, f))
+LOCKED(size_t, __fread_chk,
+       (void *p, size_t room, size_t size, size_t n, FILE *f), f, !have(f, bytes(size, n)), (p, room, size, n, f))
+LOCKED(ssize_t, getdelim, (char **line, size_t *n, int end, FILE *f), f, true, (line, n, end, f))
+LOCKED(ssize_t, __getdelim, (char **line, size_t *n, int end, FILE *f), f, true, (line, n, end, f))
+LOCKED(ssize_t, getline, (char **line, size_t *n, FILE *f), f, true, (line, n, f))
+LOCKED(int, fputc, (int c, FILE *f), f, !room(f, 1), (c, f))
+LOCKED(int, putc, (int c, FILE *f), f, !room(f, 1), (c, f))
+LOCKED(int, _IO_putc, (int c, FILE *f), f, !room(f, 1), (c, f))
+LOCKED(int, putchar, (int c), stdout, !room(stdout, 1), (c))
+LOCKED(int, putw, (int w, FILE *f), f, !room(f, sizeof(int)), (w, f))
+LOCKED(int, fputs, (const char *s, FILE *f), f, !room(f, strlen(s)), (s, f))
+LOCKED(int, puts, (const char *s), stdout, !room(stdout, strlen(s) + 1), (s))
+LOCKED(size_t, fwrite,
+       (const void *p, size_t size, size_t n, FILE *f), f, !room(f, bytes(size, n)), (p, size, n, f))
+LOCKED(int, feof, (FILE *f), f, false, (f))
+LOCKED(int, ferror, (FILE *f), f, false, (f))
+LOCKED_VOID(clearerr, (FILE *f), f, false, (f))
+LOCKED(int, fseek, (FILE *f, long at, int from), f, true, (f, at, from))
+LOCKED(int, fseeko, (FILE *f, off_t at, int from), f, true, (f, at, from))
+LOCKED(int, fseeko64, (FILE *f, off64_t at, int from), f, true, (f, at, from))
+LOCKED(long, ftell, (FILE *f), f, true, (f))
+LOCKED(off_t, ftello, (FILE *f), f, true, (f))
+LOCKED(off64_t, ftello64, (FILE *f), f, true, (f))
+LOCKED_VOID(rewind, (FILE *f), f, true, (f))
+LOCKED(int, fgetpos, (FILE *f, fpos_t *at), f, true, (f, at))
+LOCKED(int, fsetpos, (FILE *f, const fpos_t *at), f, true, (f, at))
+LOCKED(int, fgetpos64, (FILE *f, fpos64_t *at), f, true, (f, at))
+LOCKED(int, fsetpos64, (FILE *f, const fpos64_t *at), f, true, (f, at))
+LOCKED(int, setvbuf, (FILE *f, char *buf, int mode, size_t n), f, true, (f, buf, mode, n))
+LOCKED_VOID(setbuf, (FILE *f, char *buf), f, true, (f, buf))
+LOCKED_VOID(setbuffer, (FILE *f, char *buf, size_t n), f, true, (f, buf, n))
+LOCKED_VOID(setlinebuf, (FILE *f), f, true, (f))
+LOCKED(FILE *, freopen, (const char *path, const char *mode, FILE *f), f, true, (path, mode, f))
+LOCKED(FILE *, freopen64, (const char *path, const char *mode, FILE *f), f, true, (path, mode, f))
+
+/* ---- for callers that locked, and the inline functions of <stdio.h> -------------------------------- */
+
+UNLOCKED(int, fgetc_unlocked, (FILE *f), !have(f, 1), (f))
+UNLOCKED(int, getc_unlocked, (FILE *f), !have(f, 1), (f))
+UNLOCKED(int, getchar_unlocked, (void), !have(stdin, 1), ())
+UNLOCKED(char *, fgets_unlocked, (char *s, int n, FILE *f), !have_line(f, n), (s, n, f))
+UNLOCKED(char *, __fgets_unlocked_chk,
+       (char *s, size_t room, int n, FILE *f), !have_line(f, n), (s, room, n, f))
+UNLOCKED(size_t, fread_unlocked,
+       (void *p, size_t size, size_t n, FILE *f), !have(f, bytes(size, n)), (p, size, n, f))
+UNLOCKED(size_t, __fread_unlocked_chk,
+       (void *p, size_t room, size_t size, size_t n, FILE *f), !have(f, bytes(size, n)), (p, room, size, n, f))
+UNLOCKED(int, fputc_unlocked, (int c, FILE *f), !room(f, 1), (c, f))
+UNLOCKED(int, putc_unlocked, (int c, FILE *f), !room(f, 1), (c, f))
+UNLOCKED(int, putchar_unlocked, (int c), !room(stdout, 1), (c))
+UNLOCKED(int, fputs_unlocked, (const char *s, FILE *f), !room(f, strlen(s)), (s, f))
+UNLOCKED(size_t, fwrite_unlocked,
+       (const void *p, size_t size, size_t n, FILE *f), !room(f, bytes(size, n)), (p, size, n, f))
+WHOLE(int, __uflow, (FILE *f), (f))
+WHOLE(int, __underflow, (FILE *f), (f))
+WHOLE(int, __overflow, (FILE *f, int c), (f, c))
+
+/* ---- a FILE begins or ends ------------------------------------------------------------------------- */
+
+WHOLE(int, fflush_unlocked, (FILE *f), (f))
+WHOLE(int, fclose, (FILE *f), (f))
+WHOLE(int, fcloseall, (void), ())
+WHOLE(FILE *, fopen, (const char *path, const char *mode), (path, mode))
+WHOLE(FILE *, fopen64, (const char *path, const char *mode), (path, mode))
+WHOLE(FILE *, tmpfile, (void), ())
+WHOLE(FILE *, tmpfile64, (void), ())
+WHOLE_VOID(perror, (const char *s), (s))

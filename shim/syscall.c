@@ -16,7 +16,7 @@
  */
 #include <linux/futex.h>
 
-#include "shim/ids.h"
+#include "shim/sched.h"
 #include "shim/sync.h"
 
 struct args {
@@ -234,25 +234,11 @@ static long futex(const struct args *x)
 
 /* ---- thread ids ------------------------------------------------------------------------------ */
 
-static long id_of_kernel(long id)
+static long by_thread_id(const struct args *x)
 {
-	return id && id == (long)weft_tls.tid ? g_ostid(getg()) : id;
-}
+	long r;
 
-/* Calls that name a thread, on a G.  The caller's own id becomes that of the kernel thread below
- * it. */
-static long by_thread_id(struct args *x)
-{
-	switch (x->nr) {
-	case SYS_getpriority:
-	case SYS_setpriority:
-		if (x->a == 0) /* PRIO_PROCESS means one thread */
-			x->b = id_of_kernel(x->b);
-		break;
-	default:
-		x->a = id_of_kernel(x->a);
-	}
-	return through(x);
+	return sched_call(x->nr, x->a, x->b, x->c, x->d, &r) ? syscall_ret(r) : through(x);
 }
 
 /* Signals for a thread: to the G, from whatever thread. */

@@ -10,6 +10,7 @@
 #include "shim/thread.h"
 #include "shim/attr.h"
 #include "shim/mutex.h"
+#include "shim/sched.h"
 
 #include <setjmp.h>
 
@@ -34,6 +35,7 @@ void thread_end(struct thread *th)
 	compat_call_tls_dtors();
 	keys_run_destructors();
 	robust_exit();
+	sched_leave();
 	if (th->g != g_main())
 		tcb_leave();
 	goexit(gone, th);
@@ -60,6 +62,7 @@ void thread_gmain(struct g *gp)
 
 	(void)gp;
 	tcb_enter();
+	sched_apply();
 	run(th);
 	thread_end(th);
 }
@@ -116,10 +119,9 @@ static struct g *make(const pthread_attr_t *attr)
 	return gp;
 }
 
-static void inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
+static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 {
-	struct sched_param sp = { 0 };
-	int how = PTHREAD_INHERIT_SCHED, detach = PTHREAD_CREATE_JOINABLE;
+	int detach = PTHREAD_CREATE_JOINABLE, err = sched_inherit(th, attr);
 	sigset_t mask;
 
 	if (on_g()) {
@@ -128,21 +130,14 @@ static void inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 		g_getname(getg(), name);
 		g_setname(gp, name);
 	}
-	th->policy = self_thread.policy;
-	th->priority = self_thread.priority;
-	if (!attr)
-		return;
-	pthread_attr_getinheritsched(attr, &how);
-	if (how == PTHREAD_EXPLICIT_SCHED) {
-		pthread_attr_getschedpolicy(attr, &th->policy);
-		pthread_attr_getschedparam(attr, &sp);
-		th->priority = sp.sched_priority;
-	}
+	if (err || !attr)
+		return err;
 	pthread_attr_getdetachstate(attr, &detach);
 	if (detach == PTHREAD_CREATE_DETACHED)
 		th->state = TH_DETACHED;
 	if (pthread_attr_getsigmask_np(attr, &mask) == 0)
 		g_setmask(gp, *(uint64_t *)(void *)&mask);
+	return 0;
 }
 
 static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *),
@@ -150,6 +145,7 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 {
 	struct g *gp = make(attr);
 	struct thread *th;
+	int err;
 
 	if (!gp)
 		return EAGAIN;
@@ -158,7 +154,11 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	th->start11 = start11;
 	th->arg = arg;
 	g_setdata(gp, th);
-	inherit(th, attr, gp);
+	err = inherit(th, attr, gp);
+	if (err) {
+		g_free(gp);
+		return err;
+	}
 	*out = (pthread_t)g_tls(gp);
 	sigroute_start(); /* once a process */
 	dumpsig_start();

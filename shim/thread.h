@@ -33,8 +33,7 @@ struct thread {
 	uint64_t sigdone;            /* handlers run so far (own) */
 	bool sigrestart;             /* the last one had SA_RESTART (own) */
 	bool owns_os;                /* wired for good: its M carries state that only it may have (own) */
-	int policy;                  /* what getschedparam answers */
-	int priority;
+	_Atomic bool sched_pending;  /* attributes wait to be made real: sched_apply() */
 };
 
 extern __thread struct thread self_thread hidden __attribute__((tls_model("initial-exec")));

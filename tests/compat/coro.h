@@ -1,6 +1,7 @@
 /*
- * coro: the smallest scheduler that can run code on a thread block of ours: two contexts and an FS swap,
- * on one kernel thread.  The tests of compat/ use it so that a failure is compat's and nobody else's.
+ * coro: the smallest scheduler that can run code on a thread block of ours: two contexts and an FS
+ * swap, on one kernel thread.  The tests of compat/ use it so that a failure is compat's and nobody
+ * else's.
  *
  * A coroutine's block lies at the top of its own stack, as the runtime places it.
  */
@@ -41,8 +42,8 @@ void coro_yield(struct coro *c);
 void coro_free(struct coro *c);
 
 /*
- * Runs fn in a forked child: true when it returned 0.  *how says how it ended otherwise: a signal's number,
- * or 256 + exit code.  A child that hangs is ended by SIGALRM after `seconds`.
+ * Runs fn in a forked child: true when it returned 0.  *how says how it ended otherwise: a signal's
+ * number, or 256 + exit code.  A child that hangs is ended by SIGALRM after `seconds`.
  */
 bool in_child(int (*fn)(void), unsigned seconds, int *how);
 

@@ -1,9 +1,10 @@
 /*
  * fields: every field that a thread block must have right, each seen to matter.
  *
- * Each case runs twice, each time in a child of its own: with the field right the check must succeed, with
- * the field broken on creation (tcb_break) it must fail, by a crash, a hang or a wrong answer.  A case
- * whose broken run succeeds is a case that proves nothing, and counts as failed.
+ * Each case runs twice, each time in a child of its own: with the field right the check must
+ * succeed, with the field broken on creation (tcb_break) it must fail, by a crash, a hang or a
+ * wrong answer.  A case whose broken run succeeds is a case that proves nothing, and counts as
+ * failed.
  */
 #include "tests/compat/coro.h"
 
@@ -66,7 +67,8 @@ static int use_resolver(struct coro *c, void *arg)
 	int e = getaddrinfo("localhost", "80", NULL, &ai);
 
 	(void)c, (void)arg;
-	/* Any answer will do, even "no such name": what counts is that the resolver's state was usable. */
+	/* Any answer will do, even "no such name": what counts is that the resolver's state was
+	 * usable. */
 	if (!e)
 		freeaddrinfo(ai);
 	return 0;
@@ -104,7 +106,8 @@ static locale_t (*other_uselocale)(locale_t);
 static int use_later_tls(struct coro *c, void *arg)
 {
 	(void)c, (void)arg;
-	/* The second libc's locale pointer is initial-exec and initialised: zero means nobody copied. */
+	/* The second libc's locale pointer is initial-exec and initialised: zero means nobody
+	 * copied. */
 	return other_uselocale(NULL) == NULL;
 }
 
@@ -298,8 +301,8 @@ static int use_bounds(struct coro *c, void *arg)
 		return 1;
 	pthread_attr_getstack(&a, &base, &size);
 	pthread_attr_getguardsize(&a, &guard);
-	return base != (char *)c->map + CORO_GUARD || size != c->stack_size || guard != CORO_GUARD ||
-	       &here < (char *)base || &here >= (char *)base + size;
+	return base != (char *)c->map + CORO_GUARD || size != c->stack_size ||
+	       guard != CORO_GUARD || &here < (char *)base || &here >= (char *)base + size;
 }
 
 static int case_bounds(void)
@@ -325,8 +328,8 @@ static int dirty(struct coro *c, void *arg)
 static int expect_clean(struct coro *c, void *arg)
 {
 	(void)arg;
-	return errno != 0 || counter != 7 || !tcb_cancel_enabled(c->tcb) || tcb_cancel_pending(c->tcb) ||
-	       tcb_tid(c->tcb) != ID + 1;
+	return errno != 0 || counter != 7 || !tcb_cancel_enabled(c->tcb) ||
+	       tcb_cancel_pending(c->tcb) || tcb_tid(c->tcb) != ID + 1;
 }
 
 static int case_second_life(void)
@@ -367,7 +370,8 @@ enum { WRONG = 256 + 1 };
 static const struct test {
 	const char *name, *field;
 	int (*fn)(void);
-	int ends; /* how the broken run must end: a signal, WRONG for a wrong answer, 0 for either */
+	int ends; /* how the broken run must end: a signal, WRONG for a wrong answer, 0 for either
+		   */
 } tests[] = {
 	{"character tables", "ctype", case_ctype, 0},
 	{"resolver state", "resp", case_resolver, SIGSEGV},

@@ -1,8 +1,9 @@
 /*
  * refuse: compat_init() on a libc that is not what it seems.
  *
- * A strange libc is made from this one: a published descriptor is shifted, or a field of the test block is
- * broken.  Discovery must refuse with a reason, must not crash, and must leave threads working.
+ * A strange libc is made from this one: a published descriptor is shifted, or a field of the test
+ * block is broken.  Discovery must refuse with a reason, must not crash, and must leave threads
+ * working.
  */
 #include "tests/compat/coro.h"
 

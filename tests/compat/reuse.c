@@ -1,8 +1,9 @@
 /*
- * reuse: many lives over few blocks, checked for what one life must not see of another and for leaks.
+ * reuse: many lives over few blocks, checked for what one life must not see of another and for
+ * leaks.
  *
- * Leaks are judged by resident memory between a warm-up and the end; the two broken runs leak by dozens of
- * megabytes where the right one may move by two.
+ * Leaks are judged by resident memory between a warm-up and the end; the two broken runs leak by
+ * dozens of megabytes where the right one may move by two.
  */
 #include "tests/compat/coro.h"
 
@@ -57,7 +58,8 @@ static int one_life(struct coro *c, void *arg)
 	CHECK(dlerror() == NULL);
 	for (int i = 0; i < KEYS; i++)
 		CHECK(pthread_getspecific(keys[i]) == NULL);
-	CHECK(!pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old) && old == PTHREAD_CANCEL_ENABLE);
+	CHECK(!pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old) &&
+	      old == PTHREAD_CANCEL_ENABLE);
 	CHECK(!pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old) &&
 	      old == PTHREAD_CANCEL_DEFERRED);
 	/* What this one leaves. */
@@ -137,7 +139,8 @@ static int many_lives(const char *broken)
 			return 3;
 	}
 	after = resident();
-	printf("# %d lives over %d blocks: resident %ld -> %ld KiB\n", LIVES, BLOCKS, before, after);
+	printf("# %d lives over %d blocks: resident %ld -> %ld KiB\n", LIVES, BLOCKS, before,
+	       after);
 	fflush(stdout);
 	return destroyed != LIVES || after - before > 2048 ? 4 : 0;
 }

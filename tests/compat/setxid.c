@@ -1,8 +1,8 @@
 /*
  * setxid: setuid() while another kernel thread runs with FS on a block of ours.
  *
- * Unwrapped it hangs for ever (glibc waits for a flag in the thread's own block, its handler clears one in
- * ours): that run must end by the alarm, or the test would prove nothing.
+ * Unwrapped it hangs for ever (glibc waits for a flag in the thread's own block, its handler clears
+ * one in ours): that run must end by the alarm, or the test would prove nothing.
  */
 #include "tests/compat/coro.h"
 

@@ -24,7 +24,8 @@ bool coro_new(struct coro *c, uint32_t tid)
 
 	memset(c, 0, sizeof *c);
 	c->map_size = CORO_GUARD + CORO_STACK;
-	c->map = mmap(NULL, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	c->map =
+		mmap(NULL, c->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (c->map == MAP_FAILED)
 		return false;
 	mprotect(c->map, CORO_GUARD, PROT_NONE);
