@@ -1,6 +1,6 @@
 /*
- * pthread_setattr_default_np changes what later threads get when no attribute is given; getattr of a
- * detached, a joinable and the main thread report what is so.
+ * pthread_setattr_default_np changes what later threads get when no attribute is given; getattr of
+ * a detached, a joinable and the main thread report what is so.
  */
 #include "check.h"
 #include <semaphore.h>

@@ -1,6 +1,7 @@
 /*
- * A thread that runs off its stack dies of SIGSEGV on the guard instead of writing into other memory:
- * with the default guard and with a large one.  Each case runs in a child, whose status is examined.
+ * A thread that runs off its stack dies of SIGSEGV on the guard instead of writing into other
+ * memory: with the default guard and with a large one.  Each case runs in a child, whose status is
+ * examined.
  */
 #include "check.h"
 #include <signal.h>

@@ -1,6 +1,6 @@
 /*
- * A program may survive the overflow: SIGSEGV on an alternate stack, siglongjmp out of the handler, and
- * the thread goes on; other threads have alternate stacks of their own and do not notice.
+ * A program may survive the overflow: SIGSEGV on an alternate stack, siglongjmp out of the handler,
+ * and the thread goes on; other threads have alternate stacks of their own and do not notice.
  */
 #include "check.h"
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /*
- * pthread_attr_setstack: the thread runs on exactly the memory the program gave, reports it back, the
- * memory is the program's again after join (it may be unmapped or reused), and many such threads may
- * follow each other on the same memory.
+ * pthread_attr_setstack: the thread runs on exactly the memory the program gave, reports it back,
+ * the memory is the program's again after join (it may be unmapped or reused), and many such
+ * threads may follow each other on the same memory.
  */
 #include "check.h"
 #include <stdint.h>
@@ -45,7 +45,8 @@ int main(void)
 	void *mem[50];
 
 	for (int i = 0; i < 50; i++) {
-		mem[i] = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mem[i] = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			      0);
 		CHECK(mem[i] != MAP_FAILED);
 	}
 	for (int i = 0; i < 200; i++)
@@ -68,7 +69,8 @@ int main(void)
 	for (int i = 0; i < 50; i++)
 		CHECK_SYS(munmap(mem[i], SIZE));
 	for (int i = 0; i < 50; i++) {
-		mem[i] = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mem[i] = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			      0);
 		CHECK(mem[i] != MAP_FAILED);
 		run_on(mem[i]);
 	}

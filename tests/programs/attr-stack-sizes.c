@@ -1,6 +1,7 @@
 /*
- * Threads with stacks from the smallest allowed to a huge one: each can use what it asked for, and sees
- * its own stack (its locals lie inside, the size is at least the wish) through pthread_getattr_np.
+ * Threads with stacks from the smallest allowed to a huge one: each can use what it asked for, and
+ * sees its own stack (its locals lie inside, the size is at least the wish) through
+ * pthread_getattr_np.
  */
 #include "check.h"
 #include <limits.h>

@@ -1,6 +1,7 @@
 /*
- * pthread_attr_t holds what was set, refuses what is not a value, and every thread made with it sees
- * its own detach state, guard size, stack size and scheduling values through pthread_getattr_np.
+ * pthread_attr_t holds what was set, refuses what is not a value, and every thread made with it
+ * sees its own detach state, guard size, stack size and scheduling values through
+ * pthread_getattr_np.
  */
 #include "check.h"
 #include <limits.h>

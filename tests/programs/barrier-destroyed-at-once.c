@@ -1,6 +1,6 @@
 /*
- * The serial thread may destroy the barrier and overwrite its memory as soon as its own wait returns:
- * destroy waits for those still on their way out.
+ * The serial thread may destroy the barrier and overwrite its memory as soon as its own wait
+ * returns: destroy waits for those still on their way out.
  */
 #include "check.h"
 

@@ -1,6 +1,7 @@
 /*
- * A barrier over many rounds: nobody is let through before all have come, exactly one thread a round is
- * the serial one, and the barrier is ready for the next round at once; for 2 to 500 threads.
+ * A barrier over many rounds: nobody is let through before all have come, exactly one thread a
+ * round is the serial one, and the barrier is ready for the next round at once; for 2 to 500
+ * threads.
  */
 #include "check.h"
 #include <stdatomic.h>

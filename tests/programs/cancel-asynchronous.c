@@ -1,6 +1,7 @@
 /*
- * Asynchronous cancellation ends a thread that calls no cancellation point: one that only yields, one
- * that is parked in a mutex, and one that is asked while it was still deferred and then changes its type.
+ * Asynchronous cancellation ends a thread that calls no cancellation point: one that only yields,
+ * one that is parked in a mutex, and one that is asked while it was still deferred and then changes
+ * its type.
  */
 #include "check.h"
 #include <semaphore.h>

@@ -1,6 +1,7 @@
 /*
- * Deferred cancellation of a thread that is blocked: in each of many cancellation points the thread ends
- * as PTHREAD_CANCELED, its cleanup handlers run in reverse order and its key destructors after them.
+ * Deferred cancellation of a thread that is blocked: in each of many cancellation points the thread
+ * ends as PTHREAD_CANCELED, its cleanup handlers run in reverse order and its key destructors after
+ * them.
  */
 #include "check.h"
 #include <fcntl.h>
@@ -46,7 +47,8 @@ static void in_write(void)
 {
 	static char big[1 << 20];
 
-	/* Whether a write that has moved some bytes is cancelled or returns their number is the libc's choice. */
+	/* Whether a write that has moved some bytes is cancelled or returns their number is the
+	 * libc's choice. */
 	for (;;)
 		CHECK_SYS(write(full[1], big, sizeof big));
 }
@@ -208,7 +210,8 @@ static void cancel_in(int i, int late)
 		printf("FAILED: %s was not cancelled\n", points[i].name);
 		exit(1);
 	}
-	/* Cancelled before it ran at all, a thread still runs as far as its first cancellation point. */
+	/* Cancelled before it ran at all, a thread still runs as far as its first cancellation
+	 * point. */
 	CHECK_EQ(strcmp(trace, "21k"), 0);
 }
 

@@ -1,7 +1,7 @@
 /*
- * A cancel request waits while cancellation is disabled and acts at the first cancellation point after it
- * is enabled; a thread that reaches none ends by itself with its own value; requests to a thread that has
- * ended, or to oneself, do no harm.
+ * A cancel request waits while cancellation is disabled and acts at the first cancellation point
+ * after it is enabled; a thread that reaches none ends by itself with its own value; requests to a
+ * thread that has ended, or to oneself, do no harm.
  */
 #include "check.h"
 #include <semaphore.h>

@@ -1,7 +1,7 @@
 /*
  * A cancelled wait has either done nothing or was completed: a semaphore token or a ticket under a
- * condition variable is taken by a thread that then did not end in that wait, or left for the others;
- * the totals come out even.  (Bytes of a pipe are not tried: glibc before 2.41 loses them.)
+ * condition variable is taken by a thread that then did not end in that wait, or left for the
+ * others; the totals come out even.  (Bytes of a pipe are not tried: glibc before 2.41 loses them.)
  */
 #include "check.h"
 #include <semaphore.h>

@@ -1,6 +1,6 @@
 /*
- * Cancellation and pthread_exit unwind C++ frames: destructors run, catch (...) sees the forced unwind and
- * must rethrow it, locks held by guards are released, and thread_locals are destroyed.
+ * Cancellation and pthread_exit unwind C++ frames: destructors run, catch (...) sees the forced
+ * unwind and must rethrow it, locks held by guards are released, and thread_locals are destroyed.
  */
 #include "check.h"
 #include <atomic>

@@ -2,19 +2,19 @@
  * check.h: the few words that every program in this folder shares.
  *
  * A program here is plain POSIX: no weft name, no weft header.  It is run on libc alone first (the
- * oracle) and then under weft with several processor counts; standard output and exit status must be the
- * same each time.  So a program
+ * oracle) and then under weft with several processor counts; standard output and exit status must
+ * be the same each time.  So a program
  *   - prints only what is true on every run (never a time, an address, a thread id or a count that
  *     depends on who ran first), one line for each thing it has checked;
  *   - exits 0 when all checks held; the first one that does not prints what and where, and exits 1;
  *   - never assumes that a time passed: only orders and lower bounds of sleeps;
- *   - never spins without a libc call (sched_yield at least): threads may be scheduled cooperatively.
- *     Programs named preempt-* are the exception.
+ *   - never spins without a libc call (sched_yield at least): threads may be scheduled
+ *     cooperatively.  Programs named preempt-* are the exception.
  *
- * Build of FAMILY-behaviour.c:  cc -std=gnu17 -O2 -pthread -o FAMILY-behaviour FAMILY-behaviour.c
- * Build of FAMILY-behaviour.cc: c++ -std=c++20 -O2 -pthread, the same.
- * Build of lib/NAME.c:          cc -std=gnu17 -O2 -fPIC -shared -o lib/NAME.so, where lib/ lies beside the
- *                               executables (programs open "$ORIGIN/lib/NAME.so").
+ * FAMILY-behaviour.c   cc -std=gnu17 -O2 -pthread -o FAMILY-behaviour FAMILY-behaviour.c
+ * FAMILY-behaviour.cc  c++ -std=c++20 -O2 -pthread, the same
+ * lib/NAME.c           cc -std=gnu17 -O2 -fPIC -shared -o lib/NAME.so, where lib/ lies beside the
+ *                      executables (programs open "$ORIGIN/lib/NAME.so")
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -42,8 +42,8 @@ static void UNUSED __attribute__((noreturn))
 check_failed(const char *file, int line, const char *what, long long got, long long want)
 {
 	char buf[512];
-	int n = snprintf(buf, sizeof buf, "FAILED %s:%d: %s (got %lld, wanted %lld)\n", file, line, what,
-			 got, want);
+	int n = snprintf(buf, sizeof buf, "FAILED %s:%d: %s (got %lld, wanted %lld)\n", file, line,
+			 what, got, want);
 	ssize_t put = write(STDOUT_FILENO, buf, n < (int)sizeof buf ? n : (int)sizeof buf - 1);
 
 	_exit(put < 0 ? 2 : 1);

@@ -1,7 +1,7 @@
 /*
- * CPU clocks: a thread's own clock (CLOCK_THREAD_CPUTIME_ID and pthread_getcpuclockid) never runs backwards
- * over any switch, advances while it computes, and hardly while others do; the process's clock holds
- * the sum.
+ * CPU clocks: a thread's own clock (CLOCK_THREAD_CPUTIME_ID and pthread_getcpuclockid) never runs
+ * backwards over any switch, advances while it computes, and hardly while others do; the process's
+ * clock holds the sum.
  */
 #include "check.h"
 

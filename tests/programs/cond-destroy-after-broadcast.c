@@ -1,6 +1,7 @@
 /*
- * POSIX lets a condition variable be destroyed, and its memory reused, as soon as the broadcast that
- * frees the last waiters has returned, though they have not run yet.  The memory is overwritten at once.
+ * POSIX lets a condition variable be destroyed, and its memory reused, as soon as the broadcast
+ * that frees the last waiters has returned, though they have not run yet.  The memory is
+ * overwritten at once.
  */
 #include "check.h"
 

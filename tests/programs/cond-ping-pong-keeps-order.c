@@ -1,6 +1,6 @@
 /*
- * Threads in a ring, each waiting for its turn in its own condition variable: 20,000 hand-overs, strictly
- * in order; and the same with one shared condition variable and broadcasts.
+ * Threads in a ring, each waiting for its turn in its own condition variable: 20,000 hand-overs,
+ * strictly in order; and the same with one shared condition variable and broadcasts.
  */
 #include "check.h"
 

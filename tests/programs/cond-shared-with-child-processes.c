@@ -1,6 +1,6 @@
 /*
- * Process-shared mutex and condition variables: a ball goes round four processes, each with two threads
- * that wait; then all are freed by one broadcast.
+ * Process-shared mutex and condition variables: a ball goes round four processes, each with two
+ * threads that wait; then all are freed by one broadcast.
  */
 #include "check.h"
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /*
- * Condition variables: a signal frees one waiter, a broadcast all of 1,000, neither is remembered when
- * nobody waits, and the mutex is held again when wait returns.
+ * Condition variables: a signal frees one waiter, a broadcast all of 1,000, neither is remembered
+ * when nobody waits, and the mutex is held again when wait returns.
  */
 #include "check.h"
 

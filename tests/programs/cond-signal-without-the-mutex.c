@@ -1,6 +1,6 @@
 /*
- * Signals sent with and without holding the mutex, by several threads at once, through a bounded queue:
- * every item arrives exactly once and nobody sleeps for ever (a lost wake-up hangs here).
+ * Signals sent with and without holding the mutex, by several threads at once, through a bounded
+ * queue: every item arrives exactly once and nobody sleeps for ever (a lost wake-up hangs here).
  */
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /*
- * timedwait and clockwait with both clocks and the clock attribute: ETIMEDOUT not before the time and
- * with the mutex held, EINVAL for a time that is none, and success when the signal comes first.
+ * timedwait and clockwait with both clocks and the clock attribute: ETIMEDOUT not before the time
+ * and with the mutex held, EINVAL for a time that is none, and success when the signal comes first.
  */
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /*
- * Waiters with very short time-outs race with signals: a waiter either takes a ticket or times out, the
- * sum is exact, and after all of it the condition variable still works.
+ * Waiters with very short time-outs race with signals: a waiter either takes a ticket or times out,
+ * the sum is exact, and after all of it the condition variable still works.
  */
 #include "check.h"
 
@@ -44,7 +44,8 @@ int main(void)
 		if (tickets < 3) {
 			tickets++;
 			given++;
-			CHECK_OK(given % 5 ? pthread_cond_signal(&cv) : pthread_cond_broadcast(&cv));
+			CHECK_OK(given % 5 ? pthread_cond_signal(&cv)
+					   : pthread_cond_broadcast(&cv));
 		}
 		done = finished;
 		CHECK_OK(pthread_mutex_unlock(&mu));

@@ -1,6 +1,7 @@
 /*
- * Waiting with the other kinds of mutex: an errorcheck mutex that is not held is EPERM and nothing waits;
- * with a recursive one held once, it is wholly released while waiting and owned again afterwards.
+ * Waiting with the other kinds of mutex: an errorcheck mutex that is not held is EPERM and nothing
+ * waits; with a recursive one held once, it is wholly released while waiting and owned again
+ * afterwards.
  */
 #include "check.h"
 

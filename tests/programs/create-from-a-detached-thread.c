@@ -1,6 +1,7 @@
 /*
- * Detached threads: by attribute, by pthread_detach from outside and from inside; chains of detached
- * threads that create each other; and what the functions say about a thread that cannot be joined.
+ * Detached threads: by attribute, by pthread_detach from outside and from inside; chains of
+ * detached threads that create each other; and what the functions say about a thread that cannot be
+ * joined.
  */
 #include "check.h"
 #include <semaphore.h>

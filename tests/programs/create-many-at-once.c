@@ -1,6 +1,6 @@
 /*
- * 2,000 threads alive together, each created before any is joined, joined in an order unlike that of
- * creation; and a tree in which every thread creates and joins its two children.
+ * 2,000 threads alive together, each created before any is joined, joined in an order unlike that
+ * of creation; and a tree in which every thread creates and joins its two children.
  */
 #include "check.h"
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /*
- * 5,000 threads created and joined one after another: ids, stacks and control blocks are recycled, and
- * nothing of an earlier life (errno, a key's value, a thread-local) may be seen by the next one.
+ * 5,000 threads created and joined one after another: ids, stacks and control blocks are recycled,
+ * and nothing of an earlier life (errno, a key's value, a thread-local) may be seen by the next
+ * one.
  */
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /*
- * 20,000 live threads parked in one condition variable, then woken by one broadcast and joined.
- * The count of live threads is proved by a counter that each raises under the mutex before it waits.
+ * 20,000 live threads parked in one condition variable, then woken by one broadcast and joined. The
+ * count of live threads is proved by a counter that each raises under the mutex before it waits.
  */
 #include "check.h"
 

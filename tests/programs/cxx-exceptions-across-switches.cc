@@ -1,6 +1,6 @@
 /*
- * Exceptions while the thread changes its place: a catch handler, a destructor during unwinding and a
- * nested exception each block and yield in the middle, and the C++ runtime's per-thread state
+ * Exceptions while the thread changes its place: a catch handler, a destructor during unwinding and
+ * a nested exception each block and yield in the middle, and the C++ runtime's per-thread state
  * (current exception, uncaught count) is still this thread's afterwards.
  */
 #include "check.h"

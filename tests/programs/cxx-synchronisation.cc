@@ -98,7 +98,8 @@ void conditions()
 		auto began = std::chrono::steady_clock::now();
 		CHECK(!cv.wait_for(lock, 30ms, [] { return false; }));
 		CHECK(std::chrono::steady_clock::now() - began >= 30ms);
-		CHECK(!cv.wait_until(lock, std::chrono::system_clock::now() + 10ms, [] { return false; }));
+		CHECK(!cv.wait_until(lock, std::chrono::system_clock::now() + 10ms,
+				     [] { return false; }));
 	}
 	run(10, [&](int me) {
 		for (int k = 0; k < 50; k++) {

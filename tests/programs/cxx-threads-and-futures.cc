@@ -1,6 +1,6 @@
 /*
- * The C++ thread library: std::thread, jthread with stop tokens, async in both policies, promise and
- * future with values and exceptions, packaged_task.
+ * The C++ thread library: std::thread, jthread with stop tokens, async in both policies, promise
+ * and future with values and exceptions, packaged_task.
  */
 #include "check.h"
 #include <atomic>

@@ -1,6 +1,7 @@
 /*
- * dlopen, dlsym, dladdr, dl_iterate_phdr and dlclose from 20 threads at once, on the same and on different
- * libraries, and on one whose constructor creates and joins threads under the loader's lock.
+ * dlopen, dlsym, dladdr, dl_iterate_phdr and dlclose from 20 threads at once, on the same and on
+ * different libraries, and on one whose constructor creates and joins threads under the loader's
+ * lock.
  */
 #include "check.h"
 #include <dlfcn.h>

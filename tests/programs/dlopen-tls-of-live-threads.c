@@ -1,7 +1,7 @@
 /*
- * Libraries with thread-locals loaded while 50 threads are alive (some were created, some are parked):
- * each of them, and each later one, finds initial values of its own in every TLS model; and so again after
- * unload and reload.
+ * Libraries with thread-locals loaded while 50 threads are alive (some were created, some are
+ * parked): each of them, and each later one, finds initial values of its own in every TLS model;
+ * and so again after unload and reload.
  */
 #include "check.h"
 #include <dlfcn.h>

@@ -1,6 +1,7 @@
 /*
- * errno and h_errno are each thread's own: set, then any kind of switch, then still there; and the address
- * of errno is constant for a thread, so a compiler may keep it in a register across a blocking call.
+ * errno and h_errno are each thread's own: set, then any kind of switch, then still there; and the
+ * address of errno is constant for a thread, so a compiler may keep it in a register across a
+ * blocking call.
  */
 #include "check.h"
 #include <fcntl.h>

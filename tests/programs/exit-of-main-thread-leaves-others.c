@@ -1,6 +1,7 @@
 /*
- * pthread_exit in main: the process lives on until the last thread ends, then exits with status 0 and
- * runs atexit handlers and flushes stdio, whichever thread was last.  Main itself can be joined.
+ * pthread_exit in main: the process lives on until the last thread ends, then exits with status 0
+ * and runs atexit handlers and flushes stdio, whichever thread was last.  Main itself can be
+ * joined.
  */
 #include "check.h"
 

@@ -1,6 +1,7 @@
 /*
- * 150 forks from ten threads, of a process that grows and shrinks meanwhile; each child makes threads, uses
- * pipes, sleeps, polls and forks itself; any child may be reaped by any thread with waitpid(-1).
+ * 150 forks from ten threads, of a process that grows and shrinks meanwhile; each child makes
+ * threads, uses pipes, sleeps, polls and forks itself; any child may be reaped by any thread with
+ * waitpid(-1).
  */
 #include "check.h"
 #include <poll.h>

@@ -1,7 +1,7 @@
 /*
  * fork from a thread while 30 others are alive: in the child only the caller lives on, with its own
- * thread-locals, keys, errno and id; it can create and join threads, use every lock that was free, and
- * leaves by exit, by return from its start function, or by exec.
+ * thread-locals, keys, errno and id; it can create and join threads, use every lock that was free,
+ * and leaves by exit, by return from its start function, or by exec.
  */
 #include "check.h"
 #include <semaphore.h>

@@ -1,7 +1,7 @@
 /*
- * pthread_atfork: prepare handlers in reverse order of registration, parent and child handlers in order,
- * on the thread that forks; they keep a mutex consistent that other threads use all the time, and the
- * child can use it at once.
+ * pthread_atfork: prepare handlers in reverse order of registration, parent and child handlers in
+ * order, on the thread that forks; they keep a mutex consistent that other threads use all the
+ * time, and the child can use it at once.
  */
 #include "check.h"
 #include <stdatomic.h>

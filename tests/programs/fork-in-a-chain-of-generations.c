@@ -1,6 +1,6 @@
 /*
- * A child's thread forks again, and its child's thread again: eight generations, each with live threads
- * that do not survive, each waiting for the next and passing its status up.
+ * A child's thread forks again, and its child's thread again: eight generations, each with live
+ * threads that do not survive, each waiting for the next and passing its status up.
  */
 #include "check.h"
 #include <sys/wait.h>

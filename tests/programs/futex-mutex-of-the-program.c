@@ -1,6 +1,6 @@
 /*
- * A mutex and a condition variable that the program itself builds on futex, the way Rust's library does:
- * 60 threads on 2 counters; and the same word shared between processes (no PRIVATE flag).
+ * A mutex and a condition variable that the program itself builds on futex, the way Rust's library
+ * does: 60 threads on 2 counters; and the same word shared between processes (no PRIVATE flag).
  */
 #include "check.h"
 #include <limits.h>
@@ -93,7 +93,8 @@ static void *turns(void *arg)
 
 int main(void)
 {
-	struct shared *sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shared *sh =
+		mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pthread_t t[60];
 
 	CHECK(sh != MAP_FAILED);

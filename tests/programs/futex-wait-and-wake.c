@@ -1,7 +1,7 @@
 /*
- * syscall(SYS_futex) as programs without pthread locks use it (Rust's standard library, for one): WAIT,
- * WAKE with counts, EAGAIN when the word differs, time-outs, WAIT_BITSET with bit sets and absolute
- * times, REQUEUE, CMP_REQUEUE and WAKE_OP with their results.
+ * syscall(SYS_futex) as programs without pthread locks use it (Rust's standard library, for one):
+ * WAIT, WAKE with counts, EAGAIN when the word differs, time-outs, WAIT_BITSET with bit sets and
+ * absolute times, REQUEUE, CMP_REQUEUE and WAKE_OP with their results.
  */
 #include "check.h"
 #include <linux/futex.h>
@@ -13,7 +13,8 @@
 static _Atomic uint32_t a, b;
 static atomic_int woken;
 
-static long futex(_Atomic uint32_t *u, int op, uint32_t v, const void *t, _Atomic uint32_t *u2, uint32_t v3)
+static long futex(_Atomic uint32_t *u, int op, uint32_t v, const void *t, _Atomic uint32_t *u2,
+		  uint32_t v3)
 {
 	return syscall(SYS_futex, u, op | FUTEX_PRIVATE_FLAG, v, t, u2, v3);
 }
@@ -69,7 +70,8 @@ static void simple_answers(void)
 	ts = after_ms(CLOCK_MONOTONIC, 30);
 	CHECK_ERR(futex(&a, FUTEX_WAIT_BITSET, 1, &ts, NULL, ~0u), ETIMEDOUT);
 	ts = after_ms(CLOCK_REALTIME, 30);
-	CHECK_ERR(futex(&a, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 1, &ts, NULL, ~0u), ETIMEDOUT);
+	CHECK_ERR(futex(&a, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 1, &ts, NULL, ~0u),
+		  ETIMEDOUT);
 	CHECK(now_ns(CLOCK_MONOTONIC) - began >= 85 * 1000000LL);
 	ts.tv_nsec = 1000000000;
 	CHECK_ERR(futex(&a, FUTEX_WAIT, 1, &ts, NULL, 0), EINVAL);
@@ -135,7 +137,8 @@ static void requeues(void)
 	CHECK_EQ(futex(&a, FUTEX_WAKE, 1000, NULL, NULL, 0), 0);
 	CHECK_EQ(futex(&b, FUTEX_WAKE, 3, NULL, NULL, 0), 3);
 	await(5);
-	/* REQUEUE answers with those woken only in old kernels' manuals; in fact it counts both too. */
+	/* REQUEUE answers with those woken only in old kernels' manuals; in fact it counts both
+	 * too. */
 	CHECK_EQ(futex(&b, FUTEX_REQUEUE, 1, (void *)2L, &a, 0), 3);
 	await(6);
 	CHECK_EQ(futex(&a, FUTEX_WAKE, 1000, NULL, NULL, 0), 2);
@@ -154,7 +157,8 @@ static void wake_op(void)
 	woken = 0;
 	for (int i = 0; i < 4; i++)
 		t[i] = spawn(one_wait, (void *)(uintptr_t)~0u);
-	/* The operation is done on the second word: a was 0, so its waiters are woken as well as b's. */
+	/* The operation is done on the second word: a was 0, so its waiters are woken as well as
+	 * b's. */
 	for (int left = 4; left > 0; sched_yield()) {
 		long r = futex(&b, FUTEX_WAKE_OP, 1, (void *)(long)left, &a,
 			       FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0));
@@ -166,13 +170,16 @@ static void wake_op(void)
 	for (int i = 0; i < 4; i++)
 		join(t[i]);
 	CHECK_EQ(woken, 4);
-	CHECK_EQ(futex(&a, FUTEX_WAKE_OP, 1, (void *)1L, &b, FUTEX_OP(FUTEX_OP_ADD, 3, FUTEX_OP_CMP_GT, 4)),
+	CHECK_EQ(futex(&a, FUTEX_WAKE_OP, 1, (void *)1L, &b,
+		       FUTEX_OP(FUTEX_OP_ADD, 3, FUTEX_OP_CMP_GT, 4)),
 		 0);
 	CHECK_EQ(b, 8);
-	CHECK_EQ(futex(&a, FUTEX_WAKE_OP, 1, (void *)1L, &b, FUTEX_OP(FUTEX_OP_SET, 2, FUTEX_OP_CMP_LT, 0)),
+	CHECK_EQ(futex(&a, FUTEX_WAKE_OP, 1, (void *)1L, &b,
+		       FUTEX_OP(FUTEX_OP_SET, 2, FUTEX_OP_CMP_LT, 0)),
 		 0);
 	CHECK_EQ(b, 2);
-	CHECK_EQ(futex(&a, FUTEX_WAKE_OP, 1, (void *)1L, &b, FUTEX_OP(FUTEX_OP_XOR, 3, FUTEX_OP_CMP_NE, 0)),
+	CHECK_EQ(futex(&a, FUTEX_WAKE_OP, 1, (void *)1L, &b,
+		       FUTEX_OP(FUTEX_OP_XOR, 3, FUTEX_OP_CMP_NE, 0)),
 		 0);
 	CHECK_EQ(b, 1);
 	passed("wake-op");

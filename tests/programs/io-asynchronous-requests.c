@@ -1,6 +1,6 @@
 /*
- * POSIX aio: glibc serves it by threads of its own, which the program's threads wait for by aio_suspend,
- * lio_listio and notification on yet another thread.
+ * POSIX aio: glibc serves it by threads of its own, which the program's threads wait for by
+ * aio_suspend, lio_listio and notification on yet another thread.
  */
 #include "check.h"
 #include <aio.h>

@@ -1,6 +1,6 @@
 /*
- * Blocking writes of more than the buffer holds are never short, whoever reads at what pace, and the
- * bytes arrive in order: pipes, stream sockets, writev/readv, sendmsg/recvmsg and MSG_WAITALL.
+ * Blocking writes of more than the buffer holds are never short, whoever reads at what pace, and
+ * the bytes arrive in order: pipes, stream sockets, writev/readv, sendmsg/recvmsg and MSG_WAITALL.
  */
 #include "check.h"
 #include <sys/socket.h>
@@ -53,7 +53,7 @@ static void *receiver(void *arg)
 	}
 	for (;;) {
 		size_t want = n % 3000 + 1;
-		struct iovec iov[2] = { { got + n, want / 2 }, { got + n + want / 2, want - want / 2 } };
+		struct iovec iov[2] = {{got + n, want / 2}, {got + n + want / 2, want - want / 2}};
 		struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
 
 		if (want > SIZE + 1 - n)

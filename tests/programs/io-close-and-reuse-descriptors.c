@@ -1,6 +1,6 @@
 /*
- * Descriptor numbers are closed, duplicated and reused all the time by many threads, as pipe, socket,
- * file, eventfd: whatever is remembered about a number must not outlive its file.
+ * Descriptor numbers are closed, duplicated and reused all the time by many threads, as pipe,
+ * socket, file, eventfd: whatever is remembered about a number must not outlive its file.
  */
 #include "check.h"
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /*
- * Datagrams with boundaries and addresses over UDP on loopback (sendto, recvfrom, sendmmsg, recvmmsg, MSG_PEEK,
- * MSG_TRUNC), and descriptors passed over a Unix socket from thread to thread, used at once.
+ * Datagrams with boundaries and addresses over UDP on loopback (sendto, recvfrom, sendmmsg,
+ * recvmmsg, MSG_PEEK, MSG_TRUNC), and descriptors passed over a Unix socket from thread to thread,
+ * used at once.
  */
 #include "check.h"
 #include <arpa/inet.h>
@@ -13,7 +14,8 @@ static int udp(struct sockaddr_in *sin)
 	socklen_t len = sizeof *sin;
 	int fd;
 
-	*sin = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	*sin = (struct sockaddr_in){.sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	CHECK_SYS(fd = socket(AF_INET, SOCK_DGRAM, 0));
 	CHECK_SYS(bind(fd, (struct sockaddr *)sin, sizeof *sin));
 	CHECK_SYS(getsockname(fd, (struct sockaddr *)sin, &len));
@@ -56,14 +58,16 @@ static void *ask(void *arg)
 		memset(mi, 0, sizeof mi);
 		for (int k = 0; k < BATCH; k++) {
 			io[k].iov_base = out[k];
-			io[k].iov_len = (size_t)snprintf(out[k], sizeof out[k], "round %d, %d", i, k);
+			io[k].iov_len =
+				(size_t)snprintf(out[k], sizeof out[k], "round %d, %d", i, k);
 			mo[k].msg_hdr = (struct msghdr){ .msg_iov = &io[k], .msg_iovlen = 1 };
 			ii[k] = (struct iovec){ in[k], sizeof in[k] };
 			mi[k].msg_hdr = (struct msghdr){ .msg_iov = &ii[k], .msg_iovlen = 1 };
 		}
 		CHECK_EQ(sendmmsg(fd, mo, BATCH, 0), BATCH);
 		while (got < BATCH) {
-			int n = recvmmsg(fd, mi + got, (unsigned)(BATCH - got), MSG_WAITFORONE, NULL);
+			int n = recvmmsg(fd, mi + got, (unsigned)(BATCH - got), MSG_WAITFORONE,
+					 NULL);
 
 			CHECK(n > 0);
 			got += n;

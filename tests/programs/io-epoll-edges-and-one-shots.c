@@ -1,7 +1,7 @@
 /*
- * The event-loop styles of real servers: several workers on one epoll with EPOLLONESHOT and re-arming, with
- * EPOLLET and draining to EAGAIN, an eventfd that breaks the wait, nested epolls, and descriptors that are
- * added and deleted while others wait.
+ * The event-loop styles of real servers: several workers on one epoll with EPOLLONESHOT and
+ * re-arming, with EPOLLET and draining to EAGAIN, an eventfd that breaks the wait, nested epolls,
+ * and descriptors that are added and deleted while others wait.
  */
 #include "check.h"
 #include <fcntl.h>
@@ -43,7 +43,8 @@ static void *worker(void *arg)
 			}
 			CHECK_EQ(errno, EAGAIN);
 			if (flags & EPOLLONESHOT) {
-				struct epoll_event again = { .events = EPOLLIN | flags, .data.fd = fd };
+				struct epoll_event again = {.events = EPOLLIN | flags,
+							    .data.fd = fd};
 
 				CHECK_SYS(epoll_ctl(ep, EPOLL_CTL_MOD, fd, &again));
 			}

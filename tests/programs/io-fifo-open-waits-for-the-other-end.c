@@ -1,6 +1,6 @@
 /*
- * open of a FIFO blocks until the other end is opened: 20 FIFOs, readers and writers in threads, more
- * threads blocked in open than there are CPUs, then data and end-of-file.
+ * open of a FIFO blocks until the other end is opened: 20 FIFOs, readers and writers in threads,
+ * more threads blocked in open than there are CPUs, then data and end-of-file.
  */
 #include "check.h"
 #include <fcntl.h>

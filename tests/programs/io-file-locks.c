@@ -1,7 +1,7 @@
 /*
- * File locks between threads: flock and open-file-description locks (each thread has its own open file)
- * exclude threads of one process and give the CPU away while they wait; lockf and fcntl locks of another
- * process are waited for.
+ * File locks between threads: flock and open-file-description locks (each thread has its own open
+ * file) exclude threads of one process and give the CPU away while they wait; lockf and fcntl locks
+ * of another process are waited for.
  */
 #include "check.h"
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
- * File calls from 20 threads at once on files of their own and on one common file: pread/pwrite at offsets,
- * preadv/pwritev, fsync, ftruncate, sendfile to a socket, splice and tee through pipes, copy_file_range,
- * getdents by readdir, /dev and /proc files.
+ * File calls from 20 threads at once on files of their own and on one common file: pread/pwrite at
+ * offsets, preadv/pwritev, fsync, ftruncate, sendfile to a socket, splice and tee through pipes,
+ * copy_file_range, getdents by readdir, /dev and /proc files.
  */
 #include "check.h"
 #include <dirent.h>
@@ -80,7 +80,8 @@ static void copies(int fd)
 	CHECK_SYS(unlink(path));
 	off = 0;
 	while (off < BLOCK * BLOCKS) {
-		CHECK_SYS(n = copy_file_range(fd, &off, copy, &to, (size_t)(BLOCK * BLOCKS - off), 0));
+		CHECK_SYS(n = copy_file_range(fd, &off, copy, &to, (size_t)(BLOCK * BLOCKS - off),
+					      0));
 		CHECK(n > 0);
 	}
 	for (int k = 0; k < BLOCKS; k++) {

@@ -1,6 +1,6 @@
 /*
- * System V messages and semaphores and POSIX message queues between threads, with more threads blocked
- * in them than CPUs; time-outs of the timed calls.
+ * System V messages and semaphores and POSIX message queues between threads, with more threads
+ * blocked in them than CPUs; time-outs of the timed calls.
  */
 #include "check.h"
 #include <fcntl.h>

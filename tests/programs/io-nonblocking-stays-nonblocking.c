@@ -1,6 +1,7 @@
 /*
- * O_NONBLOCK and MSG_DONTWAIT mean what they say: EAGAIN at once, partial writes, connect's EINPROGRESS;
- * and the library may not change the flag of any descriptor, which is shared with other processes.
+ * O_NONBLOCK and MSG_DONTWAIT mean what they say: EAGAIN at once, partial writes, connect's
+ * EINPROGRESS; and the library may not change the flag of any descriptor, which is shared with
+ * other processes.
  */
 #include "check.h"
 #include <arpa/inet.h>
@@ -52,7 +53,7 @@ static void flags_are_left_alone(void)
 static void *main_part(void *arg)
 {
 	static char big[1 << 20];
-	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof sin;
 	int fd[2], s[2], l, c, on = 1;
 	ssize_t n;

@@ -77,7 +77,7 @@ static void by_eventfd(struct end *a, struct end *b)
 
 static void by_tcp(struct end *a, struct end *b)
 {
-	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof sin;
 	int l, c, s;
 

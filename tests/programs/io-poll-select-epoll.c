@@ -1,6 +1,7 @@
 /*
- * Threads that wait by poll, ppoll, select, pselect, epoll_wait and epoll_pwait for descriptors that
- * other threads feed; time-outs not too early; POLLHUP, POLLNVAL; several waiters on one epoll.
+ * Threads that wait by poll, ppoll, select, pselect, epoll_wait and epoll_pwait for descriptors
+ * that other threads feed; time-outs not too early; POLLHUP, POLLNVAL; several waiters on one
+ * epoll.
  */
 #include "check.h"
 #include <poll.h>

@@ -1,7 +1,7 @@
 /*
- * How servers stop: shutdown of a socket ends reads, writes and accepts that other threads are blocked in;
- * a closed peer is end-of-file or EPIPE or ECONNRESET to all of them; closing the last write end wakes every
- * reader of a pipe.
+ * How servers stop: shutdown of a socket ends reads, writes and accepts that other threads are
+ * blocked in; a closed peer is end-of-file or EPIPE or ECONNRESET to all of them; closing the last
+ * write end wakes every reader of a pipe.
  */
 #include "check.h"
 #include <arpa/inet.h>
@@ -63,7 +63,8 @@ static int listen_on_loopback(struct sockaddr_in *sin)
 	socklen_t len = sizeof *sin;
 	int fd;
 
-	*sin = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	*sin = (struct sockaddr_in){.sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	CHECK_SYS(fd = socket(AF_INET, SOCK_STREAM, 0));
 	CHECK_SYS(bind(fd, (struct sockaddr *)sin, sizeof *sin));
 	CHECK_SYS(listen(fd, 10));

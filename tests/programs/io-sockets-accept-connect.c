@@ -1,6 +1,7 @@
 /*
- * A thread-per-connection echo server and 100 client threads on loopback TCP, then on a Unix socket: each
- * client sends numbered messages and verifies each echo; half-close ends the conversation.
+ * A thread-per-connection echo server and 100 client threads on loopback TCP, then on a Unix
+ * socket: each client sends numbered messages and verifies each echo; half-close ends the
+ * conversation.
  */
 #include "check.h"
 #include <arpa/inet.h>

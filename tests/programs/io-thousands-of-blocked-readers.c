@@ -1,6 +1,6 @@
 /*
- * 2,000 threads blocked in read of one pipe each and 2,000 in poll with a time-out that never comes: all fed
- * by one thread in a scattered order, three times over.
+ * 2,000 threads blocked in read of one pipe each and 2,000 in poll with a time-out that never
+ * comes: all fed by one thread in a scattered order, three times over.
  */
 #include "check.h"
 #include <poll.h>

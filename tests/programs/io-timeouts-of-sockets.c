@@ -1,6 +1,6 @@
 /*
- * SO_RCVTIMEO and SO_SNDTIMEO: a blocking call on such a socket gives up with EAGAIN, not before the
- * time, and gets its data when they come in time.
+ * SO_RCVTIMEO and SO_SNDTIMEO: a blocking call on such a socket gives up with EAGAIN, not before
+ * the time, and gets its data when they come in time.
  */
 #include "check.h"
 #include <sys/socket.h>

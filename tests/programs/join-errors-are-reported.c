@@ -1,7 +1,7 @@
 /*
- * The errors of join: oneself (EDEADLK), a detached thread (EINVAL); and what a third party sees while
- * somebody is joining.  (A second joiner and two threads that join each other are not tried: glibc's
- * own check for them compares the wrong way round since 2.34 and both wait for ever.)
+ * The errors of join: oneself (EDEADLK), a detached thread (EINVAL); and what a third party sees
+ * while somebody is joining.  (A second joiner and two threads that join each other are not tried:
+ * glibc's own check for them compares the wrong way round since 2.34 and both wait for ever.)
  */
 #include "check.h"
 #include <semaphore.h>

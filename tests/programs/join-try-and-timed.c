@@ -1,7 +1,7 @@
 /*
- * pthread_tryjoin_np, pthread_timedjoin_np, pthread_clockjoin_np: busy, time-out (both clocks, times in
- * the past), and success while waiting.  (Times that are not times and unknown clocks are left out:
- * glibc's loop retries the kernel's EINVAL for ever.)
+ * pthread_tryjoin_np, pthread_timedjoin_np, pthread_clockjoin_np: busy, time-out (both clocks,
+ * times in the past), and success while waiting.  (Times that are not times and unknown clocks are
+ * left out: glibc's loop retries the kernel's EINVAL for ever.)
  */
 #include "check.h"
 #include <semaphore.h>

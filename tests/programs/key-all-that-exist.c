@@ -1,6 +1,6 @@
 /*
- * All PTHREAD_KEYS_MAX keys can be created, the next one is EAGAIN; a key that is deleted and created
- * anew starts out NULL in threads that had a value under the old one.
+ * All PTHREAD_KEYS_MAX keys can be created, the next one is EAGAIN; a key that is deleted and
+ * created anew starts out NULL in threads that had a value under the old one.
  */
 #include "check.h"
 #include <limits.h>

@@ -1,6 +1,6 @@
 /*
- * A destructor is ordinary code: it may lock, wait in a condition variable, sleep, create and join a
- * thread, print, and set values of other keys; the joiner waits for all of it.
+ * A destructor is ordinary code: it may lock, wait in a condition variable, sleep, create and join
+ * a thread, print, and set values of other keys; the joiner waits for all of it.
  */
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /*
- * Destructors of keys: run at exit with the last value, only for keys that hold one; a destructor that
- * sets a value again gets another round, at most PTHREAD_DESTRUCTOR_ITERATIONS (4); a deleted key's
- * destructor never runs; a value of NULL does not count.
+ * Destructors of keys: run at exit with the last value, only for keys that hold one; a destructor
+ * that sets a value again gets another round, at most PTHREAD_DESTRUCTOR_ITERATIONS (4); a deleted
+ * key's destructor never runs; a value of NULL does not count.
  */
 #include "check.h"
 #include <limits.h>

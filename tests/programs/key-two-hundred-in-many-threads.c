@@ -1,6 +1,6 @@
 /*
- * 200 keys in 60 threads that yield all the time: every thread finds its own values, every destructor
- * runs once per thread, on the thread that set the value.
+ * 200 keys in 60 threads that yield all the time: every thread finds its own values, every
+ * destructor runs once per thread, on the thread that set the value.
  */
 #include "check.h"
 #include <stdatomic.h>

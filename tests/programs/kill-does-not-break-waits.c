@@ -1,6 +1,6 @@
 /*
- * Mutex, condition, barrier, rwlock, join and once waits never return EINTR: handlers run on the waiting
- * threads, again and again, and the waits go on.
+ * Mutex, condition, barrier, rwlock, join and once waits never return EINTR: handlers run on the
+ * waiting threads, again and again, and the waits go on.
  */
 #include "check.h"
 #include <semaphore.h>

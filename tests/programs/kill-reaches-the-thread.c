@@ -1,7 +1,7 @@
 /*
- * pthread_kill runs the handler on the thread it names: on oneself before it returns, on a thread that is
- * blocked (each blocking call then gives EINTR, or goes on after SA_RESTART where POSIX says so), and on
- * one that runs; signal 0 only asks; a bad number is EINVAL.
+ * pthread_kill runs the handler on the thread it names: on oneself before it returns, on a thread
+ * that is blocked (each blocking call then gives EINTR, or goes on after SA_RESTART where POSIX
+ * says so), and on one that runs; signal 0 only asks; a bad number is EINVAL.
  */
 #include "check.h"
 #include <poll.h>
@@ -147,8 +147,8 @@ int main(void)
 		t = spawn(blocks, (void *)(long)i);
 		CHECK_SYS(sem_wait(&ready));
 		/*
-		 * A signal before the call would be lost to it: send until the thread has ended.  It is
-		 * joined by tryjoin, so its id stays good.
+		 * A signal before the call would be lost to it: send until the thread has ended.
+		 * It is joined by tryjoin, so its id stays good.
 		 */
 		do {
 			let_others_block();

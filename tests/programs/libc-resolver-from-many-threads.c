@@ -1,6 +1,6 @@
 /*
- * getaddrinfo and getnameinfo for localhost and numeric addresses, and the user database, from 30 threads
- * at once, each of which has resolver state of its own.  No name server is asked.
+ * getaddrinfo and getnameinfo for localhost and numeric addresses, and the user database, from 30
+ * threads at once, each of which has resolver state of its own.  No name server is asked.
  */
 #include "check.h"
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 /*
  * What libc keeps for each thread besides errno: uselocale and the ctype tables that follow it,
- * strerror's and strsignal's buffers, dlerror, tmpnam-like statics by _r functions, and the state of
- * the conversion functions; kept over every switch, and fresh in a new thread.
+ * strerror's and strsignal's buffers, dlerror, tmpnam-like statics by _r functions, and the state
+ * of the conversion functions; kept over every switch, and fresh in a new thread.
  */
 #include "check.h"
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /*
- * Memory allocated by one thread, checked and freed by another, through a queue, in all sizes; threads
- * that end leave their caches behind; calloc is zero, realloc keeps, aligned is aligned.
+ * Memory allocated by one thread, checked and freed by another, through a queue, in all sizes;
+ * threads that end leave their caches behind; calloc is zero, realloc keeps, aligned is aligned.
  */
 #include "check.h"
 #include <stdint.h>
@@ -28,7 +28,8 @@ static size_t size_of(long n)
 static void *produce(void *arg)
 {
 	for (long i = 0; i < BLOCKS; i++) {
-		struct block b = { .size = size_of(i + (long)arg), .fill = (unsigned char)(i * 3 + 1) };
+		struct block b = {.size = size_of(i + (long)arg),
+				  .fill = (unsigned char)(i * 3 + 1)};
 
 		switch (i % 4) {
 		case 0:

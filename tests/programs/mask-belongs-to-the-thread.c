@@ -1,7 +1,7 @@
 /*
  * Signal masks: inherited at creation, changed by each thread for itself, kept over every kind of
- * blocking, and seen by signals: a blocked one stays pending for its thread, and is delivered before
- * the call that unblocks it returns.
+ * blocking, and seen by signals: a blocked one stays pending for its thread, and is delivered
+ * before the call that unblocks it returns.
  */
 #include "check.h"
 #include <signal.h>

@@ -1,7 +1,7 @@
 /*
- * A counter that is not atomic, raised by 100 threads under each kind of mutex by lock, trylock loops,
- * timedlock and clocklock, with yields inside the critical section: not one step may be lost, and never
- * may two threads be inside.
+ * A counter that is not atomic, raised by 100 threads under each kind of mutex by lock, trylock
+ * loops, timedlock and clocklock, with yields inside the critical section: not one step may be
+ * lost, and never may two threads be inside.
  */
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /*
- * The four kinds of mutex, each with what it promises: normal excludes (trylock says EBUSY even to the
- * owner), recursive counts, errorcheck tells of relocking (EDEADLK) and of unlocking what is not yours
- * (EPERM), adaptive is a normal one that spins.
+ * The four kinds of mutex, each with what it promises: normal excludes (trylock says EBUSY even to
+ * the owner), recursive counts, errorcheck tells of relocking (EDEADLK) and of unlocking what is
+ * not yours (EPERM), adaptive is a normal one that spins.
  */
 #include "check.h"
 #include <limits.h>

@@ -1,7 +1,7 @@
 /*
- * The last user may destroy and free a mutex as soon as it has locked and unlocked it, even while the
- * previous owner is still inside pthread_mutex_unlock (POSIX's reference count example).  The memory is
- * filled with junk at once, so an unlock that looks at the object again will see it.
+ * The last user may destroy and free a mutex as soon as it has locked and unlocked it, even while
+ * the previous owner is still inside pthread_mutex_unlock (POSIX's reference count example).  The
+ * memory is filled with junk at once, so an unlock that looks at the object again will see it.
  */
 #include "check.h"
 

@@ -1,6 +1,7 @@
 /*
- * Mutexes with the priority inheritance and priority ceiling protocols: they exclude, wait, time out and
- * hand over like others.  (What they do to priorities needs real-time classes and is not tried here.)
+ * Mutexes with the priority inheritance and priority ceiling protocols: they exclude, wait, time
+ * out and hand over like others.  (What they do to priorities needs real-time classes and is not
+ * tried here.)
  */
 #include "check.h"
 

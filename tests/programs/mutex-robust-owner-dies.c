@@ -1,7 +1,7 @@
 /*
  * Robust mutexes: an owner that ends while holding gives EOWNERDEAD to the next, which repairs it
- * (consistent) or loses it for all (ENOTRECOVERABLE).  By lock, trylock and timedlock; with waiters that
- * were already parked; for an owner that returns, calls pthread_exit or is cancelled.
+ * (consistent) or loses it for all (ENOTRECOVERABLE).  By lock, trylock and timedlock; with waiters
+ * that were already parked; for an owner that returns, calls pthread_exit or is cancelled.
  */
 #include "check.h"
 

@@ -1,8 +1,9 @@
 /*
  * Process-shared objects remember their owner. The owner in another process must never be taken for
- * oneself, though it may have the same place in its process: a recursive mutex must not be entered by the
- * other process, an errorcheck mutex must not say EDEADLK to it nor be unlocked by it, a write lock must be
- * waited for.  Both sides are tried in main threads and in the n-th thread of each process.
+ * oneself, though it may have the same place in its process: a recursive mutex must not be entered
+ * by the other process, an errorcheck mutex must not say EDEADLK to it nor be unlocked by it, a
+ * write lock must be waited for.  Both sides are tried in main threads and in the n-th thread of
+ * each process.
  */
 #include "check.h"
 #include <sys/mman.h>
@@ -112,7 +113,8 @@ int main(void)
 			run_in(n, other);
 			_exit(0);
 		}
-		/* The children are siblings of each other too: the owner side is a child as well. */
+		/* The children are siblings of each other too: the owner side is a child as well.
+		 */
 		pid_t holder;
 
 		CHECK_SYS(holder = fork());

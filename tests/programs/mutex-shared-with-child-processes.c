@@ -1,6 +1,6 @@
 /*
- * A process-shared mutex in shared memory, contended by four processes with several threads each; and a
- * robust one whose owner process dies.
+ * A process-shared mutex in shared memory, contended by four processes with several threads each;
+ * and a robust one whose owner process dies.
  */
 #include "check.h"
 #include <sys/mman.h>

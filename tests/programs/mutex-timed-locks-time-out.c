@@ -1,6 +1,7 @@
 /*
- * timedlock and clocklock: success at once when free whatever the time, ETIMEDOUT not before the time
- * when held, EINVAL for a time that is none, and success when the holder lets go while they wait.
+ * timedlock and clocklock: success at once when free whatever the time, ETIMEDOUT not before the
+ * time when held, EINVAL for a time that is none, and success when the holder lets go while they
+ * wait.
  */
 #include "check.h"
 

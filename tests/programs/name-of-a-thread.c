@@ -1,6 +1,6 @@
 /*
- * Names: inherited, set by oneself or by another, read back by both, at most 15 characters, and prctl's
- * view agrees.
+ * Names: inherited, set by oneself or by another, read back by both, at most 15 characters, and
+ * prctl's view agrees.
  */
 #include "check.h"
 #include <semaphore.h>

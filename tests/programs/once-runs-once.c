@@ -1,7 +1,7 @@
 /*
- * pthread_once: among many threads the initialiser runs once and all see its result before they go on,
- * though it sleeps and blocks; an initialiser that is cancelled leaves the work to the next caller; one
- * initialiser may call another.
+ * pthread_once: among many threads the initialiser runs once and all see its result before they go
+ * on, though it sleeps and blocks; an initialiser that is cancelled leaves the work to the next
+ * caller; one initialiser may call another.
  */
 #include "check.h"
 #include <semaphore.h>

@@ -1,7 +1,7 @@
 /*
- * std::call_once and pthread_once with initialisers that throw: the exception reaches the caller, and
- * the next caller tries again, until one succeeds; also function-local statics, which wait in the C++
- * runtime while another thread constructs them.
+ * std::call_once and pthread_once with initialisers that throw: the exception reaches the caller,
+ * and the next caller tries again, until one succeeds; also function-local statics, which wait in
+ * the C++ runtime while another thread constructs them.
  */
 #include "check.h"
 #include <atomic>

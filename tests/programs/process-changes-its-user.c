@@ -1,7 +1,7 @@
 /*
- * setuid, setgid and their family change all threads at once, also those that are blocked and those made
- * later; called from a thread, while others run, with no thread left behind and no hang.  Needs root;
- * without it the calls are made with the ids the process has.
+ * setuid, setgid and their family change all threads at once, also those that are blocked and those
+ * made later; called from a thread, while others run, with no thread left behind and no hang.
+ * Needs root; without it the calls are made with the ids the process has.
  */
 #include "check.h"
 #include <semaphore.h>

@@ -1,7 +1,7 @@
 /*
- * Programs with coroutines of their own (makecontext, swapcontext) inside threads: each thread runs four
- * coroutines that yield to each other and block in between; errno, thread-locals and pthread_self
- * are the thread's in all of them, and the signal mask is the context's.
+ * Programs with coroutines of their own (makecontext, swapcontext) inside threads: each thread runs
+ * four coroutines that yield to each other and block in between; errno, thread-locals and
+ * pthread_self are the thread's in all of them, and the signal mask is the context's.
  */
 #include "check.h"
 #include <signal.h>
@@ -43,7 +43,8 @@ static void body(int me)
 		current = (me + 1) % COROUTINES;
 		CHECK_SYS(swapcontext(&co[me].ctx, &co[current].ctx));
 	}
-	/* Coroutine 0 comes here first: all have had their rounds, the others stay in their last swap. */
+	/* Coroutine 0 comes here first: all have had their rounds, the others stay in their last
+	 * swap. */
 	CHECK_SYS(setcontext(&home));
 }
 

@@ -1,6 +1,6 @@
 /*
- * exec from a thread other than main ends all other threads and keeps the process id, the descriptors
- * and the calling thread's signal mask; environment and arguments arrive.
+ * exec from a thread other than main ends all other threads and keeps the process id, the
+ * descriptors and the calling thread's signal mask; environment and arguments arrive.
  */
 #include "check.h"
 #include <signal.h>
@@ -17,7 +17,8 @@ static void *execs_shell(void *arg)
 {
 	char script[128];
 
-	snprintf(script, sizeof script, "test $$ = %d && echo $1 $V && exit 6; exit 7", (int)getpid());
+	snprintf(script, sizeof script, "test $$ = %d && echo $1 $V && exit 6; exit 7",
+		 (int)getpid());
 	CHECK_SYS(setenv("V", "variable", 1));
 	execlp("sh", "sh", "-c", script, "zero", "argument", (char *)NULL);
 	_exit(99);

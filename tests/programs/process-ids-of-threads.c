@@ -1,6 +1,6 @@
 /*
- * getpid is the same in all threads; gettid is main's process id in main, its own and constant in every
- * other thread across all kinds of blocking, and never that of another live thread.
+ * getpid is the same in all threads; gettid is main's process id in main, its own and constant in
+ * every other thread across all kinds of blocking, and never that of another live thread.
  */
 #include "check.h"
 #include <sys/syscall.h>

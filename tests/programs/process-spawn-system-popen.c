@@ -1,6 +1,6 @@
 /*
- * system, popen, posix_spawn, vfork+exec and waitpid from many threads at once: every output and every
- * status arrives where it belongs, and children inherit the calling thread's signal mask.
+ * system, popen, posix_spawn, vfork+exec and waitpid from many threads at once: every output and
+ * every status arrives where it belongs, and children inherit the calling thread's signal mask.
  */
 #include "check.h"
 #include <fcntl.h>
@@ -107,7 +107,8 @@ static void by_waitid(int n)
 
 static void mask_is_inherited(int n)
 {
-	/* A hexadecimal mask; SIGUSR1 is bit 9, SIGUSR2 bit 11.  No shell between: dash clears it. */
+	/* A hexadecimal mask; SIGUSR1 is bit 9, SIGUSR2 bit 11.  No shell between: dash clears it.
+	 */
 	char *pattern = n % 2 ? "SigBlk:.*0200$" : "SigBlk:.*0800$";
 	char *argv[] = { "grep", "-q", pattern, "/proc/self/status", NULL };
 	sigset_t set;

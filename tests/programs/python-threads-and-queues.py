@@ -1,7 +1,8 @@
 """CPython threads: its locks are sem_t or mutex and condition, its GIL a timed condition wait.
 
-A queue between many threads, locks, conditions, events, semaphores, barriers, timers, thread-locals,
-a pool, subprocesses, sockets, and work that fights for the GIL.  The output is the same on every run.
+A queue between many threads, locks, conditions, events, semaphores, barriers, timers,
+thread-locals, a pool, subprocesses, sockets, and work that fights for the GIL.  The output is
+the same on every run.
 """
 import concurrent.futures
 import hashlib

@@ -1,5 +1,6 @@
-// Rust's standard library threads: its locks are futexes by syscall(), its parking too; spawn, scope,
-// join with panics, channels, Mutex, RwLock, Condvar, Barrier, Once, thread_local with destructors, park.
+// Rust's standard library threads: its locks are futexes by syscall(), its parking too; spawn,
+// scope, join with panics, channels, Mutex, RwLock, Condvar, Barrier, Once, thread_local with
+// destructors, park.
 //
 // Build: rustc -O -o rust-std-threads rust-std-threads.rs
 

@@ -1,6 +1,6 @@
 /*
- * The answers of a read-write lock: EBUSY of the try calls, EDEADLK for the writer that comes again,
- * ETIMEDOUT not before the time, EINVAL for a time that is none, and many recursive readers.
+ * The answers of a read-write lock: EBUSY of the try calls, EDEADLK for the writer that comes
+ * again, ETIMEDOUT not before the time, EINVAL for a time that is none, and many recursive readers.
  */
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /*
  * With a reader inside and a writer waiting, a new reader is let in by the default kind and by
- * PREFER_WRITER (which glibc treats alike, so that recursive readers cannot deadlock), and is kept out by
- * PREFER_WRITER_NONRECURSIVE until the writer has had its turn.
+ * PREFER_WRITER (which glibc treats alike, so that recursive readers cannot deadlock), and is kept
+ * out by PREFER_WRITER_NONRECURSIVE until the writer has had its turn.
  */
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /*
- * Readers share, writers exclude: 100 threads mix reads and writes (some by try and timed calls) on two
- * counters that must always be equal; readers are seen together inside, writers never.
+ * Readers share, writers exclude: 100 threads mix reads and writes (some by try and timed calls) on
+ * two counters that must always be equal; readers are seen together inside, writers never.
  */
 #include "check.h"
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /*
- * A process-shared read-write lock: three processes with four threads each read and write two counters
- * that must always be equal.
+ * A process-shared read-write lock: three processes with four threads each read and write two
+ * counters that must always be equal.
  */
 #include "check.h"
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /*
- * Scheduling calls that programs make: affinity (got, set, inherited by new threads, obeyed), sched_getcpu
- * within it, policy and priority values, nice, sched_yield's result.
+ * Scheduling calls that programs make: affinity (got, set, inherited by new threads, obeyed),
+ * sched_getcpu within it, policy and priority values, nice, sched_yield's result.
  */
 #include "check.h"
 #include <sys/resource.h>

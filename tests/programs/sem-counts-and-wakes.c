@@ -1,6 +1,6 @@
 /*
- * Unnamed semaphores: values, trywait (EAGAIN), overflow, timed waits on both clocks, a pool of 5 places
- * among 100 threads, and a semaphore freed by the waiter as soon as it was let through.
+ * Unnamed semaphores: values, trywait (EAGAIN), overflow, timed waits on both clocks, a pool of 5
+ * places among 100 threads, and a semaphore freed by the waiter as soon as it was let through.
  */
 #include "check.h"
 #include <limits.h>

@@ -1,6 +1,6 @@
 /*
- * Named semaphores (created, opened twice, unlinked, used between processes) and unnamed ones in shared
- * memory: two processes with threads take turns strictly.
+ * Named semaphores (created, opened twice, unlinked, used between processes) and unnamed ones in
+ * shared memory: two processes with threads take turns strictly.
  */
 #include "check.h"
 #include <fcntl.h>

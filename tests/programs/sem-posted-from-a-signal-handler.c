@@ -1,6 +1,7 @@
 /*
- * sem_post is one of the few calls a signal handler may make: a handler that runs on the very thread
- * that waits, or on another, lets the waiter through; the wait itself returns EINTR or restarts.
+ * sem_post is one of the few calls a signal handler may make: a handler that runs on the very
+ * thread that waits, or on another, lets the waiter through; the wait itself returns EINTR or
+ * restarts.
  */
 #include "check.h"
 #include <semaphore.h>

@@ -1,7 +1,7 @@
 /*
- * sigaltstack is each thread's own: handlers with SA_ONSTACK run on the stack of the thread they hit, others
- * on the ordinary one; getting it back, SS_ONSTACK inside, EPERM for a change inside, none in a new
- * thread; after any number of switches.
+ * sigaltstack is each thread's own: handlers with SA_ONSTACK run on the stack of the thread they
+ * hit, others on the ordinary one; getting it back, SS_ONSTACK inside, EPERM for a change inside,
+ * none in a new thread; after any number of switches.
  */
 #include "check.h"
 #include <signal.h>

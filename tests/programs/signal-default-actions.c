@@ -1,7 +1,7 @@
 /*
- * Default actions in programs with threads, each in a child: SIGTERM, SIGKILL, SIGABRT, SIGPIPE, SIGSEGV of a
- * thread end the whole process with that signal; SIGCHLD and SIGURG do nothing; SIGPIPE ignored is EPIPE;
- * SIGSTOP and SIGCONT stop and continue all threads.
+ * Default actions in programs with threads, each in a child: SIGTERM, SIGKILL, SIGABRT, SIGPIPE,
+ * SIGSEGV of a thread end the whole process with that signal; SIGCHLD and SIGURG do nothing;
+ * SIGPIPE ignored is EPIPE; SIGSTOP and SIGCONT stop and continue all threads.
  */
 #include "check.h"
 #include <signal.h>

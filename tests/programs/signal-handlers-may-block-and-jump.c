@@ -1,6 +1,7 @@
 /*
- * Handlers that do more than set a flag: they block (a semaphore, a read, a sleep), yield, run nested, and
- * leave by siglongjmp with the mask restored; and pthread_exit from a handler ends the thread.
+ * Handlers that do more than set a flag: they block (a semaphore, a read, a sleep), yield, run
+ * nested, and leave by siglongjmp with the mask restored; and pthread_exit from a handler ends the
+ * thread.
  */
 #include "check.h"
 #include <semaphore.h>

@@ -1,6 +1,6 @@
 /*
- * signalfd: signals that all threads block are read from a descriptor, by threads that wait in read, poll and
- * epoll, sent to the process by kill and sigqueue; each arrives once.
+ * signalfd: signals that all threads block are read from a descriptor, by threads that wait in
+ * read, poll and epoll, sent to the process by kill and sigqueue; each arrives once.
  */
 #include "check.h"
 #include <poll.h>

@@ -1,7 +1,7 @@
 /*
- * A signal sent to the process runs its handler on some thread that does not block it, also when every
- * thread is asleep: in a condition wait, a read, a sleep; alarm and a child's SIGCHLD too; with the
- * program blocked in all threads but one it is that one; blocked in all, it waits.
+ * A signal sent to the process runs its handler on some thread that does not block it, also when
+ * every thread is asleep: in a condition wait, a read, a sleep; alarm and a child's SIGCHLD too;
+ * with the program blocked in all threads but one it is that one; blocked in all, it waits.
  */
 #include "check.h"
 #include <semaphore.h>

@@ -1,7 +1,7 @@
 /*
- * The classic signal thread: everyone blocks the signals, one thread takes them by sigwait, sigwaitinfo
- * and sigtimedwait, sent by kill to the process, by pthread_kill to the thread, or by sigqueue with values
- * that arrive in order; a time-out is EAGAIN and not early.
+ * The classic signal thread: everyone blocks the signals, one thread takes them by sigwait,
+ * sigwaitinfo and sigtimedwait, sent by kill to the process, by pthread_kill to the thread, or by
+ * sigqueue with values that arrive in order; a time-out is EAGAIN and not early.
  */
 #include "check.h"
 #include <semaphore.h>
@@ -30,7 +30,8 @@ static void *takes_values(void *arg)
 	siginfo_t info;
 
 	for (int i = 0; i < 20; i++) {
-		CHECK_EQ(i % 2 ? sigwaitinfo(&set, &info) : sigtimedwait(&set, &info, &ts), SIGRTMIN);
+		CHECK_EQ(i % 2 ? sigwaitinfo(&set, &info) : sigtimedwait(&set, &info, &ts),
+			 SIGRTMIN);
 		CHECK_EQ(info.si_code, SI_QUEUE);
 		CHECK_EQ(info.si_value.sival_int, i);
 		CHECK_EQ(info.si_pid, getpid());
@@ -98,7 +99,8 @@ int main(void)
 		else
 			CHECK_OK(pthread_sigqueue(t, SIGRTMIN, v));
 		if (i == 9)
-			let_others_block(); /* the process's queue is empty before the thread's begins */
+			let_others_block(); /* the process's queue is empty before the thread's
+					       begins */
 	}
 	join(t);
 	passed("20 values in order");

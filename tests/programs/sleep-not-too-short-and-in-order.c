@@ -1,6 +1,6 @@
 /*
- * Every way to sleep lasts at least as long as asked, and 200 sleepers with steps of 5 ms wake in about the
- * order of their ends: none wakes after another whose end was half a second later.
+ * Every way to sleep lasts at least as long as asked, and 200 sleepers with steps of 5 ms wake in
+ * about the order of their ends: none wakes after another whose end was half a second later.
  */
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /*
- * Spin locks: exclude among more threads than CPUs even when the holder gives the CPU away, trylock is
- * EBUSY, and a lock in shared memory works between processes.
+ * Spin locks: exclude among more threads than CPUs even when the holder gives the CPU away, trylock
+ * is EBUSY, and a lock in shared memory works between processes.
  */
 #include "check.h"
 #include <sys/mman.h>

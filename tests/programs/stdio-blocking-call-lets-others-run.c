@@ -1,6 +1,7 @@
 /*
- * A thread that waits inside a stdio call, holding the FILE's lock, stops nobody else: others compute,
- * print and feed it; who wants the same FILE waits for it; a cancelled one leaves the lock free.
+ * A thread that waits inside a stdio call, holding the FILE's lock, stops nobody else: others
+ * compute, print and feed it; who wants the same FILE waits for it; a cancelled one leaves the lock
+ * free.
  */
 #include "check.h"
 

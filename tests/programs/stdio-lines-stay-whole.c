@@ -1,7 +1,7 @@
 /*
- * stdio from many threads: lines of one FILE are never mixed, flockfile holds over several calls and over
- * yields, ftrylockfile says no meanwhile, and each thread's own FILEs work; on files and on pipes that
- * block.
+ * stdio from many threads: lines of one FILE are never mixed, flockfile holds over several calls
+ * and over yields, ftrylockfile says no meanwhile, and each thread's own FILEs work; on files and
+ * on pipes that block.
  */
 #include "check.h"
 

@@ -1,7 +1,7 @@
 /*
- * timer_create in its forms: SIGEV_THREAD calls a function on a thread that libc makes, which may use all
- * locks of the program; SIGEV_SIGNAL and SIGEV_THREAD_ID run a handler; SIGEV_NONE is only asked; and timerfd
- * is read by a thread that blocks.
+ * timer_create in its forms: SIGEV_THREAD calls a function on a thread that libc makes, which may
+ * use all locks of the program; SIGEV_SIGNAL and SIGEV_THREAD_ID run a handler; SIGEV_NONE is only
+ * asked; and timerfd is read by a thread that blocks.
  */
 #include "check.h"
 #include <semaphore.h>

@@ -1,7 +1,7 @@
 /*
- * C++ thread_local objects: constructed on first use by each thread, destroyed once at the end of that
- * thread, in reverse order of construction, before the destructors of pthread keys; they may block, and
- * may bring other thread_locals to life.
+ * C++ thread_local objects: constructed on first use by each thread, destroyed once at the end of
+ * that thread, in reverse order of construction, before the destructors of pthread keys; they may
+ * block, and may bring other thread_locals to life.
  */
 #include "check.h"
 #include <atomic>
@@ -88,7 +88,8 @@ int main()
 	}
 	CHECK_EQ(made.load(), unmade.load());
 	CHECK_EQ(keys_after.load(), 500);
-	/* Each TU's thread_locals are made together: object and late both, in each of 500 threads. */
+	/* Each TU's thread_locals are made together: object and late both, in each of 500 threads.
+	 */
 	CHECK_EQ(made.load(), 1000);
 	passed("1000 objects of 500 threads, each destroyed on its own thread");
 

@@ -5,19 +5,21 @@
  *
  * A list of turns (errno, stdio, fork, ... as in the table below) runs only those: to find a fault.
  *
- * Generations of threads run short "turns" picked by a seeded generator.  A turn sets some state that
- * libc, the C++ runtime, the compiler or the kernel keeps for a thread, goes through one or more migration
- * points (sched_yield, usleep(0), a hand-off of a contended mutex, a condition variable, a pipe), and then
- * checks that the state is this thread's still.  Under 1:1 threads nothing can go wrong, which makes libc
- * the oracle; under M:N each migration point may bring the thread back on another kernel thread.
+ * Generations of threads run short "turns" picked by a seeded generator.  A turn sets some state
+ * that libc, the C++ runtime, the compiler or the kernel keeps for a thread, goes through one or
+ * more migration points (sched_yield, usleep(0), a hand-off of a contended mutex, a condition
+ * variable, a pipe), and then checks that the state is this thread's still.  Under 1:1 threads
+ * nothing can go wrong, which makes libc the oracle; under M:N each migration point may bring the
+ * thread back on another kernel thread.
  *
- * Threads come and go (generations), so control blocks, stacks and TLS are reused; libraries with TLS are
- * loaded while threads live; processes are made by fork (the child makes threads again), popen and
- * posix_spawn.  Ends when CHECKS checks were made, prints "checks CHECKS failures N" (the exact number, which
- * differs from run to run, goes to standard error) and exits 0 when none failed.
+ * Threads come and go (generations), so control blocks, stacks and TLS are reused; libraries with
+ * TLS are loaded while threads live; processes are made by fork (the child makes threads again),
+ * popen and posix_spawn.  Ends when CHECKS checks were made, prints "checks CHECKS failures N" (the
+ * exact number, which differs from run to run, goes to standard error) and exits 0 when none
+ * failed.
  *
- * Must never: take a time as a criterion; leave a file behind; stop at the first failure (the count tells
- * more; the first 20 are printed).
+ * Must never: take a time as a criterion; leave a file behind; stop at the first failure (the count
+ * tells more; the first 20 are printed).
  */
 #include <atomic>
 #include <cctype>
@@ -167,7 +169,8 @@ void through_semaphore()
 
 void move(rng &r)
 {
-	int saved = errno; /* the calls below may set it; state under test is checked by turn_errno */
+	int saved =
+		errno; /* the calls below may set it; state under test is checked by turn_errno */
 
 	switch (r.below(12)) {
 	case 0:
@@ -432,7 +435,8 @@ void turn_locale(life &me)
 void turn_exec_tls(life &me)
 {
 	OK(exec_tls == me.exec_value);
-	OK(exec_tls_array[0] == 22 && exec_tls_array[99] == (me.exec_value == 11 ? 0 : me.exec_value));
+	OK(exec_tls_array[0] == 22 &&
+	   exec_tls_array[99] == (me.exec_value == 11 ? 0 : me.exec_value));
 	me.exec_value = 100 + me.r.below(1000);
 	exec_tls = exec_tls_array[99] = me.exec_value;
 	long *address = &exec_tls;
@@ -666,9 +670,10 @@ void *in_child(void *arg)
 }
 
 /*
- * On memory that no thread has used before.  A thread on glibc's recycled stacks closes, when it ends, the
- * resolver state of the stack's earlier owner, under a lock of the resolver that fork does not reset: if
- * somebody else held it at the moment of the fork, the child's thread would hang in libc itself.
+ * On memory that no thread has used before.  A thread on glibc's recycled stacks closes, when it
+ * ends, the resolver state of the stack's earlier owner, under a lock of the resolver that fork
+ * does not reset: if somebody else held it at the moment of the fork, the child's thread would hang
+ * in libc itself.
  */
 bool create_on_fresh_memory(pthread_t *t, void *(*fn)(void *), void *arg)
 {
@@ -677,7 +682,8 @@ bool create_on_fresh_memory(pthread_t *t, void *(*fn)(void *), void *arg)
 	pthread_attr_t attr;
 
 	return mem != MAP_FAILED && pthread_attr_init(&attr) == 0 &&
-	       pthread_attr_setstack(&attr, mem, size) == 0 && pthread_create(t, &attr, fn, arg) == 0;
+	       pthread_attr_setstack(&attr, mem, size) == 0 &&
+	       pthread_create(t, &attr, fn, arg) == 0;
 }
 
 void turn_fork(life &me)
@@ -775,10 +781,12 @@ struct {
 	{ "fork", turn_fork, 1 },
 };
 
-/* Not a local static of live(): its guard waits by futex, which sets the errno that live() looks at. */
+/* Not a local static of live(): its guard waits by futex, which sets the errno that live() looks
+ * at. */
 unsigned total;
 
-/* Leaves the weight of those in the list (all when there is none); false when it names an unknown one. */
+/* Leaves the weight of those in the list (all when there is none); false when it names an unknown
+ * one. */
 bool choose_turns(const char *list)
 {
 	std::string left = list ? std::string(list) + "," : "";
@@ -874,7 +882,8 @@ int main(int argc, char **argv)
 	unsigned long number = 0;
 
 	for (auto &x : t)
-		if (pthread_create(&x, nullptr, live, reinterpret_cast<void *>(seed * 1000003 + number++)))
+		if (pthread_create(&x, nullptr, live,
+				   reinterpret_cast<void *>(seed * 1000003 + number++)))
 			return 2;
 	for (int loaded = 0; !done() || loaded < LIBS;) {
 		for (auto &x : t) {

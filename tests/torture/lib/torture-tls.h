@@ -1,8 +1,8 @@
 /*
  * torture-tls: a library with thread-locals in the three models a shared object may use, loaded by
- * torture.cc while its threads are alive.  Four copies, torture-tls-N.c, so that several modules come while
- * threads live; each knows its initial values by NUMBER.  Only number 0 has initial-exec variables, since
- * static TLS is scarce and never given back.
+ * torture.cc while its threads are alive.  Four copies, torture-tls-N.c, so that several modules
+ * come while threads live; each knows its initial values by NUMBER.  Only number 0 has initial-exec
+ * variables, since static TLS is scarce and never given back.
  */
 #ifndef NUMBER
 #error "include it from torture-tls-N.c, which defines NUMBER"
@@ -15,7 +15,8 @@ static __thread long ld_b[100] __attribute__((tls_model("local-dynamic")));
 static __thread long ie __attribute__((tls_model("initial-exec"))) = 3000;
 #endif
 
-/* The sum of all variables; add goes to each of them, so a fresh thread has sum(0) == the initial one. */
+/* The sum of all variables; add goes to each of them, so a fresh thread has sum(0) == the initial
+ * one. */
 long torture_tls(long add)
 {
 	long sum;
