@@ -171,6 +171,7 @@ struct g *g_new(const struct gattr *a)
 	gp->interrupted = false;
 	gp->intrwait = NULL;
 	gp->sysdepth = 0;
+	gp->cputime = 0;
 	gp->data = NULL;
 	gp->altsp = NULL; /* a new thread has none (sigaltstack(2)) */
 	gp->sigmask = weft_tls.g ? weft_tls.g->sigmask : os_sigmask_get();

@@ -93,6 +93,8 @@ struct g {
 	void *altsp;              /* alternate signal stack (o); NULL: none */
 	size_t altsize;
 	int altflags;
+	_Atomic uint32_t cpuseq;  /* odd: the next, m and the M's cpustart change */
+	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
 	uint32_t allgidx;         /* (c) */
 };
 
@@ -118,6 +120,7 @@ struct m {
 	uint64_t rng;             /* (o) */
 	uint64_t sigmask;         /* what the kernel has for this thread (o) */
 	void *altsp;              /* alternate stack the kernel has for this thread (o) */
+	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c) */
 	uint64_t napns;           /* (o) current nap of an idle M */
 	uint64_t idlesince;       /* (L sched) */
 	bool (*commit)(struct g *gp, void *arg); /* (o) gopark's last word, run on g0 */
@@ -311,6 +314,12 @@ void stack_fork_lock(void) hidden;
 void stack_fork_unlock(void) hidden;
 void arena_fork_lock(void) hidden;
 void arena_fork_unlock(void) hidden;
+
+/* ---- cputime.c ---- */
+extern _Atomic bool cputime_on hidden;
+void cputime_start(struct g *gp) hidden; /* main, on M0 */
+void cputime_enter(struct g *gp, struct m *mp) hidden;
+void cputime_leave(struct g *gp, struct m *mp) hidden;
 
 /* ---- lot.c ---- */
 void lot_init(void) hidden;

@@ -46,6 +46,8 @@ void mcall(void (*fn)(void *))
 	/* Pinned until it runs again: neither g0's top nor the switch back may meet a handler. */
 	pin();
 	mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
+	if (unlikely(atomic_load_explicit(&cputime_on, memory_order_relaxed)))
+		cputime_leave(gp, mp);
 	arch_mcall(&gp->sp, mp->fs, mp->g0top, fn, gp);
 	unpin();
 }
@@ -56,6 +58,8 @@ static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool i
 		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
 	mp->curg = gp;
 	atomic_store_explicit(&gp->m, mp, memory_order_relaxed);
+	if (unlikely(atomic_load_explicit(&cputime_on, memory_order_relaxed)))
+		cputime_enter(gp, mp);
 	atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
 	if (!inherit)
 		atomic_fetch_add_explicit(&mp->p->schedtick, 1, memory_order_relaxed);

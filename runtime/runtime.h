@@ -214,6 +214,9 @@ void g_uninterrupt(struct g *gp);
 
 /* ---- time, eyes, fork ---------------------------------------------------------------------------- */
 
+/* CPU time of a G in ns, counted from the first cputime_enable(). */
+void cputime_enable(void);
+uint64_t g_cputime(struct g *gp);
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
 void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 /* From the handler of a dump signal that this process directed at the thread: true when it was the dump's

@@ -95,6 +95,7 @@ int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 	g_setname(gp, "main");
 	g_set_tls(gp, tls, tid);
 	start_m0(gp, fs, (char *)stack + G0_STACK);
+	cputime_start(gp);
 	if (start_p(&m0))
 		return -ENOMEM;
 	weft_on = 1;

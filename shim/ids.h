@@ -17,6 +17,9 @@ long osthread_prctl(long op, long a, long b, long c, long d) hidden;
 long osthread_call(long nr, long a, long b, long c, long d, long e, long f) hidden;
 /* The calling G's name becomes that of its kernel thread (main, after fork). */
 void osthread_showname(void) hidden;
+/* A reading of a thread's CPU clock.  False: not one of ours; else *r is 0 or -errno. */
+bool clock_call(clockid_t clock, struct timespec *ts, long *r) hidden;
+void clock_init(void) hidden;
 /* Main's name is the process's. */
 void osthread_init(void) hidden;
 

@@ -111,6 +111,7 @@ static bool start(void)
 	self_thread.g = g_main();
 	g_setdata(g_main(), &self_thread);
 	osthread_init();
+	clock_init();
 	sched_init();
 	cancel_init();
 	signal_init();

@@ -260,6 +260,8 @@ static long not_on_g(void)
 
 static long on_a_g(struct args *x)
 {
+	long r;
+
 	switch (x->nr) {
 	case SYS_gettid:
 		return weft_tls.tid;
@@ -271,6 +273,10 @@ static long on_a_g(struct args *x)
 	case SYS_rseq:
 	case SYS_set_robust_list:
 		return not_on_g();
+	case SYS_clock_gettime:
+		if (!clock_call((clockid_t)x->a, (struct timespec *)x->b, &r))
+			break;
+		return syscall_ret(r);
 	case SYS_prctl:
 		return syscall_ret(osthread_prctl(x->a, x->b, x->c, x->d, x->e));
 	case SYS_unshare:
