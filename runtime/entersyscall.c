@@ -15,8 +15,13 @@ void entersyscall(void)
 	struct m *mp;
 	struct p *pp;
 
-	if (!gp || gp->sysdepth++)
+	if (!gp)
 		return;
+	pin();
+	if (gp->sysdepth++) {
+		unpin();
+		return;
+	}
 	gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
 	mp = getm();
 	pp = mp->p;
@@ -29,6 +34,7 @@ void entersyscall(void)
 	atomic_store(&pp->status, Psyscall);
 	if (unlikely(atomic_load(&sched.sysmonwait)))
 		sysmon_wake();
+	unpin();
 }
 
 /* On g0: no P was to be had at once. */
@@ -91,9 +97,13 @@ void exitsyscall(void)
 {
 	struct g *gp = weft_tls.g;
 
-	if (!gp || !gp->sysdepth || --gp->sysdepth)
+	if (!gp || !gp->sysdepth)
 		return;
-	leave(gp);
+	/* A handler that finds sysdepth 0 takes it that there is a P. */
+	pin();
+	if (--gp->sysdepth == 0)
+		leave(gp);
+	unpin();
 }
 
 void syscall_reset(void)
@@ -101,7 +111,9 @@ void syscall_reset(void)
 	struct g *gp = weft_tls.g;
 
 	if (gp && gp->sysdepth) {
+		pin();
 		gp->sysdepth = 0;
 		leave(gp);
+		unpin();
 	}
 }

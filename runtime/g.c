@@ -83,9 +83,11 @@ void g_cachefree(struct p *pp)
 
 static struct g *takestd(void)
 {
-	struct p *pp = getp();
+	struct p *pp;
 	struct g *gp;
 
+	pin();
+	pp = getp();
 	if (pp) {
 		if (!pp->gfree && sched.gfree)
 			balance(pp, GFREE_REFILL);
@@ -94,8 +96,10 @@ static struct g *takestd(void)
 			pp->gfree = gp->schedlink;
 			pp->ngfree--;
 		}
+		unpin();
 		return gp;
 	}
+	unpin();
 	lock(&sched.gfreelock);
 	gp = sched.gfree;
 	if (gp) {
@@ -129,6 +133,7 @@ static struct g *takeodd(size_t class, const struct gattr *a)
 
 static void entry(void *arg)
 {
+	unpin(); /* g_start pinned it */
 	hooks.gmain(arg);
 }
 
@@ -176,16 +181,20 @@ struct g *g_new(const struct gattr *a)
 
 void g_free(struct g *gp)
 {
-	struct p *pp = getp();
 	bool std = !gp->stack.user && (gp->stack.size == sched.stdstack || !gp->stack.base);
+	struct p *pp;
 
+	pin();
+	pp = getp();
 	if (std && pp) {
 		gp->schedlink = pp->gfree;
 		pp->gfree = gp;
 		if (++pp->ngfree >= GFREE_HIGH)
 			balance(pp, GFREE_LOW);
+		unpin();
 		return;
 	}
+	unpin();
 	lock(&sched.gfreelock);
 	if (std) {
 		gp->schedlink = sched.gfree;

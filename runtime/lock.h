@@ -44,6 +44,23 @@ void lockrank_drop(struct lock *l) __attribute__((visibility("hidden")));
 #define lockrank_drop(l) ((void)0)
 #endif
 
+/*
+ * Between the two no handler of the program runs here, so the calling G stays on its M and P: a handler may
+ * block, and what was fetched before it, getm() or getp(), is another's after.  Counted on the G's own block:
+ * a G that switches while pinned takes its pin along.  Nests.
+ */
+static inline void pin(void)
+{
+	weft_tls.locks++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void unpin(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	weft_tls.locks--;
+}
+
 static inline void lock(struct lock *l)
 {
 	uint32_t free = 0;

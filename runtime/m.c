@@ -346,8 +346,10 @@ void lockosthread(void)
 
 	if (!gp || gp->lockdepth++)
 		return;
+	pin();
 	gp->lockedm = getm();
 	gp->lockedm->lockedg = gp;
+	unpin();
 }
 
 void unlockosthread(void)

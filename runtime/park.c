@@ -28,8 +28,10 @@ void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason 
 	    const void *addr)
 {
 	struct g *gp = weft_tls.g;
-	struct m *mp = getm();
+	struct m *mp;
 
+	pin();
+	mp = getm();
 	if (unlikely(!mp || !mp->p))
 		throw("gopark: g%lu has no P", gp->goid);
 	gp->waitreason = (uint8_t)why;
@@ -39,6 +41,7 @@ void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason 
 	mp->commit = commit;
 	mp->commitarg = arg;
 	mcall(park0);
+	unpin();
 	gp->waitreason = WaitNone;
 	gp->waitaddr = NULL;
 }
@@ -88,6 +91,7 @@ void goexit(void (*gone)(struct g *gp, void *arg), void *arg)
 	syscall_reset();
 	if (atomic_fetch_sub(&sched.nglive, 1) == 1)
 		hooks.lastexit();
+	pin(); /* for good */
 	mp = getm();
 	mp->gone = gone;
 	mp->commitarg = arg;

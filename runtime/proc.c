@@ -41,11 +41,15 @@ enum { NAP_MAX = 2000000 }; /* ns; an idle M looks at least this often while ano
 void mcall(void (*fn)(void *))
 {
 	struct g *gp = weft_tls.g;
-	struct m *mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
+	struct m *mp;
 
+	/* Pinned until it runs again: neither g0's top nor the switch back may meet a handler. */
+	pin();
+	mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
 	if (unlikely(atomic_load_explicit(&cputime_on, memory_order_relaxed)))
 		cputime_leave(gp, mp);
 	arch_mcall(&gp->sp, mp->fs, mp->g0top, fn, gp);
+	unpin();
 }
 
 static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool inherit)
@@ -356,35 +360,42 @@ void schedule(void *unused)
 /* Makes a runnable G known to the scheduler. */
 void ready(struct g *gp, enum readyhow how)
 {
-	struct p *pp = getp();
+	struct p *pp;
 
-	if (!pp) {
+	pin();
+	pp = getp();
+	if (pp) {
+		runqput(pp, gp, how == READY_NEXT);
+		if (weft_opt.readywake)
+			wakep();
+	} else {
 		/* No P here (foreign thread, sysmon, a G in a system call): nobody would look. */
 		lock(&sched.lock);
 		globrunqput(gp, false);
 		unlock(&sched.lock);
 		wakep();
-		return;
 	}
-	runqput(pp, gp, how == READY_NEXT);
-	if (weft_opt.readywake)
-		wakep();
+	unpin();
 }
 
 void g_start(struct g *gp)
 {
-	struct p *pp = getp();
+	struct p *pp;
 
 	sysmon_start();
 	atomic_fetch_add(&sched.nglive, 1);
+	gp->tls->locks = 1; /* pinned as everything that was switched away; entry() unpins */
 	atomic_store(&gp->status, Grunnable);
-	if (!pp) {
+	pin();
+	pp = getp();
+	if (pp) {
+		runqput(pp, gp, true);
+		if (weft_opt.wakesurplus == 0 || runqlen(pp) > weft_opt.wakesurplus)
+			wakep();
+	} else {
 		ready(gp, READY_TAIL);
-		return;
 	}
-	runqput(pp, gp, true);
-	if (weft_opt.wakesurplus == 0 || runqlen(pp) > weft_opt.wakesurplus)
-		wakep();
+	unpin();
 }
 
 static void gosched0(void *arg)

@@ -35,7 +35,7 @@ struct m;
 struct weft_tls {
 	struct g *g;
 	struct m *m;
-	uint32_t locks; /* runtime locks held */
+	uint32_t locks; /* runtime locks held, and pins */
 #ifdef WEFT_DEBUG
 	uint16_t held[8]; /* of each rank */
 #endif

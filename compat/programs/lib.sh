@@ -118,12 +118,18 @@ sample_file() {
 	echo "$file"
 }
 
-# A scratch directory that goes when the script does.
+# A scratch directory that goes when the script does, and with it the server, even if we are killed.
 scratch() {
 	if [ -z "${scratch_dir:-}" ]; then
 		scratch_dir=$(mktemp -d "${TMPDIR:-/tmp}/weft.XXXXXX")
-		trap 'rm -rf "$scratch_dir"' EXIT
+		trap leave EXIT
+		trap 'exit 143' TERM INT HUP
 	fi
+}
+
+leave() {
+	[ -z "${server_pid:-}" ] || kill -KILL "$server_pid" 2>/dev/null
+	rm -rf "$scratch_dir"
 }
 
 # compress_run WORD...: pack_command and unpack_command, both under the words given; the packed bytes
@@ -173,6 +179,14 @@ free_port() {
 	echo $port
 }
 
+# Its exit status; its number is forgotten, for it may be somebody else's from now on.
+reap_server() {
+	local pid=$server_pid
+
+	server_pid=
+	wait "$pid"
+}
+
 # start_server PORT COMMAND...: in the background, as server_pid; returns when the port answers.
 # The launcher replaces itself by the program, so the process number is the server's own.
 start_server() {
@@ -187,7 +201,7 @@ start_server() {
 			return 0
 		fi
 		if ! kill -0 "$server_pid" 2>/dev/null; then
-			wait "$server_pid"
+			reap_server
 			why="the server ended with status $? before it answered$(
 				first_line "$scratch_dir/server")"
 			return 1
@@ -196,7 +210,7 @@ start_server() {
 	done
 	why="the server does not answer on its port after 10 s"
 	kill -KILL "$server_pid" 2>/dev/null
-	wait "$server_pid" 2>/dev/null
+	reap_server 2>/dev/null
 	return 1
 }
 
@@ -207,7 +221,7 @@ stop_server() {
 	kill "-${1:-TERM}" "$server_pid" 2>/dev/null
 	for i in $(seq 100); do
 		if ! kill -0 "$server_pid" 2>/dev/null; then
-			wait "$server_pid"
+			reap_server
 			status=$?
 			# 143: the signal's default action; others catch it and return 0.
 			if [ $status -ne 0 ] && [ $status -ne 143 ]; then
@@ -220,7 +234,7 @@ stop_server() {
 		sleep 0.1
 	done
 	kill -KILL "$server_pid" 2>/dev/null
-	wait "$server_pid" 2>/dev/null
+	reap_server 2>/dev/null
 	why="the server did not end within 10 s of its signal"
 	return 1
 }

@@ -19,8 +19,7 @@ recipe_run() {
 	if ! bounded "$run_limit" memcaslap -s "127.0.0.1:$port" -T 2 -c "${CLIENTS:-64}" \
 		-x "${OPERATIONS:-100000}" -v 1.0 >"$log" 2>&1; then
 		why="memcaslap: $why$(first_line "$log")"
-		kill -KILL "$server_pid"
-		wait "$server_pid" 2>/dev/null
+		abandon_server
 		return 1
 	fi
 	failed=$(awk '/^verify_failed:/ { print $2 }' "$log")

@@ -23,7 +23,7 @@ recipe_run() {
 		return 1
 	fi
 	redis-cli -h 127.0.0.1 -p "$port" BGSAVE >/dev/null
-	if ! bounded 60 redis-benchmark -h 127.0.0.1 -p "$port" -t set -c 50 -n "${OPERATIONS:-100000}" \
+	if ! bounded 60 redis-benchmark -h 127.0.0.1 -p "$port" -t set -c 50 -n "${OPERATIONS:-20000}" \
 		-q --csv >"$log" 2>&1; then
 		why="redis-benchmark: $why$(first_line "$log")"
 		abandon_server
