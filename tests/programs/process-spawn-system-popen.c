@@ -3,6 +3,7 @@
  * status arrives where it belongs, and children inherit the calling thread's signal mask.
  */
 #include "check.h"
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -83,14 +84,20 @@ static void by_vfork(int n)
 static void by_waitid(int n)
 {
 	siginfo_t info = { 0 };
+	int hold[2];
 	pid_t pid;
+	char c;
 
+	CHECK_SYS(pipe2(hold, O_CLOEXEC));
 	CHECK_SYS(pid = fork());
 	if (pid == 0) {
-		usleep(5000);
+		CHECK_EQ(read(hold[0], &c, 1), 1);
 		_exit(n);
 	}
 	CHECK_EQ(waitpid(pid, NULL, WNOHANG), 0);
+	CHECK_EQ(write(hold[1], "x", 1), 1);
+	CHECK_SYS(close(hold[0]));
+	CHECK_SYS(close(hold[1]));
 	CHECK_SYS(waitid(P_PID, (id_t)pid, &info, WEXITED));
 	CHECK_EQ(info.si_pid, pid);
 	CHECK_EQ(info.si_code, CLD_EXITED);
