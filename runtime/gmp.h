@@ -303,6 +303,7 @@ void g_cachefree(struct p *pp) hidden;
 
 /* ---- sysmon.c, trace.c ---- */
 void sysmon_start(void) hidden; /* once; later calls do nothing */
+bool sysmon_runs(void) hidden;
 void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
 void schedtrace(bool detail) hidden;

@@ -247,9 +247,10 @@ void startm(struct p *pp, bool spinning)
 		mwake(mp);
 		return;
 	}
-	if (getm() && getm()->lockedg) {
+	if (getm() && getm()->lockedg && sysmon_runs()) {
 		/* A new kernel thread inherits its maker's policy, affinity, filters and namespaces: what a
-		 * wired G did to this one must not spread.  sysmon is clean. */
+		 * wired G did to this one must not spread.  sysmon is clean; a fork child that has made no
+		 * thread yet has none, and only one G. */
 		pp->startspinning = spinning;
 		pp->link = sched.pstart;
 		sched.pstart = pp;

@@ -197,6 +197,11 @@ void sysmon_start(void)
 		weft_say("sysmon: no kernel thread (blocked system calls will hold their P)");
 }
 
+bool sysmon_runs(void)
+{
+	return running;
+}
+
 void sysmon_forget(void)
 {
 	running = false;

@@ -2,8 +2,8 @@
  * dumpsig: WEFT=dumpsig=SIG: this signal prints every G.
  *
  * It must work when the program is stuck: when all Gs are parked, when each blocks all signals, when the
- * stack in use is nearly full.  So a kernel thread of its own does the printing; it lets in this signal and
- * no other.  The handler, on whatever thread the kernel chose, only wakes it.  A fork child has no such
+ * stack in use is nearly full.  So a kernel thread of its own does the printing; of the program's signals it
+ * lets in this one alone.  The handler, on whatever thread the kernel chose, only wakes it.  A fork child has no such
  * thread until it makes its first thread: there the handler prints by itself.
  *
  * The handler is libc's business alone: the program's sigaction() replaces it, and the signal is the
@@ -12,13 +12,11 @@
  * Must never: take a lock, call the program.
  */
 #include "runtime/options.h"
-#include "shim/direct.h"
-#include "shim/thread.h"
+#include "shim/sigroute.h"
 
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 enum { STACK = 128 * 1024 };
 
@@ -45,11 +43,12 @@ static void on_signal(int sig, siginfo_t *si, void *ctx)
 
 static void *dumper(void *arg)
 {
-	uint64_t all_but_it = ~(UINT64_C(1) << (weft_opt.dumpsig - 1));
+	/* libc's own 32 and 33 stay open: setuid() waits for every kernel thread to take 33. */
+	uint64_t others = ~(SIGBIT(weft_opt.dumpsig) | SIGS_OURS);
 	uint32_t seen = atomic_load(&bell);
 
 	(void)arg;
-	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &all_but_it, NULL, sizeof(all_but_it));
+	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &others, NULL, sizeof(others));
 	atomic_store(&listening, 1);
 	for (;;) {
 		/* Requests that come during a dump are one more dump. */

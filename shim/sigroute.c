@@ -13,13 +13,14 @@
  *
  * Must never: be waited for by anybody; call a program's handler.
  */
+#include "runtime/log.h"
 #include "shim/sigroute.h"
 
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { RING = 1024, EMPTY = 0, WRITING, FULL };
+enum { RING = 1024, EMPTY = 0, FULL };
 
 static struct {
 	_Atomic uint32_t state;
@@ -27,7 +28,8 @@ static struct {
 	siginfo_t info;
 } ring[RING];
 static _Atomic uint32_t head; /* producers */
-static uint32_t tail;         /* the signal thread */
+static _Atomic uint32_t tail; /* the signal thread writes it */
+static _Atomic uint64_t coalesced; /* standard signals that found the ring full */
 
 static _Atomic uint32_t bell;      /* futex: work for the signal thread */
 static _Atomic uint32_t watching;  /* some G has undelivered signals */
@@ -63,18 +65,32 @@ static void ring_bell(void)
 	direct3(SYS_futex, &bell, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
 }
 
+/*
+ * Nobody may wait for room: the caller may hold a lock of the runtime that the signal thread wants.  Of a
+ * standard signal one is enough, as when it is pending in the kernel.  1024 real-time signals more than the
+ * signal thread could take are the kernel's RLIMIT_SIGPENDING: the newest is lost, and said to be.
+ */
+static void defer_full(int sig)
+{
+	if (sig < 34)
+		atomic_fetch_or(&coalesced, SIGBIT(sig));
+	else
+		weft_say("signal %d: %d signals wait already (this one is lost)", sig, RING);
+	ring_bell();
+}
+
 void sigroute_defer(int sig, const siginfo_t *si)
 {
-	uint32_t i = atomic_fetch_add(&head, 1) % RING;
-	uint32_t s = EMPTY;
+	uint32_t i = atomic_load(&head);
 
-	/* Full: the signal thread runs on its own and waits for nobody, so a slot comes free. */
-	while (!atomic_compare_exchange_weak(&ring[i].state, &s, WRITING)) {
-		s = EMPTY;
-		if (is_router)
-			return; /* only it could make room; a ring full of signals holds this one */
-		direct3(SYS_sched_yield, 0, 0, 0);
-	}
+	do {
+		if (i - atomic_load(&tail) >= RING) {
+			defer_full(sig);
+			return;
+		}
+	} while (!atomic_compare_exchange_weak(&head, &i, i + 1));
+	/* The tail has passed this slot, so it is ours until it is FULL. */
+	i %= RING;
 	ring[i].sig = sig;
 	ring[i].info = *si;
 	atomic_store(&ring[i].state, FULL);
@@ -133,16 +149,29 @@ static void route(int sig, siginfo_t *si)
 
 static void drain(void)
 {
+	uint64_t set;
+
 	for (;;) {
+		uint32_t i = atomic_load(&tail) % RING;
 		siginfo_t si;
 		int sig;
 
-		if (atomic_load(&ring[tail % RING].state) != FULL)
-			return;
-		sig = ring[tail % RING].sig;
-		si = ring[tail % RING].info;
-		atomic_store(&ring[tail % RING].state, EMPTY);
-		tail++;
+		if (atomic_load(&ring[i].state) != FULL)
+			break;
+		sig = ring[i].sig;
+		si = ring[i].info;
+		atomic_store(&ring[i].state, EMPTY);
+		atomic_fetch_add(&tail, 1);
+		route(sig, &si);
+	}
+	for (set = atomic_exchange(&coalesced, 0); set; set &= set - 1) {
+		int sig = __builtin_ctzll(set) + 1;
+		siginfo_t si;
+
+		memset(&si, 0, sizeof(si));
+		si.si_signo = sig;
+		si.si_code = SI_USER;
+		si.si_pid = (pid_t)pid();
 		route(sig, &si);
 	}
 }
@@ -250,7 +279,8 @@ void sigroute_fork_child(void)
 	for (int i = 0; i < RING; i++)
 		atomic_store(&ring[i].state, EMPTY);
 	atomic_store(&head, 0);
-	tail = 0;
+	atomic_store(&tail, 0);
+	atomic_store(&coalesced, 0);
 	atomic_store(&watching, 0);
 	atomic_store(&router_started, 0);
 	atomic_store(&router_tid, 0);

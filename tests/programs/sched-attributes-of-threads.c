@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 static cpu_set_t all;
 static int first = -1;
@@ -74,6 +75,29 @@ static void *outside(void *arg)
 	return arg;
 }
 
+/* The child of a fork goes on with what the thread had, and may sleep and make threads. */
+static void *forks(void *arg)
+{
+	cpu_set_t one, now;
+	int status;
+	pid_t child;
+
+	CPU_ZERO(&one);
+	CPU_SET(first, &one);
+	CHECK_OK(pthread_setaffinity_np(pthread_self(), sizeof one, &one));
+	CHECK_SYS(child = fork());
+	if (child == 0) {
+		CHECK_SYS(usleep(1000));
+		CHECK_SYS(sched_getaffinity(0, sizeof now, &now));
+		CHECK(CPU_EQUAL(&now, &one));
+		join(spawn(checks_inherited, NULL));
+		_exit(0);
+	}
+	CHECK_SYS(waitpid(child, &status, 0));
+	CHECK_EQ(status, 0);
+	return arg;
+}
+
 int main(void)
 {
 	pthread_barrier_t bar;
@@ -101,6 +125,9 @@ int main(void)
 	pthread_barrier_wait(&bar);
 	join(t[0]);
 	passed("pinned from outside");
+
+	join(spawn(forks, NULL));
+	passed("a pinned thread forks");
 
 	pthread_attr_t attr;
 

@@ -37,7 +37,7 @@ static sem_t posted;
 static int pipefd[2];
 static atomic_ulong sent, ran, drained;
 static atomic_int left;
-static unsigned steps = 10000;
+static unsigned steps = 40000;
 static __thread unsigned long self_check;
 
 static void on_signal(int sig)
@@ -120,11 +120,11 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; left > 0; i++) {
 		/* Directed at one, and at whoever takes it. */
 		sent++;
-		if (i % 4 == 3)
+		if (i % 4)
 			CHECK(kill(getpid(), SIGUSR1) == 0);
 		else
 			CHECK(pthread_kill(t[i % WORKERS], SIGUSR1) == 0);
-		usleep(50);
+		usleep(1);
 	}
 	for (int i = 0; i < WORKERS; i++)
 		CHECK(pthread_join(t[i], NULL) == 0);

@@ -340,7 +340,7 @@ Test(runq, draining_keeps_the_order_and_empties)
 
 /* ---- real threads ---- */
 
-enum { THIEVES = 3, ROUNDS = 400000, INFLIGHT = 300 };
+enum { THIEVES = 3, ROUNDS = 3000000, INFLIGHT = 300 };
 
 static _Atomic uint32_t runs[INFLIGHT]; /* 1 while queued; whoever runs it takes it to 0 */
 static struct g *pool;
