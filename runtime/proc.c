@@ -382,7 +382,6 @@ void g_start(struct g *gp)
 {
 	struct p *pp;
 
-	sysmon_start();
 	atomic_fetch_add(&sched.nglive, 1);
 	gp->tls->locks = 1; /* pinned as everything that was switched away; entry() unpins */
 	atomic_store(&gp->status, Grunnable);

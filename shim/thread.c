@@ -103,7 +103,9 @@ static struct g *make(const pthread_attr_t *attr)
 	g_stackbounds(gp, &stk.base, &stk.size, &stk.guard);
 	t = g_tls(gp);
 	entersyscall(); /* allocates, and takes the loader's locks */
-	if (t) {
+	if (runtime_fault("thread block")) {
+		t = NULL;
+	} else if (t) {
 		if (tcb_reuse(t, &stk, tid))
 			t = NULL;
 	} else {
@@ -143,10 +145,15 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *),
 		  int (*start11)(void *), void *arg)
 {
-	struct g *gp = make(attr);
 	struct thread *th;
+	struct g *gp;
 	int err;
 
+	/* Once a process.  Without the signal thread signals that find no G would be lost. */
+	if (!runtime_monitor() || !sigroute_start())
+		return EAGAIN;
+	dumpsig_start();
+	gp = make(attr);
 	if (!gp)
 		return EAGAIN;
 	th = thread_of((pthread_t)g_tls(gp));
@@ -160,8 +167,6 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 		return err;
 	}
 	*out = (pthread_t)g_tls(gp);
-	sigroute_start(); /* once a process */
-	dumpsig_start();
 	g_start(gp);
 	runtime_checkyield();
 	return 0;
