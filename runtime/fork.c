@@ -40,6 +40,8 @@ static void reset_p(struct p *pp)
 	/* Cached free Gs of other Ps may have been half moved when the copy was made. */
 	pp->gfree = NULL;
 	pp->ngfree = 0;
+	/* The ids of this process start elsewhere (g_seedids). */
+	pp->tids = (struct idcache){ 0 };
 	lock_init(&pp->timerslock, Timers);
 	pp->ntimers = 0;
 	atomic_store(&pp->timer0, 0);

@@ -129,6 +129,10 @@ struct m {
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
 };
 
+struct idcache {
+	uint64_t next, end;
+};
+
 struct p {
 	int32_t id;
 	_Atomic uint32_t status;  /* enum pstatus */
@@ -152,6 +156,7 @@ struct p {
 
 	struct g *gfree;          /* (o) */
 	int32_t ngfree;
+	struct idcache goids, tids; /* (o) */
 
 	struct lock timerslock;   /* rank Timers */
 	struct timer **timers;    /* (L timers) 4-ary heap */
@@ -191,7 +196,7 @@ struct sched {
 	struct g *_Atomic gchunks[4096]; /* all Gs ever made, GCHUNK each; never moved or freed */
 	_Atomic uint32_t nallgs;
 	_Atomic uint64_t goidgen;
-	_Atomic uint32_t tidgen;
+	_Atomic uint64_t tidgen;
 	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
 
 	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */

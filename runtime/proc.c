@@ -422,7 +422,7 @@ void g_start(struct g *gp)
 	sysmon_start();
 	atomic_fetch_add(&sched.nglive, 1);
 	gp->tls->locks = 1; /* pinned as everything that was switched away; entry() unpins */
-	atomic_store(&gp->status, Grunnable);
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
 	pin();
 	pp = getp();
 	if (pp) {
