@@ -267,7 +267,7 @@ bool sigroute_start(void)
 	uintptr_t os;
 
 	/* Whoever comes while another starts it need not wait: the ring holds what is deferred. */
-	if (atomic_load_explicit(&router_started, memory_order_relaxed) ||
+	if (likely(atomic_load_explicit(&router_started, memory_order_relaxed)) ||
 	    atomic_exchange(&router_started, 1))
 		return true;
 	if (!stack && !runtime_fault("stack of the signal thread"))
