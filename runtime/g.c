@@ -303,6 +303,11 @@ void g_getname(const struct g *gp, char name[16])
 	name[15] = '\0';
 }
 
+void g_copyname(struct g *to, const struct g *from)
+{
+	memcpy(to->name, from->name, sizeof(to->name));
+}
+
 uint64_t g_mask(const struct g *gp)
 {
 	return gp->sigmask;

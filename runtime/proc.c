@@ -376,6 +376,8 @@ void schedule(void *unused)
 		struct g *gp;
 		bool inherit;
 
+		if (mp->p && !mp->spinning && (gp = nextlocal(mp, &inherit)))
+			execute(mp, gp, inherit);
 		if (mp->lockedg) {
 			stoplockedm(mp);
 			execute(mp, mp->lockedg, false);
@@ -394,6 +396,17 @@ void schedule(void *unused)
 	}
 }
 
+/* To runnext.  True: it was empty; others only ever empty it, so that is a plain store of the owner. */
+static inline bool putnext(struct p *pp, struct g *gp)
+{
+	if (likely(!weft_opt.chaos && !atomic_load_explicit(&pp->runnext, memory_order_relaxed))) {
+		atomic_store_explicit(&pp->runnext, gp, memory_order_release);
+		return true;
+	}
+	runqput(pp, gp, true);
+	return false;
+}
+
 /* Makes a runnable G known to the scheduler. */
 void ready(struct g *gp, enum readyhow how)
 {
@@ -401,8 +414,11 @@ void ready(struct g *gp, enum readyhow how)
 
 	pin();
 	pp = getp();
-	if (pp) {
-		runqput(pp, gp, how == READY_NEXT);
+	if (likely(pp)) {
+		if (how == READY_NEXT)
+			putnext(pp, gp);
+		else
+			runqput(pp, gp, false);
 		if (weft_opt.readywake)
 			wakep();
 	} else {
@@ -426,8 +442,11 @@ void g_start(struct g *gp)
 	pin();
 	pp = getp();
 	if (pp) {
-		runqput(pp, gp, true);
-		if (weft_opt.wakesurplus == 0 || runqlen(pp) > weft_opt.wakesurplus)
+		bool first = putnext(pp, gp);
+
+		/* Alone in runnext, at most one more than in the ring: no surplus. */
+		if (weft_opt.wakesurplus == 0 ||
+		    (!first && runqlen(pp) > weft_opt.wakesurplus))
 			wakep();
 	} else {
 		ready(gp, READY_TAIL);

@@ -119,6 +119,7 @@ uint32_t g_nextid(void); /* next unique 0x10000000..0x3fffffff id; g_set_tls sto
 void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard);
 void g_setname(struct g *gp, const char *name);
 void g_getname(const struct g *gp, char name[16]);
+void g_copyname(struct g *to, const struct g *from);
 /* Kernel signal mask while gp runs; set on the caller itself it takes effect at once. */
 uint64_t g_mask(const struct g *gp);
 void g_setmask(struct g *gp, uint64_t mask);

@@ -119,12 +119,17 @@ void cancel_init(void)
 
 void testcancel(void)
 {
+	struct thread *th = &self_thread;
+
 	if (!on_g()) {
 		pthread_testcancel();
 		return;
 	}
-	sched_apply();
-	signals_deliver();
+	/* What nearly every call finds, asked in line: nothing. */
+	if (unlikely(atomic_load_explicit(&th->sched_pending, memory_order_relaxed)))
+		sched_apply();
+	if (unlikely(atomic_load_explicit(&th->sigq, memory_order_relaxed) || th->held))
+		signals_deliver();
 	if (unlikely(tcb_cancel_pending(tcb_self()))) {
 		syscall_reset();
 		pthread_testcancel();

@@ -124,12 +124,8 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 	int detach = PTHREAD_CREATE_JOINABLE, err = sched_inherit(th, attr);
 	sigset_t mask;
 
-	if (on_g()) {
-		char name[16];
-
-		g_getname(getg(), name);
-		g_setname(gp, name);
-	}
+	if (on_g())
+		g_copyname(gp, getg());
 	if (err || !attr)
 		return err;
 	pthread_attr_getdetachstate(attr, &detach);
