@@ -11,6 +11,7 @@
 #include "shim/attr.h"
 #include "shim/mutex.h"
 #include "shim/sched.h"
+#include "shim/sigroute.h"
 
 #include <setjmp.h>
 
@@ -24,6 +25,7 @@ static void gone(struct g *gp, void *arg)
 	struct thread *th = arg;
 	uint32_t old = atomic_fetch_or(&th->state, TH_EXITED);
 
+	signals_abandon(th);
 	if (old & TH_DETACHED)
 		g_free(gp);
 	else
