@@ -132,13 +132,12 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 		g_getname(getg(), name);
 		g_setname(gp, name);
 	}
-	if (err || !attr)
+	if (err)
 		return err;
-	pthread_attr_getdetachstate(attr, &detach);
-	if (detach == PTHREAD_CREATE_DETACHED)
+	if (attr_sigmask(attr, &mask))
+		g_setmask(gp, mask & ~SIGS_OURS);
+	if (attr_detached(attr))
 		th->state = TH_DETACHED;
-	if (pthread_attr_getsigmask_np(attr, &mask) == 0)
-		g_setmask(gp, *(uint64_t *)(void *)&mask);
 	return 0;
 }
 
