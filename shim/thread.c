@@ -148,8 +148,12 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	struct thread *th;
 	int err;
 
-	if (!gp)
+	if (!gp) {
+		/* Threads that wait to run hold the memory: a caller that tries again must not starve them. */
+		if (on_g())
+			gosched();
 		return EAGAIN;
+	}
 	th = thread_of((pthread_t)g_tls(gp));
 	th->start = start;
 	th->start11 = start11;
