@@ -123,8 +123,8 @@ static struct g *make(const pthread_attr_t *attr)
 
 static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 {
-	int detach = PTHREAD_CREATE_JOINABLE, err = sched_inherit(th, attr);
-	sigset_t mask;
+	int err = sched_inherit(th, attr);
+	uint64_t mask;
 
 	if (on_g()) {
 		char name[16];
@@ -242,7 +242,8 @@ static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
 		return EINVAL; /* before EDEADLK, as libc: a detached thread may ask about itself */
 	if (t == (pthread_t)tcb_self())
 		return EDEADLK;
-	if (th->joins && th->joins == (pthread_t)tcb_self())
+	/* A cycle, unless th will leave its join: it was cancelled, or is ending already. */
+	if (th->joins && th->joins == (pthread_t)tcb_self() && !tcb_cancel_requested((struct tcb *)t))
 		return EDEADLK;
 	old = atomic_fetch_or(&th->state, TH_JOINING);
 	if (old & (TH_DETACHED | TH_JOINING)) {
