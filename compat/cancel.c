@@ -45,3 +45,10 @@ int tcb_cancel_pending(const struct tcb *t)
 		return 0;
 	return tcb_cancel_enabled(t);
 }
+
+int tcb_cancel_requested(const struct tcb *t)
+{
+	int w = __atomic_load_n((int *)at(t, (ptrdiff_t)layout.cancelhandling), __ATOMIC_ACQUIRE);
+
+	return (w & (CANCELED | EXITING | TERMINATED)) != 0;
+}

@@ -315,11 +315,13 @@ uint64_t g_mask(const struct g *gp)
 
 void g_setmask(struct g *gp, uint64_t mask)
 {
-	gp->sigmask = mask;
+	/* The kernel first: a handler in between notes again what it found noted, and sigreturn
+	 * gives back what the kernel had. */
 	if (gp == weft_tls.g) {
 		os_sigmask(mask);
 		getm()->sigmask = mask;
 	}
+	gp->sigmask = mask;
 }
 
 void g_notemask(uint64_t mask)

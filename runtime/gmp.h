@@ -55,7 +55,7 @@ struct stack {
 	char *base;               /* lowest address, guard included */
 	size_t size;              /* all of it: guard, stack, tls area */
 	size_t guard;
-	char *top;                /* first byte above the usable stack; tls area starts here */
+	char *top;                /* first byte above the usable stack; the tls area is further up */
 	bool user;                /* the program's own memory: only the tls area is ours */
 	char *area;               /* the tls area (top, or a mapping of its own when user) */
 	size_t areasize;

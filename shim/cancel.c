@@ -82,7 +82,7 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 
 	(void)sig;
 	(void)si;
-	if (!on_g() || runtime_busy())
+	if (!on_g() || signals_busy())
 		return; /* whoever kicked, kicks again or is seen at the next look */
 	sched_apply_here();
 	if (take_signals(pc >= (uintptr_t)cp_begin && pc < (uintptr_t)cp_end)) {

@@ -27,7 +27,8 @@ struct thread {
 	pthread_t joins;             /* whom this thread is joining: EDEADLK of a cycle */
 	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */
 	struct signode *_Atomic sigq; /* directed at it, newest first; anybody pushes, it takes */
-	struct signode *held, *heldtail; /* taken but masked, oldest first (own) */
+	struct signode *held, *heldtail; /* taken but masked, oldest first (own, while taking) */
+	volatile bool taking;        /* at its lists: a handler that comes now must leave them alone */
 	uint64_t waitset;            /* what its sigwait waits for, else 0 */
 	const uint64_t *suspended;   /* mask of the sigsuspend it is in, else NULL */
 	uint64_t sigdone;            /* handlers run so far (own) */
