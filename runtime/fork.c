@@ -44,6 +44,7 @@ static void reset_p(struct p *pp)
 	pp->tids = (struct idcache){ 0 };
 	lock_init(&pp->timerslock, Timers);
 	pp->ntimers = 0;
+	pp->timerlist = NULL;
 	atomic_store(&pp->timer0, 0);
 	atomic_store(&pp->status, Pidle);
 }

@@ -44,6 +44,7 @@ struct timer {
 	void *arg;
 	struct p *_Atomic pp;     /* whose heap holds it; NULL: none */
 	uint32_t idx;             /* (L timers) place in the heap */
+	struct timer *next;       /* (L timers) in timerlist */
 };
 
 struct gqueue {                   /* singly linked through schedlink; guarded by its owner's lock */
@@ -161,6 +162,7 @@ struct p {
 	struct lock timerslock;   /* rank Timers */
 	struct timer **timers;    /* (L timers) 4-ary heap */
 	uint32_t ntimers, captimers;
+	struct timer *timerlist;  /* (L timers) those that the heap had no room for */
 	_Atomic uint64_t timer0;  /* when of the first, 0: none; written under the lock */
 
 	/* sysmon's notes (sysmon only) */
@@ -309,7 +311,6 @@ void g_seedids(void) hidden; /* at the start of a process; of a fork child too *
 void g_cachefree(struct p *pp) hidden;
 
 /* ---- sysmon.c, trace.c ---- */
-void sysmon_start(void) hidden; /* once; later calls do nothing */
 bool sysmon_runs(void) hidden;
 void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;

@@ -435,7 +435,6 @@ void g_start(struct g *gp)
 {
 	struct p *pp;
 
-	sysmon_start();
 	atomic_fetch_add(&sched.nglive, 1);
 	gp->tls->locks = 1; /* pinned as everything that was switched away; entry() unpins */
 	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);

@@ -91,6 +91,12 @@ int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
 
 /* ---- Gs ---------------------------------------------------------------------------------------- */
 
+/*
+ * Before the first g_new() of a process (a fork child is a new one), later calls do nothing: starts the
+ * kernel thread without which a system call would keep its P from other Gs for good.  False: there is none.
+ */
+bool runtime_monitor(void);
+
 struct gattr {
 	size_t stacksize; /* bytes the program may use; 0: the default */
 	size_t guardsize; /* bytes that fault below it */
@@ -100,7 +106,7 @@ struct gattr {
 
 /*
  * A G in state dead with a stack, perhaps recycled: then g_tls() is the block of its former life.
- * NULL: memory or maxthreads (EAGAIN).
+ * NULL: no memory, or four million Gs (EAGAIN).
  */
 struct g *g_new(const struct gattr *a);
 /* Where the thread block goes: tlsarea bytes, page-zeroed when fresh. */
@@ -221,6 +227,8 @@ void g_uninterrupt(struct g *gp);
 void cputime_enable(void);
 uint64_t g_cputime(struct g *gp);
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
+/* True: what the caller is about to ask of kernel or libc must fail, as asked by WEFT=fail. */
+bool runtime_fault(const char *what);
 void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 /* From the handler of a dump signal that this process directed at the thread: true when it was the dump's
  * question where the G there runs. */

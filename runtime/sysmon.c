@@ -183,18 +183,22 @@ static void *sysmon(void *arg)
 
 static bool running;
 
-void sysmon_start(void)
+bool runtime_monitor(void)
 {
 	enum { STACK = 128 * 1024 };
 	char *stack;
 	uintptr_t os;
 
-	if (running)
-		return;
-	running = true;
+	if (__atomic_load_n(&running, __ATOMIC_RELAXED) ||
+	    __atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
+		return true;
 	stack = os_reserve(STACK);
-	if (!stack || hooks.newosproc(sysmon, NULL, stack, STACK, &os))
-		weft_say("sysmon: no kernel thread (blocked system calls will hold their P)");
+	if (stack && !hooks.newosproc(sysmon, NULL, stack, STACK, &os))
+		return true;
+	if (stack)
+		os_free(stack, STACK);
+	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
+	return false;
 }
 
 bool sysmon_runs(void)

@@ -60,6 +60,10 @@ void mutex_yield_while_held(const pthread_mutex_t *mu) hidden;
 bool mutex_mark_contended(pthread_mutex_t *mu) hidden;
 void mutex_wake_one(const void *mu) hidden;
 
+/* word.c: while *word is seen, 0 (look again) or an error. */
+int word_wait(int *word, int seen, bool shared, const struct until *u) hidden;
+void word_wake(int *word, int n, bool shared) hidden;
+
 /* robust.c */
 int robust_lock(pthread_mutex_t *mu, const struct until *u, bool try) hidden;
 int robust_unlock(pthread_mutex_t *mu, bool leave) hidden;

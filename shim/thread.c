@@ -106,7 +106,9 @@ static struct g *make(const pthread_attr_t *attr)
 	t = g_tls(gp);
 	if (!t || tcb_renew(t, &stk, tid)) {
 		entersyscall(); /* allocates, and takes the loader's locks */
-		if (!t)
+		if (runtime_fault("thread block"))
+			t = NULL;
+		else if (!t)
 			t = tcb_create(g_tlsarea(gp), &stk, tid);
 		else if (tcb_reuse(t, &stk, tid))
 			t = NULL;
@@ -140,10 +142,15 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *),
 		  int (*start11)(void *), void *arg)
 {
-	struct g *gp = make(attr);
 	struct thread *th;
+	struct g *gp;
 	int err;
 
+	/* Once a process.  Without the signal thread signals that find no G would be lost. */
+	if (!runtime_monitor() || !sigroute_start())
+		return EAGAIN;
+	dumpsig_start();
+	gp = make(attr);
 	if (!gp) {
 		/* Threads that wait to run hold the memory: a caller that tries again must not starve them. */
 		if (on_g())
@@ -161,8 +168,6 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 		return err;
 	}
 	*out = (pthread_t)g_tls(gp);
-	sigroute_start(); /* once a process */
-	dumpsig_start();
 	g_start(gp);
 	runtime_checkyield();
 	return 0;

@@ -82,7 +82,7 @@ uint64_t signals_pending(void) hidden; /* directed at the calling G and masked *
 int thread_kill(struct thread *th, int sig, const siginfo_t *info) hidden;
 void cancel_init(void) hidden;
 void signal_init(void) hidden;
-void sigroute_start(void) hidden;
+bool sigroute_start(void) hidden; /* false: no memory or no kernel thread */
 /* describe.c: runtime_hooks.describe */
 bool describe(unsigned reason, const void *addr, char *text, size_t n) hidden;
 /* dumpsig.c: the handler; its thread, with the first thread of a process; a fork child has none yet. */

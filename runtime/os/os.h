@@ -16,12 +16,40 @@
 long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
 	__attribute__((visibility("hidden")));
 
+/* ---- what is not there (deny.c) -------------------------------------------------------------------- */
+/*
+ * What is used of kernel and CPU where it is there; each has a fallback.  The words of the option `without`.
+ *
+ *	guard       mprotect for each guard page
+ *	wrfsbase    arch_prctl at each switch
+ *	vdso        a system call to read a clock
+ *	peek        process_vm_readv: dumps read plainly
+ *	proc        /proc: no cgroup limit, no names in dumps, no look at a blocked kernel thread
+ *	membarrier  fences where it would have been implied
+ *	pwait2      epoll_pwait2: timeouts in milliseconds
+ *	preadv2     reads of files give the P away
+ */
+#define OS_FEATURES(F)                                                                             \
+	F(guard) F(wrfsbase) F(vdso) F(peek) F(proc) F(membarrier) F(pwait2) F(preadv2)
+enum os_feature {
+#define FEATURE(name) OS_##name,
+	OS_FEATURES(FEATURE)
+#undef FEATURE
+};
+/* Once, before anything is probed: without the features 1 << enum os_feature; the nth fault() is one (0: none). */
+void os_deny(unsigned features, unsigned nth);
+bool os_has(enum os_feature f);          /* nobody denied it; the kernel may still lack it */
+/* A call that can fail for want of something asks here first: true, then it must fail now. */
+bool os_fault(const char *what);
+extern bool os_denying __attribute__((visibility("hidden")));
+long os_denied(long nr, long a, long b, long c); /* 0 or the -errno that system call must return */
+
 /* ---- memory: zero-filled, never NULL-mapped; NULL when the kernel has none --------------------- */
 void *os_alloc(size_t n);                /* committed, read-write */
 void *os_reserve(size_t n);              /* read-write on touch, not accounted, never huge pages */
 void os_free(void *p, size_t n);
 int os_guard(void *p, size_t n);         /* makes [p, p+n) fault: MADV_GUARD_INSTALL or mprotect */
-void os_guard_init(int mode);            /* 0 probe, 1 install, 2 mprotect */
+void os_guard_init(void);                /* probes which */
 bool os_guard_is_cheap(void);            /* guards need no mapping of their own */
 void os_discard(void *p, size_t n);      /* gives pages back; they read as zero */
 
