@@ -67,6 +67,24 @@ void exitsyscall0(void *arg)
 	schedule(NULL);
 }
 
+/* The M of the calling G, which is pinned, has no P: any idle one, or the G waits its turn. */
+void regainp(struct g *gp)
+{
+	struct m *mp = getm();
+	struct p *pp;
+
+	lock(&sched.lock);
+	pp = pidleget();
+	unlock(&sched.lock);
+	if (pp) {
+		acquirep(mp, pp);
+		atomic_fetch_add_explicit(&pp->syscalltick, 1, memory_order_relaxed);
+		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
+		return;
+	}
+	mcall(exitsyscall0);
+}
+
 static void leave(struct g *gp)
 {
 	struct m *mp = getm();
@@ -81,16 +99,7 @@ static void leave(struct g *gp)
 		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
 		return;
 	}
-	lock(&sched.lock);
-	pp = pidleget();
-	unlock(&sched.lock);
-	if (pp) {
-		acquirep(mp, pp);
-		atomic_fetch_add_explicit(&pp->syscalltick, 1, memory_order_relaxed);
-		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
-		return;
-	}
-	mcall(exitsyscall0);
+	regainp(gp);
 }
 
 void exitsyscall(void)

@@ -40,6 +40,7 @@ static void reset_p(struct p *pp)
 	/* Cached free Gs of other Ps may have been half moved when the copy was made. */
 	pp->gfree = NULL;
 	pp->ngfree = 0;
+	pp->hand_m = NULL;
 	lock_init(&pp->timerslock, Timers);
 	pp->ntimers = 0;
 	atomic_store(&pp->timer0, 0);
@@ -93,6 +94,7 @@ void runtime_fork_child(void)
 	lock_init(&self->intrlock, Intr);
 	self->intrwait = NULL;
 	self->sysdepth = 0;
+	self->tls->nop = NOP_NONE; /* sysmon may have been asking */
 	self->tid = (uint32_t)os_getpid();
 	self->tls->tid = self->tid;
 	g_seedids();
@@ -104,4 +106,5 @@ void runtime_fork_child(void)
 	}
 	acquirep(&m0, allp[0]);
 	sysmon_forget();
+	handoff_fork_child();
 }

@@ -36,6 +36,7 @@ struct weft_tls {
 	struct g *g;
 	struct m *m;
 	uint32_t locks; /* runtime locks held, and pins */
+	uint32_t nop;   /* enum nop: whether the P of the M was taken while the G was off (lock.h, handoff.c) */
 #ifdef WEFT_DEBUG
 	uint16_t held[8]; /* of each rank */
 #endif
