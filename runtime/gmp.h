@@ -322,6 +322,7 @@ const char *waitreason_text(unsigned r) hidden;
 /* ---- handoff.c: sysmon only ---- */
 /* Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever). */
 uint32_t handoff_look(uint64_t now) hidden;
+void handoff_start(void) hidden;  /* cheap while the process has one thread */
 void handoff_forget(struct m *mp) hidden; /* it left for good */
 void handoff_fork_child(void) hidden;
 

@@ -16,15 +16,13 @@
  *
  *	sysmon                                  G
  *	nop = NOP_ASKED                         locks++            (pin, lock)
- *	fence, proof                            nop != 0?          wait, or get a P
+ *	proof, membarrier                       nop != 0?          wait, or get a P
  *	locks == 0, still gp on mp with pp?     ...
  *	P taken, nop = NOP_TAKEN                locks--
  *
- * Either the G sees NOP_ASKED or we see its locks.  The G's side is two plain instructions: the fence it lacks
- * is the kernel's.  At the moment of the proof the thread was off its CPU, which takes a full barrier on the way
- * off and another on the way back (that a context switch is one is what membarrier(2) itself builds upon); our
- * store stands before the proof and our look at locks after it.  Where there is no proof, that is when chaos
- * takes the P of an M that runs, membarrier makes the fence.
+ * Either the G sees NOP_ASKED or we see its locks.  The G's side is two plain instructions; the fence it lacks is
+ * membarrier(2) on ours (0.3 us; a kernel without it leaves the feature off).  The fence makes the taking exact
+ * even if the proof is no longer true; chaos takes Ps from Ms that run.
  *
  * From NOP_ASKED to the answer nothing here takes a lock or waits: the G may be spinning for it.
  * A G whose P was taken goes on without one, in the kernel and then in the program's code, until it next enters
@@ -51,7 +49,7 @@ enum {
 static uint64_t lastlook;
 static uint32_t lastwish;
 static struct m *taken;        /* Ms whose P was taken and that have not come back */
-static bool chaos_fence;
+static bool have_fence;
 static uint64_t rng = 1;
 
 /* ---- the G's side ---------------------------------------------------------------------------------- */
@@ -129,10 +127,9 @@ static bool take(struct p *pp, struct m *mp, uint64_t cpu, bool any)
 	if (!tls || __atomic_load_n(&tls->locks, __ATOMIC_RELAXED))
 		return false;
 	__atomic_store_n(&tls->nop, NOP_ASKED, __ATOMIC_SEQ_CST);
-	if (any)
-		os_membarrier();
-	else if (os_blocked(mp->ostid, &where) != 1)
+	if (!any && os_blocked(mp->ostid, &where) != 1)
 		goto leave;
+	os_membarrier();
 	/* The last step that may fail; only sysmon changes a P whose M is outside. */
 	if (!outside(pp, mp, gp, tls) || !atomic_compare_exchange_strong(&pp->status, &s, Pidle))
 		goto leave;
@@ -164,7 +161,7 @@ static bool look_p(struct p *pp, uint64_t now, bool work)
 		pp->hand_m = NULL;
 		return false;
 	}
-	if (unlikely(chaos_fence) && nextrand(&rng) % CHAOS_TAKES == 0 && take(pp, mp, 0, true))
+	if (unlikely(weft_opt.chaos) && nextrand(&rng) % CHAOS_TAKES == 0 && take(pp, mp, 0, true))
 		return false;
 	if (os_thread_cpu(mp->ostid, &cpu))
 		return false;
@@ -219,8 +216,8 @@ uint32_t handoff_look(uint64_t now)
 
 	if (now - lastlook < LOOK_MIN)
 		return lastwish;
-	if (!lastlook && weft_opt.chaos)
-		chaos_fence = os_membarrier_start() == 0;
+	if (!have_fence)
+		return 0;
 	work = starving(now);
 	look_taken();
 	for (int i = 0; i < MAXPROCS && allp[i]; i++)
@@ -228,6 +225,11 @@ uint32_t handoff_look(uint64_t now)
 	lastlook = now;
 	lastwish = !work ? 0 : suspect ? LOOK_SUSPECT : LOOK_WORK;
 	return lastwish;
+}
+
+void handoff_start(void)
+{
+	have_fence = os_membarrier_start() == 0;
 }
 
 void handoff_fork_child(void)

@@ -193,6 +193,7 @@ void sysmon_start(void)
 	if (running)
 		return;
 	running = true;
+	handoff_start();
 	stack = os_reserve(STACK);
 	if (!stack || hooks.newosproc(sysmon, NULL, stack, STACK, &os))
 		weft_say("sysmon: no kernel thread (blocked system calls will hold their P)");

@@ -41,9 +41,10 @@ void os_futex_wake(uint32_t *w, int n);
 int os_tgkill(int pid, int tid, int sig);
 /* Where a kernel thread of this process is blocked. 1: here; 0: nowhere, it runs or could; -errno. */
 struct os_where {
-	long nr;                         /* system call, -1: none (a page fault, say) */
-	uintptr_t sp, pc;                /* of its user code */
+	long nr;                         /* system call, -1: none (a page fault, say), OS_UNKNOWN */
+	uintptr_t sp, pc;                /* of its user code; 0: unknown */
 };
+enum { OS_UNKNOWN = -2 };
 int os_blocked(int tid, struct os_where *w);
 int os_thread_cpu(int tid, uint64_t *ns); /* its CPU clock */
 int os_membarrier_start(void);

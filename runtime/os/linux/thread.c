@@ -2,14 +2,16 @@
  * thread: what the kernel knows of another thread of this process.
  *
  * os_blocked() reads /proc/self/task/TID/syscall.  It says "running" for a thread that runs or could, "-1 SP PC"
- * for one that is blocked elsewhere than in a system call, and else "NR ARG... SP PC" (six arguments).  The kernel
- * answers for a blocked thread only once it is off its CPU.
+ * for one that is blocked elsewhere than in a system call, and else "NR ARG... SP PC" (six arguments).  A process
+ * that gave up its privileges (a server started by root) may not read that file of its own; the state letter in
+ * the file stat is for everybody.
  *
  * Must never: need memory, keep a descriptor.
  */
 #include "runtime/os/os.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 enum { PERTHREAD_SCHED = 6 };
@@ -63,19 +65,36 @@ static uintptr_t field(const char **s)
 	return v;
 }
 
-int os_blocked(int tid, struct os_where *w)
+static ssize_t slurp_of(int tid, const char *file, char *text, size_t size)
 {
-	char path[64], text[256];
-	const char *s = text;
-	char *p;
-	ssize_t n;
+	char path[64], *p;
 
 	p = append(path, "/proc/self/task/");
 	p = decimal(p, (unsigned)tid);
-	*append(p, "/syscall") = '\0';
-	n = os_slurp(path, text, sizeof(text));
-	if (n <= 0)
-		return n ? (int)n : -ENOENT;
+	*append(p, file) = '\0';
+	return os_slurp(path, text, size);
+}
+
+/* "TID (NAME) STATE ..."; the name may hold anything. */
+static int blocked_by_state(int tid)
+{
+	char text[512];
+	ssize_t n = slurp_of(tid, "/stat", text, sizeof(text));
+	const char *s = n > 0 ? strrchr(text, ')') : NULL;
+
+	if (!s || s[1] != ' ')
+		return n < 0 ? (int)n : -ENOENT;
+	return s[2] == 'S' || s[2] == 'D';
+}
+
+int os_blocked(int tid, struct os_where *w)
+{
+	char text[256];
+	const char *s = text;
+
+	*w = (struct os_where){ .nr = OS_UNKNOWN };
+	if (slurp_of(tid, "/syscall", text, sizeof(text)) <= 0)
+		return blocked_by_state(tid);
 	if (text[0] == 'r')
 		return 0;
 	if (text[0] == '-') {
