@@ -91,8 +91,7 @@ void runtime_fork_child(void)
 			atomic_fetch_add(&sched.npidle, 1);
 		}
 	}
-	lock_init(&self->intrlock, Intr);
-	self->intrwait = NULL;
+	atomic_store(&self->parkaddr, NULL);
 	self->sysdepth = 0;
 	self->tls->nop = NOP_NONE; /* sysmon may have been asking */
 	self->tid = (uint32_t)os_getpid();

@@ -43,7 +43,6 @@ struct g *g_make(void)
 	}
 	if (gp) {
 		gp->allgidx = i;
-		lock_init(&gp->intrlock, Intr);
 		atomic_store(&gp->status, Gdead);
 		atomic_store(&sched.nallgs, i + 1);
 	}
@@ -168,8 +167,8 @@ struct g *g_new(const struct gattr *a)
 	}
 	gp->goid = atomic_fetch_add(&sched.goidgen, 1) + 1;
 	gp->name[0] = '\0';
-	gp->interrupted = false;
-	gp->intrwait = NULL;
+	atomic_store_explicit(&gp->interrupted, false, memory_order_relaxed);
+	gp->parkaddr = NULL;
 	gp->sysdepth = 0;
 	gp->cputime = 0;
 	gp->data = NULL;

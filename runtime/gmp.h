@@ -82,9 +82,9 @@ struct g {
 	struct m *lockedm;        /* wired to this M (o, or when parked: L sched) */
 	uint32_t lockdepth;       /* (o) */
 
-	struct lock intrlock;     /* protects the next two; rank Intr */
-	struct waiter *intrwait;  /* what an interrupt may end */
-	bool interrupted;         /* an interrupt came and nobody was waiting */
+	const void *_Atomic parkaddr; /* what it waits for in the lot; NULL: nothing (L lot's bucket of it) */
+	struct waiter *parked;    /* (L same) the wait an interrupt may end */
+	_Atomic bool interrupted; /* an interrupt came and found nobody waiting; by anybody, cleared by (o) */
 
 	struct stack stack;       /* (c) while alive */
 	void *data;               /* the shim's */
@@ -247,6 +247,8 @@ static inline uint64_t nextrand(uint64_t *s)
 
 /* ---- proc.c, m.c, p.c ---- */
 void schedule(void *unused) __attribute__((noreturn)) hidden;
+void settle(struct m *mp, struct g *gp, bool inherit) hidden;
+struct g *nextlocal(struct m *mp, bool *inherit) hidden;
 void ready(struct g *gp, enum readyhow how) hidden;
 void globrunqput(struct g *gp, bool front) hidden;
 void globrunqputbatch(struct gqueue *q) hidden;
