@@ -131,7 +131,8 @@ struct m {
 	/* sysmon's notes (handoff.c), while on its list of Ms without a P */
 	struct m *takenlink;
 	struct g *takenfrom;      /* the G that blocks; NULL: not on the list */
-	uint64_t takencpu;        /* CPU used when it was found blocked */
+	uint64_t takencpu;        /* CPU used at the last look */
+	uint64_t takenkick;       /* when it was last signalled to come back */
 };
 
 struct p {

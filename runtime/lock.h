@@ -41,9 +41,10 @@ struct lock {
  * the word once, after it counted itself in locks:
  *   NOP_ASKED   sysmon is deciding and will not take long: wait
  *   NOP_TAKEN   the M has no P: get one, or queue and switch; pin() or lock() returns with a P
+ *   NOP_KICKED  the same, and a signal is coming that says so: wait for its handler
  * So inside the runtime nothing has changed: a G there has its P unless sysdepth says otherwise.
  */
-enum nop { NOP_NONE = 0, NOP_ASKED, NOP_TAKEN };
+enum nop { NOP_NONE = 0, NOP_ASKED, NOP_TAKEN, NOP_KICKED };
 void pin_slow(void) __attribute__((visibility("hidden")));
 void lock_slow(struct lock *l) __attribute__((visibility("hidden")));
 void unlock_slow(struct lock *l) __attribute__((visibility("hidden")));
