@@ -75,6 +75,24 @@ static void newtick(struct p *pp)
 	atomic_store_explicit(&pp->syscalltick, tick + 1, memory_order_relaxed);
 }
 
+/* The M of the calling G, which is pinned, has no P: any idle one, or the G waits its turn. */
+void regainp(struct g *gp)
+{
+	struct m *mp = getm();
+	struct p *pp;
+
+	lock(&sched.lock);
+	pp = pidleget();
+	unlock(&sched.lock);
+	if (pp) {
+		acquirep(mp, pp);
+		newtick(pp);
+		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
+		return;
+	}
+	mcall(exitsyscall0);
+}
+
 static void leave(struct g *gp)
 {
 	struct m *mp = getm();
@@ -89,16 +107,7 @@ static void leave(struct g *gp)
 		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
 		return;
 	}
-	lock(&sched.lock);
-	pp = pidleget();
-	unlock(&sched.lock);
-	if (pp) {
-		acquirep(mp, pp);
-		newtick(pp);
-		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
-		return;
-	}
-	mcall(exitsyscall0);
+	regainp(gp);
 }
 
 void exitsyscall(void)

@@ -42,6 +42,7 @@ static void reset_p(struct p *pp)
 	pp->ngfree = 0;
 	/* The ids of this process start elsewhere (g_seedids). */
 	pp->tids = (struct idcache){ 0 };
+	pp->hand_m = NULL;
 	lock_init(&pp->timerslock, Timers);
 	pp->ntimers = 0;
 	pp->timerlist = NULL;
@@ -95,6 +96,7 @@ void runtime_fork_child(void)
 	}
 	atomic_store(&self->parkaddr, NULL);
 	self->sysdepth = 0;
+	self->tls->nop = NOP_NONE; /* sysmon may have been asking */
 	self->tid = (uint32_t)os_getpid();
 	self->tls->tid = self->tid;
 	g_seedids();
@@ -106,4 +108,5 @@ void runtime_fork_child(void)
 	}
 	acquirep(&m0, allp[0]);
 	sysmon_forget();
+	handoff_fork_child();
 }

@@ -128,6 +128,12 @@ struct m {
 	void *commitarg;
 	void (*gone)(struct g *gp, void *arg);   /* (o) goexit's */
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
+
+	/* sysmon's notes (handoff.c), while on its list of Ms without a P */
+	struct m *takenlink;
+	struct g *takenfrom;      /* the G that blocks; NULL: not on the list */
+	uint64_t takencpu;        /* CPU used at the last look */
+	uint64_t takenkick;       /* when it was last signalled to come back */
 };
 
 struct idcache {
@@ -169,6 +175,10 @@ struct p {
 	uint32_t mon_schedtick, mon_syscalltick;
 	uint64_t mon_schedwhen, mon_syscallwhen;
 	uint32_t mon_stuck;       /* looks that found queued work and no progress */
+	struct m *hand_m;         /* handoff.c's: whom it watches here, */
+	uint32_t hand_tick;       /* since this tick, */
+	uint64_t hand_cpu;        /* which had used this much CPU at the last look */
+	uint64_t hand_still;      /* and has used no more since; 0: it moves */
 };
 
 struct sched {
@@ -269,6 +279,7 @@ int m_start_wanted(void) hidden;
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
 void exitsyscall0(void *gp) hidden;
+void regainp(struct g *gp) hidden;
 struct g *lookaround(struct m *mp, bool *inherit) hidden; /* proc.c's own; unit tests step it */
 bool anywork(void) hidden;
 
@@ -316,6 +327,13 @@ void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
 void schedtrace(bool detail) hidden;
 const char *waitreason_text(unsigned r) hidden;
+
+/* ---- handoff.c: sysmon only ---- */
+/* Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever). */
+uint32_t handoff_look(uint64_t now) hidden;
+void handoff_start(void) hidden;  /* cheap while the process has one thread */
+void handoff_forget(struct m *mp) hidden; /* it left for good */
+void handoff_fork_child(void) hidden;
 
 /* ---- start.c, fork.c ---- */
 void start_m0(struct g *gp, void *fs, char *top) hidden;

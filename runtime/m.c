@@ -82,6 +82,7 @@ void m_reap(void)
 			return;
 		hooks.joinosproc(mp->os);
 		os_free(mp->stack, mp->stacksize);
+		handoff_forget(mp);
 		/* The struct m itself is persistent memory: reused by newm through this list. */
 		lock(&sched.lock);
 		mp->schedlink = sched.mfree;

@@ -481,20 +481,27 @@ static void goyield0(void *arg)
 
 void gosched(void)
 {
-	struct p *pp = getp();
+	struct p *pp;
+	bool alone;
 
-	if (!pp)
-		return;
+	pin();
+	pp = getp();
 	/* Nobody else to run: as the kernel's sched_yield, go on. */
-	if (runqempty(pp) && atomic_load(&sched.runqsize) == 0 && atomic_load(&pp->timer0) == 0 &&
-	    !weft_opt.chaos)
-		return;
-	mcall(gosched0);
+	alone = !pp || (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
+			atomic_load(&pp->timer0) == 0 && !weft_opt.chaos);
+	unpin();
+	if (!alone)
+		mcall(gosched0);
 }
 
 void goyield(void)
 {
-	if (getp())
+	bool have;
+
+	pin();
+	have = getp() != NULL;
+	unpin();
+	if (have)
 		mcall(goyield0);
 }
 

@@ -36,6 +36,7 @@ struct weft_tls {
 	struct g *g;
 	struct m *m;
 	uint32_t locks; /* runtime locks held, and pins */
+	uint32_t nop;   /* enum nop: whether the P of the M was taken while the G was off (lock.h, handoff.c) */
 #ifdef WEFT_DEBUG
 	uint16_t held[8]; /* of each rank */
 #endif
@@ -162,6 +163,15 @@ void entersyscall(void);
 void exitsyscall(void);
 /* After a longjmp or unwinding out of a system call region: back to a G that owns a P. */
 void syscall_reset(void);
+
+/*
+ * A G whose P was taken while it was blocked unseen (handoff.c), and which computes since, is signalled.  The
+ * handler asks first thing, wherever it is; when told so and the G may be switched away where it was interrupted,
+ * it calls rejoin, which returns when the G owns a P, perhaps on another M.  kernelmask and altsp: what the
+ * kernel had for the interrupted code.
+ */
+bool runtime_rejoin_asked(void);
+void runtime_rejoin(uint64_t kernelmask, void *altsp);
 
 /* ---- the parking lot ---------------------------------------------------------------------------- */
 

@@ -140,7 +140,7 @@ static void sleep_deep(void)
 static void *sysmon(void *arg)
 {
 	uint64_t lasttrace = nanotime(), lastcpu = lasttrace;
-	uint32_t delay = TICK_MIN, idle = 0, allidle = 0;
+	uint32_t delay = TICK_MIN, idle = 0, allidle = 0, wish = 0;
 
 	(void)arg;
 	os_timerslack(1000);
@@ -152,7 +152,7 @@ static void *sysmon(void *arg)
 			delay = TICK_MIN;
 		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
 			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
-		os_usleep(delay);
+		os_usleep(wish && wish < delay ? wish : delay);
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
 			if (++allidle >= 3 && delay == TICK_MAX) {
@@ -165,6 +165,7 @@ static void *sysmon(void *arg)
 		now = nanotime();
 		did = m_start_wanted() + retake(now) + wake_for_queued(now);
 		idle = did ? 0 : idle + 1;
+		wish = handoff_look(now);
 		m_reap();
 		reap_idle(now);
 		if (weft_opt.schedtrace &&
@@ -192,6 +193,7 @@ bool runtime_monitor(void)
 	if (__atomic_load_n(&running, __ATOMIC_RELAXED) ||
 	    __atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
 		return true;
+	handoff_start();
 	stack = os_reserve(STACK);
 	if (stack && !hooks.newosproc(sysmon, NULL, stack, STACK, &os))
 		return true;

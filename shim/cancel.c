@@ -104,11 +104,15 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 	ucontext_t *uc = ctx;
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
 	struct tcb *t = tcb_self();
+	bool rejoin = runtime_rejoin_asked();
 
 	(void)sig;
 	(void)si;
 	if (!on_g() || signals_busy())
 		return; /* whoever kicked, kicks again or is seen at the next look */
+	if (rejoin)
+		runtime_rejoin(*(const uint64_t *)(const void *)&uc->uc_sigmask,
+			       uc->uc_stack.ss_flags & SS_DISABLE ? NULL : uc->uc_stack.ss_sp);
 	sched_apply_here();
 	if (take_signals(between(pc, cp_begin, cp_end) || between(pc, nocp_begin, nocp_end))) {
 		/* The call is over before it began, or is not begun again; both stubs return alike. */
@@ -137,7 +141,8 @@ void cancel_init(void)
 	if (direct4(SYS_rt_sigaction, 33, 0, &sa, 8) || !sa.restorer)
 		return;
 	sa.handler = handler;
-	sa.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | 0x04000000; /* SA_RESTORER */
+	/* Not deferred: the M that a G leaves inside the handler goes on with the signal let in. */
+	sa.flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | 0x04000000; /* SA_RESTORER */
 	sa.mask = 0;
 	direct4(SYS_rt_sigaction, SIGCANCEL_, &sa, 0, 8);
 }

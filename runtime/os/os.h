@@ -67,6 +67,16 @@ int os_getpid(void);
 int os_futex_wait(uint32_t *w, uint32_t v, uint64_t deadline);
 void os_futex_wake(uint32_t *w, int n);
 int os_tgkill(int pid, int tid, int sig);
+/* Where a kernel thread of this process is blocked. 1: here; 0: nowhere, it runs or could; -errno. */
+struct os_where {
+	long nr;                         /* system call, -1: none (a page fault, say), OS_UNKNOWN */
+	uintptr_t sp, pc;                /* of its user code; 0: unknown */
+};
+enum { OS_UNKNOWN = -2 };
+int os_blocked(int tid, struct os_where *w);
+int os_thread_cpu(int tid, uint64_t *ns); /* its CPU clock */
+int os_membarrier_start(void);
+void os_membarrier(void);                /* every thread of the process passes a full fence */
 /* Kernel signal mask of this thread: sets all 64 bits, returns the old ones. */
 uint64_t os_sigmask(uint64_t mask);
 uint64_t os_sigmask_get(void);
