@@ -6,11 +6,13 @@
  *   parked at a cancellation point        g_interrupt(): lot_park returns -EINTR, the wrapper tests
  *   in our system call stub               signal 32 to its M; the handler moves the PC to the stub's way out
  *   asynchronous and running              signal 32; the handler tests on the spot
- * Signal 32 is libc's own number for this: a program can neither see nor block it.
+ * Signal 32 is libc's own number for this: a program can neither see nor block it.  sysmon's requests to give
+ * way (preempt.c) come by the same signal; the handler serves them first.
  *
  * The stub makes the decision atomic, as POSIX wants it: a signal that arrives at an instruction between
  * cp_begin and cp_end arrives before the call has had any effect.
  */
+#include "shim/preempt.h"
 #include "shim/sched.h"
 #include "shim/sigroute.h"
 
@@ -79,11 +81,14 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 	ucontext_t *uc = ctx;
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
 	struct tcb *t = tcb_self();
+	bool preempt = runtime_signalled();
 
 	(void)sig;
 	(void)si;
 	if (!on_g() || runtime_busy())
 		return; /* whoever kicked, kicks again or is seen at the next look */
+	if (preempt)
+		preempt_here(uc);
 	sched_apply_here();
 	if (take_signals(pc >= (uintptr_t)cp_begin && pc < (uintptr_t)cp_end)) {
 		/* The call is over before it began, or is not begun again. */
@@ -112,7 +117,8 @@ void cancel_init(void)
 	if (direct4(SYS_rt_sigaction, 33, 0, &sa, 8) || !sa.restorer)
 		return;
 	sa.handler = handler;
-	sa.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | 0x04000000; /* SA_RESTORER */
+	/* Not deferred: the M that a G leaves inside the handler goes on with the signal let in. */
+	sa.flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | 0x04000000; /* SA_RESTORER */
 	sa.mask = 0;
 	direct4(SYS_rt_sigaction, SIGCANCEL_, &sa, 0, 8);
 }
