@@ -14,7 +14,7 @@
 
 
 #define MARKED(ret, name, params, args)                                                            \
-	EXPORT ret name params                                                                     \
+	EXPORT CALLED_BY_LIBC ret name params                                                                     \
 	{                                                                                          \
 		ret r_;                                                                            \
                                                                                                    \
@@ -40,7 +40,7 @@ MARKED(int, mallopt, (int what, int value), (what, value))
 MARKED(struct mallinfo, mallinfo, (void), ())
 MARKED(struct mallinfo2, mallinfo2, (void), ())
 
-EXPORT void free(void *p)
+EXPORT CALLED_BY_LIBC void free(void *p)
 {
 	if (!on_g()) {
 		real.free(p);

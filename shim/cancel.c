@@ -76,6 +76,15 @@ static bool take_signals(bool in_call)
 	return ends || (th->suspended && th->sigdone != done) || (th->held && th->waitset);
 }
 
+/* A cancellation that is due. */
+static void act(void)
+{
+	/* Until libc itself notes that the thread is ending, another signal must not begin this again. */
+	self_thread.cancelling = true;
+	unwind_ready();
+	pthread_testcancel();
+}
+
 static void handler(int sig, siginfo_t *si, void *ctx)
 {
 	ucontext_t *uc = ctx;
@@ -102,10 +111,10 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_cancel;
 		return;
 	}
-	if (tcb_cancel_async(t)) {
+	if (tcb_cancel_async(t) && !self_thread.cancelling) {
 		/* No sigreturn will give this kernel thread, which goes on to run others, its mask back. */
 		direct4(SYS_rt_sigprocmask, SIG_SETMASK, &uc->uc_sigmask, NULL, 8);
-		pthread_testcancel(); /* does not return: unwinds through this frame */
+		act(); /* does not return: unwinds through this frame */
 	}
 }
 
@@ -133,7 +142,7 @@ void testcancel(void)
 	signals_deliver();
 	if (unlikely(tcb_cancel_pending(tcb_self()))) {
 		syscall_reset();
-		pthread_testcancel();
+		act();
 	}
 }
 
@@ -144,7 +153,7 @@ void thread_look_slow(void)
 	signals_deliver();
 	if (tcb_cancel_async(tcb_self()) && tcb_cancel_pending(tcb_self())) {
 		syscall_reset();
-		pthread_testcancel();
+		act();
 	}
 }
 
@@ -188,7 +197,7 @@ EXPORT int pthread_cancel(pthread_t t)
 	atomic_store(&th->look, true);
 	if (t == (pthread_t)tcb_self()) {
 		if (tcb_cancel_async((struct tcb *)t))
-			pthread_testcancel();
+			act();
 		return 0;
 	}
 	if (!tcb_cancel_enabled((struct tcb *)t))

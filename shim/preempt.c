@@ -7,7 +7,8 @@
  * the holder waits for.  So:
  *
  *	inside a call that weft wraps and that takes such a lock	never; the wish is honoured when it returns
- *	the PC is in the loader					never; sysmon asks again
+ *								to the program (setenv, dlsym allocate too)
+ *	the PC is in the loader, or in one of these wrappers	never; sysmon asks again
  *	the PC is elsewhere in libc					not at first; after 20 ms all the same
  *
  * The last is for long memset, qsort, strlen and their like, which hold no lock; what does hold one that nobody
@@ -30,6 +31,8 @@ struct range {
 };
 
 static struct range libc_text, loader_text;
+/* The linker's: CALLED_BY_LIBC. */
+extern const char __start_weft_called[] hidden, __stop_weft_called[] hidden;
 
 static bool inside(const struct range *r, uintptr_t pc)
 {
@@ -80,12 +83,18 @@ void preempt_init(void)
 	loader_text = text_of(dlsym(RTLD_DEFAULT, "_r_debug")); /* the loader's, however it was started */
 }
 
+bool preempt_may(const void *caller)
+{
+	return !inside(&libc_text, (uintptr_t)caller) && !inside(&loader_text, (uintptr_t)caller);
+}
+
 void preempt_here(const ucontext_t *uc)
 {
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
 	const stack_t *alt = &uc->uc_stack;
 
 	if (weft_tls.depth == 0 && !inside(&loader_text, pc) &&
+	    (pc < (uintptr_t)__start_weft_called || pc >= (uintptr_t)__stop_weft_called) &&
 	    (!inside(&libc_text, pc) || runtime_forced()) &&
 	    runtime_preempt(*(const uint64_t *)(const void *)&uc->uc_sigmask,
 			    alt->ss_flags & SS_DISABLE ? NULL : alt->ss_sp))
