@@ -1,7 +1,8 @@
 /*
  * entersyscall: leaving for the kernel and coming back.
  *
- * Enter marks the P Psyscall and goes: one store.  sysmon, or nobody, takes the P by compare-and-swap
+ * Enter marks the P Psyscall and goes: one compare-and-swap, which fails only while sysmon's preemption signal
+ * is on its way here (preempt.c) and then waits for it.  sysmon, or nobody, takes the P by compare-and-swap
  * Psyscall -> Pidle.  Exit takes it back by the same compare-and-swap; failing that any idle P; failing that
  * the G is queued and the M sleeps.  The region nests: only the outermost pair does anything.
  *
@@ -30,8 +31,7 @@ void entersyscall(void)
 	pp->m = NULL;
 	atomic_store_explicit(&pp->sysm, mp, memory_order_relaxed);
 	atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
-	/* Sequentially consistent: pairs with sysmon's read of sysmonwait before it sleeps deep. */
-	atomic_store(&pp->status, Psyscall);
+	p_leave(pp, Psyscall);
 	if (unlikely(atomic_load(&sched.sysmonwait)))
 		sysmon_wake();
 	unpin();

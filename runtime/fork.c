@@ -34,6 +34,7 @@ static void reset_p(struct p *pp)
 	pp->m = NULL;
 	pp->link = NULL;
 	atomic_store(&pp->sysm, NULL);
+	pp->mon_schedwhen = 0; /* a signal that was on its way went to the parent */
 	atomic_store(&pp->runqhead, 0);
 	atomic_store(&pp->runqtail, 0);
 	atomic_store(&pp->runnext, NULL);

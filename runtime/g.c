@@ -315,29 +315,34 @@ uint64_t g_mask(const struct g *gp)
 
 void g_setmask(struct g *gp, uint64_t mask)
 {
-	/* The kernel first: a handler in between notes again what it found noted, and sigreturn
-	 * gives back what the kernel had. */
-	if (gp == weft_tls.g) {
-		os_sigmask(mask);
-		getm()->sigmask = mask;
+	if (gp != weft_tls.g) {
+		gp->sigmask = mask;
+		return;
 	}
-	gp->sigmask = mask;
+	/* The kernel's first, unpinned: what it lets in is delivered here and now, and then a handler finds
+	 * in its context what we are about to note.  The same goes for a preemption in between. */
+	os_sigmask(mask);
+	g_notemask(mask);
 }
 
 void g_notemask(uint64_t mask)
 {
+	pin();
 	weft_tls.g->sigmask = mask;
 	getm()->sigmask = mask;
+	unpin();
 }
 
 void g_setaltstack(void *sp, size_t size, int flags)
 {
 	struct g *gp = weft_tls.g;
 
+	pin();
 	gp->altsp = sp;
 	gp->altsize = size;
 	gp->altflags = flags;
 	getm()->altsp = sp;
+	unpin();
 }
 
 void g_getaltstack(void **sp, size_t *size, int *flags)

@@ -24,7 +24,8 @@
 #define nelem(a) (sizeof(a) / sizeof((a)[0]))
 
 enum gstatus { Gidle = 0, Grunnable = 1, Grunning = 2, Gsyscall = 3, Gwaiting = 4, Gdead = 6 };
-enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4 };
+/* Psignal is Prunning with the preemption signal on its way to the M (preempt.c). */
+enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4, Psignal = 5 };
 
 enum {
 	RUNQ_SIZE = 256,     /* local ring */
@@ -107,6 +108,7 @@ struct m {
 	struct p *p;              /* (o) NULL: none */
 	struct p *nextp;          /* (L sched) handed by startm before the wake-up */
 	struct p *oldp;           /* (o) the P it left for a system call */
+	struct p *_Atomic sigp;   /* the P whose preemption signal is on its way here (preempt.c) */
 	bool spinning;            /* (o) looks for work; counted in nmspinning */
 	bool dying;               /* (o) leaves for good */
 	_Atomic uint32_t park;    /* futex: 0 asleep or about to be, 1 woken */
@@ -179,6 +181,15 @@ struct p {
 	uint32_t hand_tick;       /* since this tick, */
 	uint64_t hand_cpu;        /* which had used this much CPU at the last look */
 	uint64_t hand_still;      /* and has used no more since; 0: it moves */
+	bool mon_fresh;           /* the last look found a new schedtick */
+	uint64_t mon_askwhen;     /* the running slice was asked to end, last time; 0: not yet */
+
+	/* The request: sysmon writes while it holds the P in Psignal, the M reads after it. */
+	uint32_t asktick;
+	_Atomic bool askforce;    /* also inside libc */
+	/* When the slice began whose schedtick this is, if a preemption did it (o; sysmon reads). */
+	_Atomic uint32_t switchtick;
+	_Atomic uint64_t switchwhen;
 };
 
 struct sched {
@@ -321,6 +332,10 @@ struct g *g_make(void) hidden;
 void g_seedids(void) hidden; /* at the start of a process; of a fork child too */
 void g_cachefree(struct p *pp) hidden;
 
+/* ---- preempt.c ---- */
+uint64_t preempt_look(uint64_t now) hidden; /* sysmon: when to look again at the latest; 0: whenever */
+void p_leave_slow(struct p *pp, uint32_t to) hidden;
+
 /* ---- sysmon.c, trace.c ---- */
 bool sysmon_runs(void) hidden;
 void sysmon_forget(void) hidden; /* fork child: it is gone */
@@ -351,6 +366,16 @@ void cputime_leave(struct g *gp, struct m *mp) hidden;
 /* ---- lot.c ---- */
 void lot_init(void) hidden;
 void lot_fork_child(void) hidden;
+
+/* The P of the calling M leaves Prunning for another status: after this no signal is on its way for it. */
+static inline void p_leave(struct p *pp, uint32_t to)
+{
+	uint32_t s = Prunning;
+
+	/* Sequentially consistent: pairs with sysmon's read of sysmonwait before it sleeps deep. */
+	if (unlikely(!atomic_compare_exchange_strong(&pp->status, &s, to)))
+		p_leave_slow(pp, to);
+}
 
 static inline struct p *getp(void)
 {

@@ -88,10 +88,13 @@ void pin_slow(void)
 
 bool runtime_rejoin_asked(void)
 {
-	/* Only now may the G enter the runtime: until here the signal was on its way to this M. */
-	if (likely(__atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED) != NOP_KICKED))
+	uint32_t nop = __atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED);
+
+	if (likely(nop != NOP_KICKED && nop != NOP_TAKEN))
 		return false;
-	__atomic_store_n(&weft_tls.nop, NOP_TAKEN, __ATOMIC_RELEASE);
+	/* Only now may the G enter the runtime: until here the signal was on its way to this M. */
+	if (nop == NOP_KICKED)
+		__atomic_store_n(&weft_tls.nop, NOP_TAKEN, __ATOMIC_RELEASE);
 	return !runtime_busy();
 }
 

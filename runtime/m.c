@@ -362,8 +362,11 @@ void unlockosthread(void)
 
 	if (!gp || !gp->lockdepth || --gp->lockdepth)
 		return;
+	/* In one piece: a G with an M that has no such G would be handed to it for nothing. */
+	pin();
 	gp->lockedm->lockedg = NULL;
 	gp->lockedm = NULL;
+	unpin();
 }
 
 static void leavem00(void *arg)

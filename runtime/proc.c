@@ -510,6 +510,8 @@ void runtime_checkyield(void)
 	struct g *gp = weft_tls.g;
 	struct m *mp;
 
+	if (unlikely(weft_tls.preempt))
+		runtime_wish();
 	if (likely(!weft_opt.chaos) || !gp || gp->sysdepth)
 		return;
 	mp = getm();

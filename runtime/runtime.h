@@ -37,6 +37,8 @@ struct weft_tls {
 	struct m *m;
 	uint32_t locks; /* runtime locks held, and pins */
 	uint32_t nop;   /* enum nop: whether the P of the M was taken while the G was off (lock.h, handoff.c) */
+	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
+	uint32_t preempt; /* it was to be preempted and could not: runtime_wish() */
 #ifdef WEFT_DEBUG
 	uint16_t held[8]; /* of each rank */
 #endif
@@ -63,6 +65,18 @@ enum waitreason {
  * finds it so must not call the program.
  */
 bool runtime_busy(void);
+
+/*
+ * Preemption.  The handler of signal SIGPREEMPT calls runtime_signalled() first, whatever it interrupted: true when
+ * a G runs here that is asked to give way, and may.  It then calls runtime_preempt(), which returns when the G runs again, perhaps on another M; kernelmask and altsp are what
+ * the kernel had for the interrupted code.  False: it has no P.  Else weft_tls.preempt is set and whoever next calls
+ * runtime_wish() gives way.
+ */
+enum { SIGPREEMPT = 32 };
+bool runtime_signalled(void);
+bool runtime_forced(void); /* it has been asked for so long that libc's locks no longer count */
+bool runtime_preempt(uint64_t kernelmask, void *altsp);
+void runtime_wish(void);
 
 /* ---- start ------------------------------------------------------------------------------------ */
 

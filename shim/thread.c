@@ -76,6 +76,7 @@ EXPORT void pthread_exit(void *result)
 		self_thread.result = result;
 		self_thread.exiting = true;
 	}
+	unwind_ready();
 	real.pthread_exit(result);
 	__builtin_unreachable();
 }

@@ -80,6 +80,7 @@ void os_membarrier(void);                /* every thread of the process passes a
 /* Kernel signal mask of this thread: sets all 64 bits, returns the old ones. */
 uint64_t os_sigmask(uint64_t mask);
 uint64_t os_sigmask_get(void);
+void os_sigunblock(int sig);
 /* Alternate signal stack of this kernel thread; sp NULL: none. */
 void os_sigaltstack(void *sp, size_t size, int flags);
 void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores the default */
@@ -96,6 +97,8 @@ size_t os_stacklimit(void);              /* RLIMIT_STACK soft limit; 0: unlimite
 /* ---- looking ---------------------------------------------------------------------------------------- */
 /* The whole file, terminated, as far as it fits; bytes or -errno. */
 ssize_t os_slurp(const char *path, char *buf, size_t n);
+/* The thread of this process is on a CPU or waits for one; also when the kernel does not tell (no /proc). */
+bool os_thread_runs(int tid);
 /* Copies memory that may not be there; false: it is not. */
 bool os_peek(const void *from, void *to, size_t n);
 

@@ -77,6 +77,13 @@ uint64_t os_sigmask_get(void)
 	return old;
 }
 
+void os_sigunblock(int sig)
+{
+	uint64_t mask = UINT64_C(1) << (sig - 1);
+
+	sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, NULL, sizeof(mask));
+}
+
 void os_sigaltstack(void *sp, size_t size, int flags)
 {
 	struct {
