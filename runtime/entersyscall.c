@@ -67,6 +67,14 @@ void exitsyscall0(void *arg)
 	schedule(NULL);
 }
 
+/* Only who holds the P writes it. */
+static void newtick(struct p *pp)
+{
+	uint32_t tick = atomic_load_explicit(&pp->syscalltick, memory_order_relaxed);
+
+	atomic_store_explicit(&pp->syscalltick, tick + 1, memory_order_relaxed);
+}
+
 static void leave(struct g *gp)
 {
 	struct m *mp = getm();
@@ -77,7 +85,7 @@ static void leave(struct g *gp)
 	if (atomic_compare_exchange_strong(&pp->status, &s, Prunning)) {
 		mp->p = pp;
 		pp->m = mp;
-		atomic_fetch_add_explicit(&pp->syscalltick, 1, memory_order_relaxed);
+		newtick(pp);
 		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
 		return;
 	}
@@ -86,7 +94,7 @@ static void leave(struct g *gp)
 	unlock(&sched.lock);
 	if (pp) {
 		acquirep(mp, pp);
-		atomic_fetch_add_explicit(&pp->syscalltick, 1, memory_order_relaxed);
+		newtick(pp);
 		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
 		return;
 	}

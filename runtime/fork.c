@@ -40,6 +40,8 @@ static void reset_p(struct p *pp)
 	/* Cached free Gs of other Ps may have been half moved when the copy was made. */
 	pp->gfree = NULL;
 	pp->ngfree = 0;
+	/* The ids of this process start elsewhere (g_seedids). */
+	pp->tids = (struct idcache){ 0 };
 	lock_init(&pp->timerslock, Timers);
 	pp->ntimers = 0;
 	atomic_store(&pp->timer0, 0);
@@ -91,8 +93,7 @@ void runtime_fork_child(void)
 			atomic_fetch_add(&sched.npidle, 1);
 		}
 	}
-	lock_init(&self->intrlock, Intr);
-	self->intrwait = NULL;
+	atomic_store(&self->parkaddr, NULL);
 	self->sysdepth = 0;
 	self->tid = (uint32_t)os_getpid();
 	self->tls->tid = self->tid;

@@ -82,9 +82,9 @@ struct g {
 	struct m *lockedm;        /* wired to this M (o, or when parked: L sched) */
 	uint32_t lockdepth;       /* (o) */
 
-	struct lock intrlock;     /* protects the next two; rank Intr */
-	struct waiter *intrwait;  /* what an interrupt may end */
-	bool interrupted;         /* an interrupt came and nobody was waiting */
+	const void *_Atomic parkaddr; /* what it waits for in the lot; NULL: nothing (L lot's bucket of it) */
+	struct waiter *parked;    /* (L same) the wait an interrupt may end */
+	_Atomic bool interrupted; /* an interrupt came and found nobody waiting; by anybody, cleared by (o) */
 
 	struct stack stack;       /* (c) while alive */
 	void *data;               /* the shim's */
@@ -129,6 +129,10 @@ struct m {
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
 };
 
+struct idcache {
+	uint64_t next, end;
+};
+
 struct p {
 	int32_t id;
 	_Atomic uint32_t status;  /* enum pstatus */
@@ -152,6 +156,7 @@ struct p {
 
 	struct g *gfree;          /* (o) */
 	int32_t ngfree;
+	struct idcache goids, tids; /* (o) */
 
 	struct lock timerslock;   /* rank Timers */
 	struct timer **timers;    /* (L timers) 4-ary heap */
@@ -191,7 +196,7 @@ struct sched {
 	struct g *_Atomic gchunks[4096]; /* all Gs ever made, GCHUNK each; never moved or freed */
 	_Atomic uint32_t nallgs;
 	_Atomic uint64_t goidgen;
-	_Atomic uint32_t tidgen;
+	_Atomic uint64_t tidgen;
 	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
 
 	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
@@ -238,6 +243,8 @@ static inline uint64_t nextrand(uint64_t *s)
 
 /* ---- proc.c, m.c, p.c ---- */
 void schedule(void *unused) __attribute__((noreturn)) hidden;
+void settle(struct m *mp, struct g *gp, bool inherit) hidden;
+struct g *nextlocal(struct m *mp, bool *inherit) hidden;
 void ready(struct g *gp, enum readyhow how) hidden;
 void globrunqput(struct g *gp, bool front) hidden;
 void globrunqputbatch(struct gqueue *q) hidden;

@@ -20,18 +20,19 @@ enum lockrank {
 };
 
 struct lock {
-	uint32_t word; /* 0 free, 1 held, 2 held and somebody sleeps; futex */
+	uint32_t word;     /* 0 free, 1 held; futex */
+	uint32_t sleepers; /* threads in lock_slow()'s sleep, or about to be */
 #ifdef WEFT_DEBUG
 	uint8_t rank;
 #endif
 };
 
 #ifdef WEFT_DEBUG
-#define LOCK_INIT(r) { 0, Rank##r }
-#define lock_init(l, r) ((l)->word = 0, (l)->rank = Rank##r)
+#define LOCK_INIT(r) { 0, 0, Rank##r }
+#define lock_init(l, r) ((l)->word = 0, (l)->sleepers = 0, (l)->rank = Rank##r)
 #else
-#define LOCK_INIT(r) { 0 }
-#define lock_init(l, r) ((l)->word = 0)
+#define LOCK_INIT(r) { 0, 0 }
+#define lock_init(l, r) ((l)->word = 0, (l)->sleepers = 0)
 #endif
 
 void lock_slow(struct lock *l) __attribute__((visibility("hidden")));
@@ -74,11 +75,17 @@ static inline void lock(struct lock *l)
 		lock_slow(l);
 }
 
+/*
+ * A store and a load, not an exchange: two of these are in every park.  So the load may be done before the
+ * store is visible, and a thread that goes to sleep in between be missed; it sleeps for 1 ms at most then
+ * (lock_slow).  Locks live in memory that is never given back.
+ */
 static inline void unlock(struct lock *l)
 {
 	lockrank_drop(l);
-	/* Release: pairs with the acquire in lock().  Nothing of *l is touched after: it may be gone. */
-	if (__atomic_exchange_n(&l->word, 0, __ATOMIC_RELEASE) == 2)
+	/* Release: pairs with the acquire in lock(). */
+	__atomic_store_n(&l->word, 0, __ATOMIC_RELEASE);
+	if (__builtin_expect(__atomic_load_n(&l->sleepers, __ATOMIC_RELAXED) != 0, 0))
 		unlock_slow(l);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	weft_tls.locks--;

@@ -285,6 +285,8 @@ void wakep(void)
 	int32_t none = 0;
 	struct p *pp;
 
+	/* The work is published before we look for a spinner (proc.c, "Spinning"). */
+	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load(&sched.nmspinning) != 0 ||
 	    !atomic_compare_exchange_strong(&sched.nmspinning, &none, 1))
 		return;

@@ -52,7 +52,8 @@ void mcall(void (*fn)(void *))
 	unpin();
 }
 
-static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool inherit)
+/* The M's last steps before gp's registers are loaded; gp becomes Grunning. */
+void settle(struct m *mp, struct g *gp, bool inherit)
 {
 	if (unlikely(gstatus(gp) != Grunnable))
 		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
@@ -61,8 +62,12 @@ static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool i
 	if (unlikely(atomic_load_explicit(&cputime_on, memory_order_relaxed)))
 		cputime_enter(gp, mp);
 	atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
-	if (!inherit)
-		atomic_fetch_add_explicit(&mp->p->schedtick, 1, memory_order_relaxed);
+	if (!inherit) {
+		uint32_t tick = atomic_load_explicit(&mp->p->schedtick, memory_order_relaxed);
+
+		/* The owner alone writes it. */
+		atomic_store_explicit(&mp->p->schedtick, tick + 1, memory_order_relaxed);
+	}
 	if (unlikely(mp->sigmask != gp->sigmask)) {
 		mp->sigmask = gp->sigmask;
 		os_sigmask(gp->sigmask);
@@ -71,6 +76,11 @@ static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool i
 		mp->altsp = gp->altsp;
 		os_sigaltstack(gp->altsp, gp->altsize, gp->altflags);
 	}
+}
+
+static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool inherit)
+{
+	settle(mp, gp, inherit);
 	arch_gogo(gp->sp, gp->fs);
 }
 
@@ -171,6 +181,33 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 			pass = STEAL_PASSES - 2;
 	}
 	return NULL;
+}
+
+/*
+ * What the calling G's M would run next, when that is plain to see: the local queue's first, and nothing that
+ * schedule() would look at before it.  NULL: ask schedule().
+ */
+struct g *nextlocal(struct m *mp, bool *inherit)
+{
+	struct p *pp = mp->p;
+	uint64_t first = atomic_load_explicit(&pp->timer0, memory_order_relaxed);
+	struct g *gp;
+
+	if (unlikely(mp->lockedg || weft_opt.chaos ||
+		     atomic_load_explicit(&cputime_on, memory_order_relaxed) ||
+		     pp->id >= atomic_load_explicit(&gomaxprocs, memory_order_relaxed)))
+		return NULL;
+	if (first && nanotime() >= first)
+		return NULL;
+	if (atomic_load_explicit(&sched.runqsize, memory_order_relaxed) > 0 &&
+	    atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0)
+		return NULL;
+	gp = runqget(pp, inherit);
+	if (gp && unlikely(gp->lockedm)) {
+		runqput(pp, gp, false);
+		return NULL;
+	}
+	return gp;
 }
 
 /* With a P in hand: something to run, or NULL. */
@@ -418,7 +455,7 @@ void g_start(struct g *gp)
 	sysmon_start();
 	atomic_fetch_add(&sched.nglive, 1);
 	gp->tls->locks = 1; /* pinned as everything that was switched away; entry() unpins */
-	atomic_store(&gp->status, Grunnable);
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
 	pin();
 	pp = getp();
 	if (pp) {

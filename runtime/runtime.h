@@ -188,10 +188,12 @@ enum readyhow {
 /*
  * Wakes up to n waiters of addr whose bitset meets bits (0: all), oldest first.  decide, if given, runs
  * once under the bucket lock after the waiters are off the queue: woken is their count, more tells
- * whether others stay queued, fair asks (when woken > 0) that ownership be handed over now because they
- * waited long.  What it returns is what each woken lot_park() returns.
+ * whether others stay queued.  What it returns is what each woken lot_park() returns.
  */
-typedef int (*lot_decide)(void *arg, unsigned woken, bool more, bool fair);
+typedef int (*lot_decide)(void *arg, unsigned woken, bool more);
+/* In a lot_decide, when woken > 0: true asks that ownership be handed over now, for the waiters of addr have
+ * waited long.  Reads the clock. */
+bool lot_fair(const void *addr);
 unsigned lot_wake(const void *addr, unsigned n, uint32_t bits, enum readyhow how, lot_decide decide,
 		  void *arg);
 /*

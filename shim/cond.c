@@ -148,12 +148,11 @@ static int wait_any(pthread_cond_t *c, pthread_mutex_t *mu, const struct until *
 /* ---- waking ---------------------------------------------------------------------------------- */
 
 /* Under the lot's lock.  The caller's cond is alive: it is in the middle of a call on it. */
-static int signal_decide(void *arg, unsigned woken, bool more, bool fair)
+static int signal_decide(void *arg, unsigned woken, bool more)
 {
 	uint32_t *word = word_of(arg);
 
 	(void)woken;
-	(void)fair;
 	/* The change tells an interrupted waiter, on its way back to the queue, that it missed
 	 * this. */
 	if (!more)

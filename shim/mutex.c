@@ -137,12 +137,12 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 	return 0;
 }
 
-static int wake_decide(void *arg, unsigned woken, bool more, bool fair)
+static int wake_decide(void *arg, unsigned woken, bool more)
 {
 	pthread_mutex_t *mu = arg;
 
 	/* A woken waiter means that the mutex lives; without one it may be gone. */
-	if (woken && fair && word_take(&mu->__data.__lock, 0, more ? 2 : 1))
+	if (woken && lot_fair(lot_key(mu, KEY_MUTEX)) && word_take(&mu->__data.__lock, 0, more ? 2 : 1))
 		return WOKEN_OWNER;
 	return more ? WOKEN_MORE : WOKEN_LAST;
 }

@@ -265,7 +265,7 @@ void sigroute_start(void)
 	static void *stack;
 	uintptr_t os;
 
-	if (atomic_exchange(&router_started, 1))
+	if (likely(atomic_load(&router_started)) || atomic_exchange(&router_started, 1))
 		return;
 	if (!stack)
 		stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,

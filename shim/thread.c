@@ -102,14 +102,14 @@ static struct g *make(const pthread_attr_t *attr)
 	tid = g_nextid();
 	g_stackbounds(gp, &stk.base, &stk.size, &stk.guard);
 	t = g_tls(gp);
-	entersyscall(); /* allocates, and takes the loader's locks */
-	if (t) {
-		if (tcb_reuse(t, &stk, tid))
+	if (!t || tcb_renew(t, &stk, tid)) {
+		entersyscall(); /* allocates, and takes the loader's locks */
+		if (!t)
+			t = tcb_create(g_tlsarea(gp), &stk, tid);
+		else if (tcb_reuse(t, &stk, tid))
 			t = NULL;
-	} else {
-		t = tcb_create(g_tlsarea(gp), &stk, tid);
+		exitsyscall();
 	}
-	exitsyscall();
 	if (!t) {
 		g_free(gp);
 		return NULL;

@@ -98,7 +98,11 @@ bool os_peek(const void *from, void *to, size_t n)
 
 size_t os_pagesize(void)
 {
-	return getauxval(AT_PAGESZ);
+	static size_t size; /* asked for with every thread that is made */
+
+	if (!size)
+		size = getauxval(AT_PAGESZ);
+	return size;
 }
 
 size_t os_stacklimit(void)
