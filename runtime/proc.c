@@ -183,6 +183,13 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 	return NULL;
 }
 
+/* At a tick that looks around; once, however many Gs share it. */
+static bool poll_is_due(struct p *pp)
+{
+	return netpoll_watching() &&
+	       pp->polltick != atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+}
+
 /*
  * What the calling G's M would run next, when that is plain to see: the local queue's first, and nothing that
  * schedule() would look at before it.  NULL: ask schedule().
@@ -199,8 +206,8 @@ struct g *nextlocal(struct m *mp, bool *inherit)
 		return NULL;
 	if (first && nanotime() >= first)
 		return NULL;
-	if (atomic_load_explicit(&sched.runqsize, memory_order_relaxed) > 0 &&
-	    atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0)
+	if (atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0 &&
+	    (atomic_load_explicit(&sched.runqsize, memory_order_relaxed) > 0 || poll_is_due(pp)))
 		return NULL;
 	gp = runqget(pp, inherit);
 	if (gp && unlikely(gp->lockedm)) {
@@ -225,8 +232,12 @@ struct g *lookaround(struct m *mp, bool *inherit)
 		if (atomic_load(&pp->timer0))
 			timers_check(pp, nanotime(), &ran);
 		if (atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0) {
-			if (netpoll_watching())
-				netpoll_look(); /* a busy queue must not starve those who wait for data */
+			if (poll_is_due(pp)) {
+				/* A busy queue must not starve those who wait for data. */
+				pp->polltick = atomic_load_explicit(&pp->schedtick,
+								    memory_order_relaxed);
+				netpoll_look();
+			}
 			if (atomic_load(&sched.runqsize) > 0) {
 				lock(&sched.lock);
 				gp = globrunqget(pp, 1);
