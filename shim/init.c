@@ -7,6 +7,7 @@
  */
 #include "shim/sched.h"
 #include "shim/bind.h"
+#include "shim/preempt.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
 
@@ -124,6 +125,7 @@ static bool start(void)
 	osthread_init();
 	clock_init();
 	sched_init();
+	preempt_init();
 	cancel_init();
 	signal_init();
 	dumpsig_init();

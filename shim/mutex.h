@@ -84,6 +84,17 @@ void robust_fork_child(void) hidden;
 int protect_lock(pthread_mutex_t *mu, const struct until *u, bool try) hidden;
 int protect_unlock(pthread_mutex_t *mu, bool leave) hidden;
 
+static inline int mutex_kind(const pthread_mutex_t *mu)
+{
+	return load_relaxed(&mu->__data.__kind);
+}
+
+/* Private, normal or adaptive at most by the low bits: the fast paths' only question. */
+static inline bool mutex_is_normal(int kind)
+{
+	return (kind & (MUTEX_FAMILY | MUTEX_TYPE | MUTEX_SHARED)) == 0;
+}
+
 static inline bool word_take(int *word, int from, int to)
 {
 	return cas_acquire(word, &from, to);

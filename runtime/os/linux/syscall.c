@@ -77,6 +77,13 @@ uint64_t os_sigmask_get(void)
 	return old;
 }
 
+void os_sigunblock(int sig)
+{
+	uint64_t mask = UINT64_C(1) << (sig - 1);
+
+	sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, NULL, sizeof(mask));
+}
+
 void os_sigaltstack(void *sp, size_t size, int flags)
 {
 	struct {
@@ -106,6 +113,11 @@ void os_osyield(void)
 ssize_t os_write(int fd, const void *p, size_t n)
 {
 	return sys3(SYS_write, fd, p, n);
+}
+
+ssize_t os_read(int fd, void *p, size_t n)
+{
+	return sys3(SYS_read, fd, p, n);
 }
 
 void os_exit(int code)
