@@ -270,5 +270,52 @@ for p in 1 2 8; do
 	verdict $? "a pipeline below one weft, $p Ps"
 done
 
+# ---- a Python that starts processes and threads in each other ----
+
+if command -v python3 >/dev/null; then
+	cat >"$tmp/both.py" <<'P'
+import multiprocessing, threading, queue, sys
+
+def square(n):
+    out = queue.Queue()
+    ts = [threading.Thread(target=lambda i=i: out.put(i * n)) for i in range(8)]
+    for t in ts: t.start()
+    for t in ts: t.join()
+    return sum(out.get() for _ in ts)
+
+def one(method, results, lock):
+    ctx = multiprocessing.get_context(method)
+    with ctx.Pool(3) as pool:
+        r = sum(pool.map(square, range(20)))
+    q = ctx.Queue()
+    ps = [ctx.Process(target=put, args=(q, i)) for i in range(4)]
+    for p in ps: p.start()
+    r += sum(q.get() for _ in ps)
+    for p in ps: p.join()
+    assert all(p.exitcode == 0 for p in ps), [p.exitcode for p in ps]
+    with lock: results.append(r)
+
+def put(q, i):
+    q.put(square(i))
+
+if __name__ == '__main__':
+    lock, results = threading.Lock(), []
+    for method in ('fork', 'spawn', 'forkserver'):
+        ts = [threading.Thread(target=one, args=(method, results, lock)) for _ in range(2)]
+        for t in ts: t.start()
+        for t in ts: t.join()
+        print(method, results[-2:])
+    sys.stdout.flush()
+P
+	want=$(timeout -k 2 $limit python3 "$tmp/both.py" 2>&1)
+	for p in 1 2 8; do
+		got=$(timeout -k 2 $limit "$weft" --procs=$p -- python3 "$tmp/both.py" 2>&1)
+		[ "$got" = "$want" ]
+		verdict $? "multiprocessing and threading, $p Ps" "$(tail -n 3 <<<"$got")"
+	done
+else
+	echo "# python3 is not installed"
+fi
+
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
