@@ -119,6 +119,8 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 
 	(void)sig;
 	(void)si;
+	if (on_g() && !runtime_busy())
+		g_notekernel(sigs_of(&uc->uc_sigmask), altstack_of(uc));
 	if (!rejoin_here(uc))
 		return; /* sysmon asks again */
 	preempt = runtime_signalled();

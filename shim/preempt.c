@@ -22,6 +22,7 @@
  * Must never: call anything that is interposed, or touch errno: both are the interrupted code's.
  */
 #include "shim/preempt.h"
+#include "shim/sigroute.h"
 
 #include <link.h>
 #include <signal.h>
@@ -101,14 +102,8 @@ static uint64_t mask_of(const ucontext_t *uc)
 	return *(const uint64_t *)(const void *)&uc->uc_sigmask;
 }
 
-static void *altstack_of(const ucontext_t *uc)
-{
-	return uc->uc_stack.ss_flags & SS_DISABLE ? NULL : uc->uc_stack.ss_sp;
-}
-
 bool rejoin_here(const ucontext_t *uc)
 {
-	/* Before anything that pins: who has no P gets one then, and what the kernel has is noted first. */
 	if (!runtime_rejoin_asked())
 		return true;
 	if (!may_move((uintptr_t)uc->uc_mcontext.gregs[REG_RIP], false))

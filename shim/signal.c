@@ -106,12 +106,19 @@ EXPORT int sigpending(sigset_t *set)
 
 EXPORT int sigaltstack(const stack_t *ss, stack_t *old)
 {
-	int r = real.sigaltstack(ss, old);
+	stack_t want, was;
+	int r;
 
-	if (r == 0 && ss && on_g())
-		g_setaltstack(ss->ss_flags & SS_DISABLE ? NULL : ss->ss_sp, ss->ss_size,
-			      ss->ss_flags);
-	return r;
+	if (!on_g() || !ss)
+		return real.sigaltstack(ss, old);
+	want = *ss; /* old may be the same object */
+	if (real.sigaltstack(NULL, &was))
+		return -1;
+	r = want.ss_flags & SS_DISABLE ? g_setaltstack(NULL, 0, 0)
+				       : g_setaltstack(want.ss_sp, want.ss_size, want.ss_flags);
+	if (r == 0 && old)
+		*old = was;
+	return (int)syscall_ret(r);
 }
 
 /* libc restores the mask by a call of its own; a jump also leaves any system call region. */
