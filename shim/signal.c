@@ -119,6 +119,7 @@ static void before_jump(struct __jmp_buf_tag *env)
 {
 	if (!on_g())
 		return;
+	weft_tls.depth = 0; /* out of a fault inside malloc, say */
 	syscall_reset();
 	if (env->__mask_was_saved) {
 		uint64_t mask = sigs_of(&env->__saved_mask) & ~SIGS_OURS;

@@ -48,9 +48,10 @@ int sigroute_tid(void)
 {
 	int tid;
 
-	sigroute_start();
-	while (!(tid = atomic_load(&router_tid)))
+	while (!(tid = atomic_load(&router_tid))) {
+		sigroute_start();
 		direct3(SYS_sched_yield, 0, 0, 0);
+	}
 	return tid;
 }
 
@@ -291,19 +292,25 @@ static void *router(void *arg)
 	return NULL;
 }
 
-void sigroute_start(void)
+bool sigroute_start(void)
 {
 	enum { STACK = 128 * 1024 };
 	static void *stack;
 	uintptr_t os;
 
-	if (atomic_exchange(&router_started, 1))
-		return;
-	if (!stack)
+	/* Whoever comes while another starts it need not wait: the ring holds what is deferred. */
+	if (likely(atomic_load_explicit(&router_started, memory_order_relaxed)) ||
+	    atomic_exchange(&router_started, 1))
+		return true;
+	if (!stack && !runtime_fault("stack of the signal thread"))
 		stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (stack != MAP_FAILED)
-		thread_native(router, (void *)(uintptr_t)g_mask(getg()), stack, STACK, &os);
+	if (stack == MAP_FAILED)
+		stack = NULL;
+	if (stack && !thread_native(router, (void *)(uintptr_t)g_mask(getg()), stack, STACK, &os))
+		return true;
+	atomic_store(&router_started, 0);
+	return false;
 }
 
 void sigroute_fork_child(void)

@@ -76,6 +76,7 @@ EXPORT void pthread_exit(void *result)
 		self_thread.result = result;
 		self_thread.exiting = true;
 	}
+	unwind_ready();
 	real.pthread_exit(result);
 	__builtin_unreachable();
 }
@@ -104,14 +105,16 @@ static struct g *make(const pthread_attr_t *attr)
 	tid = g_nextid();
 	g_stackbounds(gp, &stk.base, &stk.size, &stk.guard);
 	t = g_tls(gp);
-	entersyscall(); /* allocates, and takes the loader's locks */
-	if (t) {
-		if (tcb_reuse(t, &stk, tid))
+	if (!t || tcb_renew(t, &stk, tid)) {
+		entersyscall(); /* allocates, and takes the loader's locks */
+		if (runtime_fault("thread block"))
 			t = NULL;
-	} else {
-		t = tcb_create(g_tlsarea(gp), &stk, tid);
+		else if (!t)
+			t = tcb_create(g_tlsarea(gp), &stk, tid);
+		else if (tcb_reuse(t, &stk, tid))
+			t = NULL;
+		exitsyscall();
 	}
-	exitsyscall();
 	if (!t) {
 		g_free(gp);
 		return NULL;
@@ -126,12 +129,8 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 	int err = sched_inherit(th, attr);
 	uint64_t mask;
 
-	if (on_g()) {
-		char name[16];
-
-		g_getname(getg(), name);
-		g_setname(gp, name);
-	}
+	if (on_g())
+		g_copyname(gp, getg());
 	if (err)
 		return err;
 	if (attr_sigmask(attr, &mask))
@@ -144,10 +143,15 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *),
 		  int (*start11)(void *), void *arg)
 {
-	struct g *gp = make(attr);
 	struct thread *th;
+	struct g *gp;
 	int err;
 
+	/* Once a process.  Without the signal thread signals that find no G would be lost. */
+	if (!runtime_monitor() || !sigroute_start())
+		return EAGAIN;
+	dumpsig_start();
+	gp = make(attr);
 	if (!gp) {
 		/* Threads that wait to run hold the memory: a caller that tries again must not starve them. */
 		if (on_g())
@@ -165,8 +169,6 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 		return err;
 	}
 	*out = (pthread_t)g_tls(gp);
-	sigroute_start(); /* once a process */
-	dumpsig_start();
 	g_start(gp);
 	runtime_checkyield();
 	return 0;
