@@ -154,6 +154,7 @@ void g_getaltstack(void **sp, size_t *size, int *flags);
  * may end meanwhile, its memory stays. */
 struct g *g_next(uint32_t *i);
 void *g_data(struct g *gp); /* one word the shim owns */
+void *_Atomic *g_mailbox(struct g *gp); /* another one, which stays from one life to the next */
 void g_setdata(struct g *gp, void *data);
 struct g *g_main(void);
 /* Kernel id of the M that runs gp (user code or system call) right now, or 0; a snapshot. */
