@@ -384,6 +384,11 @@ struct g *g_next(uint32_t *i)
 	return NULL;
 }
 
+void *_Atomic *g_mailbox(struct g *gp)
+{
+	return &gp->mailbox;
+}
+
 void *g_data(struct g *gp)
 {
 	return gp->data;
