@@ -317,6 +317,8 @@ void netpoll_move(int fd);
 void cputime_enable(void);
 uint64_t g_cputime(struct g *gp);
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
+/* 0, or the -errno of a kernel without this system call, as asked by WEFT=without. */
+long runtime_denied(long nr);
 /* True: what the caller is about to ask of kernel or libc must fail, as asked by WEFT=fail. */
 bool runtime_fault(const char *what);
 void runtime_dump(void); /* all Gs to stderr; any thread, any moment */

@@ -72,6 +72,8 @@ static inline void thread_look(void)
 		thread_look_slow();
 }
 
+/* Reads the variable WEFT, once. */
+void options_read(char **envp) hidden;
 /* First pthread_create: starts weft.  False: this program stays on plain pthreads. */
 bool activate(void) hidden;
 /* Ends the calling thread from its outermost frame: destructors, then goexit. */
