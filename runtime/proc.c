@@ -176,13 +176,16 @@ struct g *lookaround(struct m *mp, bool *inherit)
 
 	do {
 		bool ran = false;
+		uint32_t tick;
 
 		again = false;
 		*inherit = false;
 		if (atomic_load(&pp->timer0))
 			timers_check(pp, nanotime(), &ran);
-		if (atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0 &&
-		    atomic_load(&sched.runqsize) > 0) {
+		tick = atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+		/* Woken without a P first; but they must not starve what is queued here. */
+		if ((tick % GLOBAL_TICK == 0 && atomic_load(&sched.runqsize) > 0) ||
+		    (tick % 4 != 0 && atomic_load(&sched.urgentsize) > 0)) {
 			lock(&sched.lock);
 			gp = globrunqget(pp, 1);
 			unlock(&sched.lock);
@@ -302,7 +305,7 @@ static struct g *findrunnable(struct m *mp, bool *inherit)
 				continue;
 		}
 		lock(&sched.lock);
-		if (sched.runq.size) {
+		if (atomic_load(&sched.runqsize) > 0) {
 			gp = globrunqget(mp->p, 0);
 			unlock(&sched.lock);
 			return gp;
@@ -371,9 +374,10 @@ void ready(struct g *gp, enum readyhow how)
 	} else {
 		/* No P here (foreign thread, sysmon, a G in a system call): nobody would look. */
 		lock(&sched.lock);
-		globrunqput(gp, false);
+		globrunqwoken(gp);
 		unlock(&sched.lock);
 		wakep();
+		preempt_alarm(0);
 	}
 	unpin();
 }

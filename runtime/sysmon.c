@@ -135,24 +135,10 @@ static void sleep_deep(void)
 	atomic_store(&sched.sysmonwait, 0);
 }
 
-/* The ordinary period, or less when a slice ends that somebody waits for. */
-static uint32_t sleep_us(uint32_t delay, uint64_t until)
-{
-	uint64_t now;
-
-	if (!until)
-		return delay;
-	now = nanotime();
-	if (until <= now + TICK_MIN * 1000)
-		return TICK_MIN;
-	return until - now < delay * 1000ULL ? (uint32_t)((until - now) / 1000) + 1 : delay;
-}
-
 static void *sysmon(void *arg)
 {
 	uint64_t lasttrace = nanotime(), lastcpu = lasttrace;
 	uint32_t delay = TICK_MIN, idle = 0, allidle = 0;
-	uint64_t look = 0;
 
 	(void)arg;
 	os_timerslack(1000);
@@ -164,7 +150,7 @@ static void *sysmon(void *arg)
 			delay = TICK_MIN;
 		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
 			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
-		os_usleep(sleep_us(delay, look));
+		preempt_sleep(delay);
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
 			if (++allidle >= 3 && delay == TICK_MAX) {
@@ -175,7 +161,7 @@ static void *sysmon(void *arg)
 			allidle = 0;
 		}
 		now = nanotime();
-		look = preempt_look(now);
+		preempt_look(now);
 		did = m_start_wanted() + retake(now) + wake_for_queued(now);
 		idle = did ? 0 : idle + 1;
 		m_reap();

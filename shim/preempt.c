@@ -95,9 +95,9 @@ void preempt_here(const ucontext_t *uc)
 
 	if (weft_tls.depth == 0 && !inside(&loader_text, pc) &&
 	    (pc < (uintptr_t)__start_weft_called || pc >= (uintptr_t)__stop_weft_called) &&
-	    (!inside(&libc_text, pc) || runtime_forced()) &&
-	    runtime_preempt(*(const uint64_t *)(const void *)&uc->uc_sigmask,
-			    alt->ss_flags & SS_DISABLE ? NULL : alt->ss_sp))
-		return;
-	weft_tls.preempt = 1;
+	    (!inside(&libc_text, pc) || runtime_forced()))
+		runtime_preempt(*(const uint64_t *)(const void *)&uc->uc_sigmask,
+				alt->ss_flags & SS_DISABLE ? NULL : alt->ss_sp);
+	else
+		weft_tls.preempt = 1;
 }
