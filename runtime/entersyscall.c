@@ -69,6 +69,32 @@ void exitsyscall0(void *arg)
 	schedule(NULL);
 }
 
+/* Only who holds the P writes it. */
+static void newtick(struct p *pp)
+{
+	uint32_t tick = atomic_load_explicit(&pp->syscalltick, memory_order_relaxed);
+
+	atomic_store_explicit(&pp->syscalltick, tick + 1, memory_order_relaxed);
+}
+
+/* The M of the calling G, which is pinned, has no P: any idle one, or the G waits its turn. */
+void regainp(struct g *gp)
+{
+	struct m *mp = getm();
+	struct p *pp;
+
+	lock(&sched.lock);
+	pp = pidleget();
+	unlock(&sched.lock);
+	if (pp) {
+		acquirep(mp, pp);
+		newtick(pp);
+		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
+		return;
+	}
+	mcall(exitsyscall0);
+}
+
 static void leave(struct g *gp)
 {
 	struct m *mp = getm();
@@ -79,20 +105,11 @@ static void leave(struct g *gp)
 	if (atomic_compare_exchange_strong(&pp->status, &s, Prunning)) {
 		mp->p = pp;
 		pp->m = mp;
-		atomic_fetch_add_explicit(&pp->syscalltick, 1, memory_order_relaxed);
+		newtick(pp);
 		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
 		return;
 	}
-	lock(&sched.lock);
-	pp = pidleget();
-	unlock(&sched.lock);
-	if (pp) {
-		acquirep(mp, pp);
-		atomic_fetch_add_explicit(&pp->syscalltick, 1, memory_order_relaxed);
-		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
-		return;
-	}
-	mcall(exitsyscall0);
+	regainp(gp);
 }
 
 void exitsyscall(void)

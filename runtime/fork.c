@@ -41,8 +41,12 @@ static void reset_p(struct p *pp)
 	/* Cached free Gs of other Ps may have been half moved when the copy was made. */
 	pp->gfree = NULL;
 	pp->ngfree = 0;
+	/* The ids of this process start elsewhere (g_seedids). */
+	pp->tids = (struct idcache){ 0 };
+	pp->hand_m = NULL;
 	lock_init(&pp->timerslock, Timers);
 	pp->ntimers = 0;
+	pp->timerlist = NULL;
 	atomic_store(&pp->timer0, 0);
 	atomic_store(&pp->status, Pidle);
 }
@@ -54,6 +58,7 @@ static void reset_sched(void)
 	atomic_store(&sched.urgentsize, 0);
 	atomic_store(&sched.monuntil, 0);
 	atomic_store(&sched.monwake, 0);
+	atomic_store(&sched.monpolls, false);
 	sched.midle = sched.mdead = sched.mfree = NULL;
 	sched.nmidle = 0;
 	sched.pidle = sched.pstart = NULL;
@@ -84,6 +89,7 @@ void runtime_fork_child(void)
 	}
 	reset_sched();
 	lot_fork_child();
+	netpoll_fork_child();
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		reset_p(allp[i]);
 		if (i >= n) {
@@ -94,9 +100,9 @@ void runtime_fork_child(void)
 			atomic_fetch_add(&sched.npidle, 1);
 		}
 	}
-	lock_init(&self->intrlock, Intr);
-	self->intrwait = NULL;
+	atomic_store(&self->parkaddr, NULL);
 	self->sysdepth = 0;
+	self->tls->nop = NOP_NONE; /* sysmon may have been asking */
 	self->tid = (uint32_t)os_getpid();
 	self->tls->tid = self->tid;
 	g_seedids();
@@ -108,4 +114,5 @@ void runtime_fork_child(void)
 	}
 	acquirep(&m0, allp[0]);
 	sysmon_forget();
+	handoff_fork_child();
 }

@@ -45,6 +45,7 @@ struct timer {
 	void *arg;
 	struct p *_Atomic pp;     /* whose heap holds it; NULL: none */
 	uint32_t idx;             /* (L timers) place in the heap */
+	struct timer *next;       /* (L timers) in timerlist */
 };
 
 struct gqueue {                   /* singly linked through schedlink; guarded by its owner's lock */
@@ -56,7 +57,7 @@ struct stack {
 	char *base;               /* lowest address, guard included */
 	size_t size;              /* all of it: guard, stack, tls area */
 	size_t guard;
-	char *top;                /* first byte above the usable stack; tls area starts here */
+	char *top;                /* first byte above the usable stack; the tls area is further up */
 	bool user;                /* the program's own memory: only the tls area is ours */
 	char *area;               /* the tls area (top, or a mapping of its own when user) */
 	size_t areasize;
@@ -83,9 +84,9 @@ struct g {
 	struct m *lockedm;        /* wired to this M (o, or when parked: L sched) */
 	uint32_t lockdepth;       /* (o) */
 
-	struct lock intrlock;     /* protects the next two; rank Intr */
-	struct waiter *intrwait;  /* what an interrupt may end */
-	bool interrupted;         /* an interrupt came and nobody was waiting */
+	const void *_Atomic parkaddr; /* what it waits for in the lot; NULL: nothing (L lot's bucket of it) */
+	struct waiter *parked;    /* (L same) the wait an interrupt may end */
+	_Atomic bool interrupted; /* an interrupt came and found nobody waiting; by anybody, cleared by (o) */
 
 	struct stack stack;       /* (c) while alive */
 	void *data;               /* the shim's */
@@ -130,6 +131,16 @@ struct m {
 	void *commitarg;
 	void (*gone)(struct g *gp, void *arg);   /* (o) goexit's */
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
+
+	/* sysmon's notes (handoff.c), while on its list of Ms without a P */
+	struct m *takenlink;
+	struct g *takenfrom;      /* the G that blocks; NULL: not on the list */
+	uint64_t takencpu;        /* CPU used at the last look */
+	uint64_t takenkick;       /* when it was last signalled to come back */
+};
+
+struct idcache {
+	uint64_t next, end;
 };
 
 struct p {
@@ -139,6 +150,7 @@ struct p {
 	bool startspinning;       /* (L sched) of the M it waits for in pstart */
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
+	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
 	_Atomic uint32_t syscalltick; /* every system call (o, or who retook it) */
 	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
 
@@ -155,10 +167,12 @@ struct p {
 
 	struct g *gfree;          /* (o) */
 	int32_t ngfree;
+	struct idcache goids, tids; /* (o) */
 
 	struct lock timerslock;   /* rank Timers */
 	struct timer **timers;    /* (L timers) 4-ary heap */
 	uint32_t ntimers, captimers;
+	struct timer *timerlist;  /* (L timers) those that the heap had no room for */
 	_Atomic uint64_t timer0;  /* when of the first, 0: none; written under the lock */
 
 	/* sysmon's notes (sysmon only) */
@@ -168,6 +182,10 @@ struct p {
 	bool mon_fresh;           /* a look found a new schedtick; until wake_for_queued sees it */
 	bool mon_quick;           /* the same, and no preemption made it: this P schedules by itself */
 	uint64_t mon_used;        /* what its G had used of its slice when it began to run */
+	struct m *hand_m;         /* handoff.c's: whom it watches here, */
+	uint32_t hand_tick;       /* since this tick, */
+	uint64_t hand_cpu;        /* which had used this much CPU at the last look */
+	uint64_t hand_still;      /* and has used no more since; 0: it moves */
 	uint64_t mon_askwhen;     /* the running slice was asked to end, last time; 0: not yet */
 	uint64_t mon_longwhen;    /* its G had wakeslice, last time; 0: never */
 	_Atomic bool mon_computes; /* not long ago: sysmon runs its timers */
@@ -211,7 +229,7 @@ struct sched {
 	struct g *_Atomic gchunks[4096]; /* all Gs ever made, GCHUNK each; never moved or freed */
 	_Atomic uint32_t nallgs;
 	_Atomic uint64_t goidgen;
-	_Atomic uint32_t tidgen;
+	_Atomic uint64_t tidgen;
 	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
 
 	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
@@ -220,7 +238,8 @@ struct sched {
 	_Atomic uint32_t pollbreak;  /* futex of the poller */
 
 	_Atomic uint64_t monuntil; /* sysmon sleeps until then and wants to be woken for what comes sooner; 0: no */
-	_Atomic uint32_t monwake;  /* futex of that sleep */
+	_Atomic uint32_t monwake;  /* futex of that sleep, */
+	_Atomic bool monpolls;     /* which may be in the poller */
 
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
@@ -261,6 +280,8 @@ static inline uint64_t nextrand(uint64_t *s)
 
 /* ---- proc.c, m.c, p.c ---- */
 void schedule(void *unused) __attribute__((noreturn)) hidden;
+void settle(struct m *mp, struct g *gp, bool inherit) hidden;
+struct g *nextlocal(struct m *mp, bool *inherit) hidden;
 void ready(struct g *gp, enum readyhow how) hidden;
 void globrunqput(struct g *gp, bool front) hidden;
 void globrunqputbatch(struct gqueue *q, bool front) hidden;
@@ -284,6 +305,7 @@ int m_start_wanted(void) hidden;
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
 void exitsyscall0(void *gp) hidden;
+void regainp(struct g *gp) hidden;
 struct g *lookaround(struct m *mp, bool *inherit) hidden; /* proc.c's own; unit tests step it */
 bool anywork(void) hidden;
 
@@ -311,9 +333,28 @@ uint64_t timers_next(void) hidden;      /* earliest over all Ps, 0: none */
 void timers_move(struct p *from, struct p *to) hidden;
 
 /* ---- netpoll.c ---- */
-void netpoll_wait(uint64_t deadline) hidden; /* sleeps as the poller until broken or deadline */
+enum { NETPOLL_BATCH = 128 };
+/* Sleeps as the poller until an event, broken or deadline (0: none): events of descriptors. */
+int netpoll_wait(struct os_event *ev, uint64_t deadline) hidden;
+unsigned netpoll_ready(const struct os_event *ev, int n) hidden; /* wakes who waits for them: how many */
+unsigned netpoll_look(void) hidden;     /* both, without sleeping */
 void netpoll_break(void) hidden;
 void netpoll_wake_for(uint64_t when) hidden; /* the poller must not sleep past this */
+bool netpoll_open(void) hidden;         /* false: the kernel gives no epoll */
+int netpoll_fd(void) hidden;            /* -1: not open */
+int netpoll_dup(int fd) hidden;
+void netpoll_fork_child(void) hidden;
+
+/* ---- polldesc.c ---- */
+unsigned polldesc_fire(uint64_t data, uint32_t events) hidden; /* how many it woke */
+void polldesc_fork_child(void) hidden;
+extern _Atomic int32_t nwatched hidden;
+
+/* Some descriptor is registered, so an idle M must poll. */
+static inline bool netpoll_watching(void)
+{
+	return atomic_load_explicit(&nwatched, memory_order_relaxed) > 0;
+}
 
 /* ---- stack.c, g.c, arena.c ---- */
 bool stack_alloc(struct stack *s, const struct gattr *a) hidden;
@@ -332,12 +373,18 @@ void preempt_alarm(uint64_t when) hidden; /* sysmon must not sleep past this, if
 void p_leave_slow(struct p *pp, uint32_t to) hidden;
 
 /* ---- sysmon.c, trace.c ---- */
-void sysmon_start(void) hidden; /* once; later calls do nothing */
 bool sysmon_runs(void) hidden;
 void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
 void schedtrace(bool detail) hidden;
 const char *waitreason_text(unsigned r) hidden;
+
+/* ---- handoff.c: sysmon only ---- */
+/* Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever). */
+uint32_t handoff_look(uint64_t now) hidden;
+void handoff_start(void) hidden;  /* cheap while the process has one thread */
+void handoff_forget(struct m *mp) hidden; /* it left for good */
+void handoff_fork_child(void) hidden;
 
 /* ---- start.c, fork.c ---- */
 void start_m0(struct g *gp, void *fs, char *top) hidden;

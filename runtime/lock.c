@@ -9,26 +9,33 @@
 #include "runtime/gmp.h"
 #include "runtime/os/os.h"
 
-enum { SPINS = 4, PAUSES = 30 };
+enum { SPINS = 4, PAUSES = 30, MISSED = 1000000 /* ns: see unlock() */ };
+
+static bool take(struct lock *l)
+{
+	uint32_t free = 0;
+
+	return __atomic_compare_exchange_n(&l->word, &free, 1, 0, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
 
 void lock_slow(struct lock *l)
 {
 	for (int i = 0; i < SPINS; i++) {
-		uint32_t free = 0;
-
 		for (int k = 0; k < PAUSES; k++)
 			arch_pause();
-		if (__atomic_compare_exchange_n(&l->word, &free, 1, 0, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED))
+		if (take(l))
 			return;
 	}
-	while (__atomic_exchange_n(&l->word, 2, __ATOMIC_ACQUIRE) != 0)
-		os_futex_wait(&l->word, 2, 0);
+	/* A full fence before the word is looked at again: pairs, but for MISSED, with unlock(). */
+	__atomic_add_fetch(&l->sleepers, 1, __ATOMIC_SEQ_CST);
+	while (!take(l))
+		os_futex_wait(&l->word, 1, os_nanotime() + MISSED);
+	__atomic_sub_fetch(&l->sleepers, 1, __ATOMIC_RELAXED);
 }
 
 void unlock_slow(struct lock *l)
 {
-	/* The address only: l's memory may already belong to somebody else. */
 	os_futex_wake(&l->word, 1);
 }
 

@@ -20,20 +20,32 @@ enum lockrank {
 };
 
 struct lock {
-	uint32_t word; /* 0 free, 1 held, 2 held and somebody sleeps; futex */
+	uint32_t word;     /* 0 free, 1 held; futex */
+	uint32_t sleepers; /* threads in lock_slow()'s sleep, or about to be */
 #ifdef WEFT_DEBUG
 	uint8_t rank;
 #endif
 };
 
 #ifdef WEFT_DEBUG
-#define LOCK_INIT(r) { 0, Rank##r }
-#define lock_init(l, r) ((l)->word = 0, (l)->rank = Rank##r)
+#define LOCK_INIT(r) { 0, 0, Rank##r }
+#define lock_init(l, r) ((l)->word = 0, (l)->sleepers = 0, (l)->rank = Rank##r)
 #else
-#define LOCK_INIT(r) { 0 }
-#define lock_init(l, r) ((l)->word = 0)
+#define LOCK_INIT(r) { 0, 0 }
+#define lock_init(l, r) ((l)->word = 0, (l)->sleepers = 0)
 #endif
 
+/*
+ * weft_tls.nop, a word between a G and sysmon.  A G that is neither pinned nor in a system call owns a P, but
+ * its M may block where we do not see it; then sysmon takes the P (handoff.c).  Who enters the runtime reads
+ * the word once, after it counted itself in locks:
+ *   NOP_ASKED   sysmon is deciding and will not take long: wait
+ *   NOP_TAKEN   the M has no P: get one, or queue and switch; pin() or lock() returns with a P
+ *   NOP_KICKED  the same, and a signal is coming that says so: wait for its handler
+ * So inside the runtime nothing has changed: a G there has its P unless sysdepth says otherwise.
+ */
+enum nop { NOP_NONE = 0, NOP_ASKED, NOP_TAKEN, NOP_KICKED };
+void pin_slow(void) __attribute__((visibility("hidden")));
 void lock_slow(struct lock *l) __attribute__((visibility("hidden")));
 void unlock_slow(struct lock *l) __attribute__((visibility("hidden")));
 #ifdef WEFT_DEBUG
@@ -52,7 +64,10 @@ void lockrank_drop(struct lock *l) __attribute__((visibility("hidden")));
 static inline void pin(void)
 {
 	weft_tls.locks++;
+	/* Order enough: who writes nop has a fence for both sides (handoff.c). */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (unlikely(__atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED)))
+		pin_slow();
 }
 
 static inline void unpin(void)
@@ -65,20 +80,25 @@ static inline void lock(struct lock *l)
 {
 	uint32_t free = 0;
 
-	lockrank_take(l);
 	/* A signal handler on this thread sees it before the lock is taken, until after it is free. */
-	weft_tls.locks++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	pin();
+	lockrank_take(l);
 	/* Acquire: pairs with the release in unlock(). */
 	if (!__atomic_compare_exchange_n(&l->word, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		lock_slow(l);
 }
 
+/*
+ * A store and a load, not an exchange: two of these are in every park.  So the load may be done before the
+ * store is visible, and a thread that goes to sleep in between be missed; it sleeps for 1 ms at most then
+ * (lock_slow).  Locks live in memory that is never given back.
+ */
 static inline void unlock(struct lock *l)
 {
 	lockrank_drop(l);
-	/* Release: pairs with the acquire in lock().  Nothing of *l is touched after: it may be gone. */
-	if (__atomic_exchange_n(&l->word, 0, __ATOMIC_RELEASE) == 2)
+	/* Release: pairs with the acquire in lock(). */
+	__atomic_store_n(&l->word, 0, __ATOMIC_RELEASE);
+	if (__builtin_expect(__atomic_load_n(&l->sleepers, __ATOMIC_RELAXED) != 0, 0))
 		unlock_slow(l);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	weft_tls.locks--;

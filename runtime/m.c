@@ -82,6 +82,7 @@ void m_reap(void)
 			return;
 		hooks.joinosproc(mp->os);
 		os_free(mp->stack, mp->stacksize);
+		handoff_forget(mp);
 		/* The struct m itself is persistent memory: reused by newm through this list. */
 		lock(&sched.lock);
 		mp->schedlink = sched.mfree;
@@ -285,6 +286,8 @@ void wakep(void)
 	int32_t none = 0;
 	struct p *pp;
 
+	/* The work is published before we look for a spinner (proc.c, "Spinning"). */
+	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load(&sched.nmspinning) != 0 ||
 	    !atomic_compare_exchange_strong(&sched.nmspinning, &none, 1))
 		return;
@@ -326,9 +329,9 @@ void handoffp(struct p *pp)
 		startm(pp, false);
 		return;
 	}
-	/* The last running P, and nobody polls: its timers need somebody. */
+	/* The last running P, and nobody polls: timers and descriptors need somebody. */
 	if (atomic_load(&sched.npidle) == atomic_load(&gomaxprocs) - 1 &&
-	    atomic_load(&sched.lastpoll) != 0 && timers_next()) {
+	    atomic_load(&sched.lastpoll) != 0 && (timers_next() || netpoll_watching())) {
 		unlock(&sched.lock);
 		startm(pp, false);
 		return;

@@ -362,7 +362,11 @@ void preempt_look(uint64_t now)
 void preempt_alarm(uint64_t when)
 {
 	/* Pairs with preempt_sleep: it publishes monuntil, then looks at what we have changed before this. */
-	if (atomic_load(&sched.monuntil) > when && atomic_exchange(&sched.monwake, 1) == 0)
+	if (atomic_load(&sched.monuntil) <= when || atomic_exchange(&sched.monwake, 1) != 0)
+		return;
+	if (atomic_load(&sched.monpolls))
+		netpoll_break();
+	else
 		os_futex_wake((uint32_t *)&sched.monwake, 1);
 }
 
@@ -378,6 +382,29 @@ static bool came(uint64_t until)
 			return true;
 	}
 	return false;
+}
+
+/* Nobody else hears the descriptors: sysmon does.  False: somebody does, or there are none. */
+static bool sleep_polling(uint64_t until)
+{
+	struct os_event ev[NETPOLL_BATCH];
+	int n = 0;
+
+	if (!netpoll_watching() || atomic_load(&sched.lastpoll) == 0 ||
+	    atomic_exchange(&sched.lastpoll, 0) == 0)
+		return false;
+	atomic_store(&sched.polluntil, until);
+	atomic_store(&sched.monpolls, true);
+	if (!atomic_load(&sched.monwake) && !came(until))
+		n = netpoll_wait(ev, until);
+	atomic_store(&sched.monpolls, false);
+	atomic_store(&sched.polluntil, 0);
+	/* Before anybody is readied, or we would ring our own bell. */
+	atomic_store(&sched.monuntil, 0);
+	atomic_store(&sched.lastpoll, nanotime());
+	if (n > 0)
+		netpoll_ready(ev, n);
+	return true;
 }
 
 void preempt_sleep(uint32_t us)
@@ -398,10 +425,9 @@ void preempt_sleep(uint32_t us)
 		os_usleep((uint32_t)((until - now) / 1000));
 		return;
 	}
-	/* Here sysmon would wait in the poller, once descriptors are watched and nobody else does. */
 	atomic_store(&sched.monwake, 0);
 	atomic_store(&sched.monuntil, until);
-	if (!came(until))
+	if (!sleep_polling(until) && !came(until))
 		os_futex_wait((uint32_t *)&sched.monwake, 0, until);
 	atomic_store(&sched.monuntil, 0);
 	/* However many alarms there are, looking must not become a load of its own. */

@@ -52,7 +52,8 @@ void mcall(void (*fn)(void *))
 	unpin();
 }
 
-static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool inherit)
+/* The M's last steps before gp's registers are loaded; gp becomes Grunning. */
+void settle(struct m *mp, struct g *gp, bool inherit)
 {
 	if (unlikely(gstatus(gp) != Grunnable))
 		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
@@ -61,8 +62,12 @@ static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool i
 	if (unlikely(atomic_load_explicit(&cputime_on, memory_order_relaxed)))
 		cputime_enter(gp, mp);
 	atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
-	if (!inherit)
-		atomic_fetch_add_explicit(&mp->p->schedtick, 1, memory_order_relaxed);
+	if (!inherit) {
+		uint32_t tick = atomic_load_explicit(&mp->p->schedtick, memory_order_relaxed);
+
+		/* The owner alone writes it. */
+		atomic_store_explicit(&mp->p->schedtick, tick + 1, memory_order_relaxed);
+	}
 	if (unlikely(mp->sigmask != gp->sigmask)) {
 		mp->sigmask = gp->sigmask;
 		os_sigmask(gp->sigmask);
@@ -71,6 +76,11 @@ static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool i
 		mp->altsp = gp->altsp;
 		os_sigaltstack(gp->altsp, gp->altsize, gp->altflags);
 	}
+}
+
+static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool inherit)
+{
+	settle(mp, gp, inherit);
 	arch_gogo(gp->sp, gp->fs);
 }
 
@@ -107,6 +117,12 @@ bool anywork(void)
 			return true;
 	first = timers_next();
 	return first && first <= nanotime();
+}
+
+/* Descriptors are watched, and no M sleeps in epoll to hear of them. */
+static bool nobody_polls(void)
+{
+	return netpoll_watching() && atomic_load(&sched.lastpoll) != 0;
 }
 
 static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
@@ -167,6 +183,42 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 	return NULL;
 }
 
+/* At a tick that looks around; once, however many Gs share it. */
+static bool poll_is_due(struct p *pp)
+{
+	return netpoll_watching() &&
+	       pp->polltick != atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+}
+
+/*
+ * What the calling G's M would run next, when that is plain to see: the local queue's first, and nothing that
+ * schedule() would look at before it.  NULL: ask schedule().
+ */
+struct g *nextlocal(struct m *mp, bool *inherit)
+{
+	struct p *pp = mp->p;
+	uint64_t first = atomic_load_explicit(&pp->timer0, memory_order_relaxed);
+	struct g *gp;
+
+	if (unlikely(mp->lockedg || weft_opt.chaos ||
+		     atomic_load_explicit(&cputime_on, memory_order_relaxed) ||
+		     pp->id >= atomic_load_explicit(&gomaxprocs, memory_order_relaxed)))
+		return NULL;
+	if (unlikely(atomic_load_explicit(&sched.urgentsize, memory_order_relaxed) > 0))
+		return NULL;
+	if (first && nanotime() >= first)
+		return NULL;
+	if (atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0 &&
+	    (atomic_load_explicit(&sched.runqsize, memory_order_relaxed) > 0 || poll_is_due(pp)))
+		return NULL;
+	gp = runqget(pp, inherit);
+	if (gp && unlikely(gp->lockedm)) {
+		runqput(pp, gp, false);
+		return NULL;
+	}
+	return gp;
+}
+
 /* With a P in hand: something to run, or NULL. */
 struct g *lookaround(struct m *mp, bool *inherit)
 {
@@ -183,6 +235,11 @@ struct g *lookaround(struct m *mp, bool *inherit)
 		if (atomic_load(&pp->timer0))
 			timers_check(pp, nanotime(), &ran);
 		tick = atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+		if (tick % GLOBAL_TICK == 0 && poll_is_due(pp)) {
+			/* A busy queue must not starve those who wait for data. */
+			pp->polltick = tick;
+			netpoll_look();
+		}
 		/* Woken without a P first; but they must not starve what is queued here. */
 		if ((tick % GLOBAL_TICK == 0 && atomic_load(&sched.runqsize) > 0) ||
 		    (tick % 4 != 0 && atomic_load(&sched.urgentsize) > 0)) {
@@ -199,6 +256,11 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			lock(&sched.lock);
 			gp = globrunqget(pp, 0);
 			unlock(&sched.lock);
+			if (gp)
+				return gp;
+		}
+		if (nobody_polls() && netpoll_look()) {
+			gp = runqget(pp, inherit);
 			if (gp)
 				return gp;
 		}
@@ -240,29 +302,48 @@ static uint64_t naptime(struct m *mp)
 	return nanotime() + mp->napns;
 }
 
-/* Without a P: sleeps, as the poller if there is a timer and nobody polls, until there is one again. */
+/*
+ * As the poller (lastpoll was exchanged for 0), without a P.  True: somebody had to be heard, so either there
+ * is a P now or the caller looks again.
+ */
+static bool poll_idle(struct m *mp, uint64_t nap)
+{
+	struct os_event ev[NETPOLL_BATCH];
+	/* Order: lastpoll = 0 before the heaps are read (netpoll_wake_for). */
+	uint64_t until = timers_next();
+	bool polled = until || netpoll_watching();
+	int n = 0;
+
+	if (polled) {
+		atomic_store(&sched.polluntil, until);
+		n = netpoll_wait(ev, nap && (!until || nap < until) ? nap : until);
+	}
+	/* Before anybody is readied: who adds a timer or wakes an idle P must not take us for asleep. */
+	atomic_store(&sched.polluntil, 0);
+	atomic_store(&sched.lastpoll, nanotime());
+	if (n && takeidlep(mp)) {
+		/* Those who waited run here next: waking another M for them costs more than they do. */
+		netpoll_ready(ev, n);
+		return true;
+	}
+	if (n)
+		netpoll_ready(ev, n);
+	if (polled && anywork() && takeidlep(mp))
+		setspinning(mp);
+	return polled;
+}
+
+/* Without a P: sleeps, as the poller if there is something to poll and nobody does, until there is one. */
 static void idle(struct m *mp)
 {
 	for (;;) {
-		uint64_t nap = naptime(mp), until;
+		uint64_t nap = naptime(mp);
 
-		if (atomic_exchange(&sched.lastpoll, 0) != 0) {
-			/* Order: lastpoll = 0 before the heaps are read (netpoll_wake_for). */
-			until = timers_next();
-			if (until) {
-				atomic_store(&sched.polluntil, until);
-				netpoll_wait(nap && nap < until ? nap : until);
-			}
-			atomic_store(&sched.polluntil, 0);
-			atomic_store(&sched.lastpoll, nanotime());
-			if (until) {
-				if (anywork() && takeidlep(mp)) {
-					setspinning(mp);
-					return;
-				}
-				if (atomic_load(&sched.npidle) > 0)
-					continue;
-			}
+		if (atomic_exchange(&sched.lastpoll, 0) != 0 && poll_idle(mp, nap)) {
+			if (mp->p)
+				return;
+			if (atomic_load(&sched.npidle) > 0)
+				continue;
 		}
 		stopm(mp, nap);
 		if (mp->p)
@@ -298,7 +379,7 @@ static struct g *findrunnable(struct m *mp, bool *inherit)
 
 		if (gp)
 			return gp;
-		if (spun && !waited) {
+		if (spun && !waited && !nobody_polls()) {
 			/* Once: work that is queued elsewhere but not aged must not keep us here. */
 			waited = true;
 			if (spin_for_work())
@@ -342,6 +423,8 @@ void schedule(void *unused)
 		struct g *gp;
 		bool inherit;
 
+		if (mp->p && !mp->spinning && (gp = nextlocal(mp, &inherit)))
+			execute(mp, gp, inherit);
 		if (mp->lockedg) {
 			stoplockedm(mp);
 			execute(mp, mp->lockedg, false);
@@ -360,6 +443,17 @@ void schedule(void *unused)
 	}
 }
 
+/* To runnext.  True: it was empty; others only ever empty it, so that is a plain store of the owner. */
+static inline bool putnext(struct p *pp, struct g *gp)
+{
+	if (likely(!weft_opt.chaos && !atomic_load_explicit(&pp->runnext, memory_order_relaxed))) {
+		atomic_store_explicit(&pp->runnext, gp, memory_order_release);
+		return true;
+	}
+	runqput(pp, gp, true);
+	return false;
+}
+
 /* Makes a runnable G known to the scheduler. */
 void ready(struct g *gp, enum readyhow how)
 {
@@ -367,8 +461,11 @@ void ready(struct g *gp, enum readyhow how)
 
 	pin();
 	pp = getp();
-	if (pp) {
-		runqput(pp, gp, how == READY_NEXT);
+	if (likely(pp)) {
+		if (how == READY_NEXT)
+			putnext(pp, gp);
+		else
+			runqput(pp, gp, false);
 		if (weft_opt.readywake)
 			wakep();
 	} else {
@@ -386,15 +483,17 @@ void g_start(struct g *gp)
 {
 	struct p *pp;
 
-	sysmon_start();
 	atomic_fetch_add(&sched.nglive, 1);
 	gp->tls->locks = 1; /* pinned as everything that was switched away; entry() unpins */
-	atomic_store(&gp->status, Grunnable);
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
 	pin();
 	pp = getp();
 	if (pp) {
-		runqput(pp, gp, true);
-		if (weft_opt.wakesurplus == 0 || runqlen(pp) > weft_opt.wakesurplus)
+		bool first = putnext(pp, gp);
+
+		/* Alone in runnext, at most one more than in the ring: no surplus. */
+		if (weft_opt.wakesurplus == 0 ||
+		    (!first && runqlen(pp) > weft_opt.wakesurplus))
 			wakep();
 	} else {
 		ready(gp, READY_TAIL);
@@ -430,20 +529,27 @@ static void goyield0(void *arg)
 
 void gosched(void)
 {
-	struct p *pp = getp();
+	struct p *pp;
+	bool alone;
 
-	if (!pp)
-		return;
+	pin();
+	pp = getp();
 	/* Nobody else to run: as the kernel's sched_yield, go on. */
-	if (runqempty(pp) && atomic_load(&sched.runqsize) == 0 && atomic_load(&pp->timer0) == 0 &&
-	    !weft_opt.chaos)
-		return;
-	mcall(gosched0);
+	alone = !pp || (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
+			atomic_load(&pp->timer0) == 0 && !weft_opt.chaos);
+	unpin();
+	if (!alone)
+		mcall(gosched0);
 }
 
 void goyield(void)
 {
-	if (getp())
+	bool have;
+
+	pin();
+	have = getp() != NULL;
+	unpin();
+	if (have)
 		mcall(goyield0);
 }
 

@@ -3,7 +3,8 @@
  *
  * Every 20 us, doubling to 10 ms after 50 idle rounds: takes Ps from system calls that last (retake), finds
  * queued work beside an idle P and timers nobody runs, joins Ms that left, reaps idle ones, re-reads the CPU
- * limits once a second, asks Gs that had their slice to give way (preempt.c), prints the schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
+ * limits once a second, asks Gs that had their slice to give way (preempt.c), prints the schedtrace.  Sleeps
+ * deep, costing nothing, while all Ps are idle.
  *
  * Must never: own a P, block on anything a G may hold.
  */
@@ -49,6 +50,17 @@ static int retake(uint64_t now)
 		handoffp(pp);
 	}
 	return n;
+}
+
+/* All Ps are busy for long, or in system calls: nobody heard the descriptors. */
+static int poll_for_busy(uint64_t now)
+{
+	uint64_t last = atomic_load(&sched.lastpoll);
+
+	if (!netpoll_watching() || last == 0 || last + SLICE > now ||
+	    !atomic_compare_exchange_strong(&sched.lastpoll, &last, now))
+		return 0;
+	return netpoll_look() != 0;
 }
 
 /* Work that waits although a P is idle: ready() wakes nobody, so this is the backstop. */
@@ -138,7 +150,7 @@ static void sleep_deep(void)
 static void *sysmon(void *arg)
 {
 	uint64_t lasttrace = nanotime(), lastcpu = lasttrace;
-	uint32_t delay = TICK_MIN, idle = 0, allidle = 0;
+	uint32_t delay = TICK_MIN, idle = 0, allidle = 0, wish = 0;
 
 	(void)arg;
 	os_timerslack(1000);
@@ -150,7 +162,7 @@ static void *sysmon(void *arg)
 			delay = TICK_MIN;
 		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
 			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
-		preempt_sleep(delay);
+		preempt_sleep(wish && wish < delay ? wish : delay);
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
 			if (++allidle >= 3 && delay == TICK_MAX) {
@@ -162,8 +174,10 @@ static void *sysmon(void *arg)
 		}
 		now = nanotime();
 		preempt_look(now);
-		did = m_start_wanted() + retake(now) + wake_for_queued(now);
+		did = m_start_wanted() + retake(now) + wake_for_queued(now) +
+		      poll_for_busy(now);
 		idle = did ? 0 : idle + 1;
+		wish = handoff_look(now);
 		m_reap();
 		reap_idle(now);
 		if (weft_opt.schedtrace &&
@@ -182,18 +196,23 @@ static void *sysmon(void *arg)
 
 static bool running;
 
-void sysmon_start(void)
+bool runtime_monitor(void)
 {
 	enum { STACK = 128 * 1024 };
 	char *stack;
 	uintptr_t os;
 
-	if (running)
-		return;
-	running = true;
+	if (__atomic_load_n(&running, __ATOMIC_RELAXED) ||
+	    __atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
+		return true;
+	handoff_start();
 	stack = os_reserve(STACK);
-	if (!stack || hooks.newosproc(sysmon, NULL, stack, STACK, &os))
-		weft_say("sysmon: no kernel thread (blocked system calls will hold their P)");
+	if (stack && !hooks.newosproc(sysmon, NULL, stack, STACK, &os))
+		return true;
+	if (stack)
+		os_free(stack, STACK);
+	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
+	return false;
 }
 
 bool sysmon_runs(void)

@@ -69,12 +69,11 @@ static int arrive(void *arg)
 }
 
 /* Under the lot's lock, for the last one: it leaves, and all it wakes. */
-static int open_decide(void *arg, unsigned woken, bool more, bool fair)
+static int open_decide(void *arg, unsigned woken, bool more)
 {
 	struct arrival *a = arg;
 
 	(void)more;
-	(void)fair;
 	leave(a, woken + 1);
 	/* Somebody may wait for quiet only if somebody was off the queue. */
 	a->quiet = a->quiet && woken + 1 != a->b->count;

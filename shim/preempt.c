@@ -31,8 +31,6 @@ struct range {
 };
 
 static struct range libc_text, loader_text;
-/* The linker's: CALLED_BY_LIBC. */
-extern const char __start_weft_called[] hidden, __stop_weft_called[] hidden;
 
 static bool inside(const struct range *r, uintptr_t pc)
 {
@@ -94,7 +92,7 @@ void preempt_here(const ucontext_t *uc)
 	const stack_t *alt = &uc->uc_stack;
 
 	if (weft_tls.depth == 0 && !inside(&loader_text, pc) &&
-	    (pc < (uintptr_t)__start_weft_called || pc >= (uintptr_t)__stop_weft_called) &&
+	    (pc < (uintptr_t)called_begin || pc >= (uintptr_t)called_end) &&
 	    (!inside(&libc_text, pc) || runtime_forced()))
 		runtime_preempt(*(const uint64_t *)(const void *)&uc->uc_sigmask,
 				alt->ss_flags & SS_DISABLE ? NULL : alt->ss_sp);

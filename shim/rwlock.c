@@ -143,21 +143,21 @@ static int wait_for(const struct want *want, const struct until *u)
 
 /* ---- releasing ------------------------------------------------------------------------------- */
 
-static int wake_readers(void *arg, unsigned woken, bool more, bool fair)
+static int wake_readers(void *arg, unsigned woken, bool more)
 {
 	(void)arg;
 	(void)woken;
-	(void)fair;
 	return more ? WOKEN_MORE : WOKEN_LAST;
 }
 
-static int wake_writer(void *arg, unsigned woken, bool more, bool fair)
+static int wake_writer(void *arg, unsigned woken, bool more)
 {
-	uint32_t *word = arg;
+	pthread_rwlock_t *rw = arg;
+	uint32_t *word = word_of(rw);
 	uint32_t v;
 
 	/* A woken waiter means that the lock lives. */
-	if (woken && fair) {
+	if (woken && lot_fair(lot_key(rw, KEY_RWLOCK))) {
 		v = load_relaxed(word);
 		if (!(v & (WRITER | READERS)) &&
 		    cas_acquire(word, &v, v | WRITER | (more ? QUEUED : 0)))
@@ -169,14 +169,13 @@ static int wake_writer(void *arg, unsigned woken, bool more, bool fair)
 static void wake_next(pthread_rwlock_t *rw, bool writers_first)
 {
 	const void *key = lot_key(rw, KEY_RWLOCK);
-	uint32_t *word = word_of(rw);
 
-	if (writers_first && lot_wake(key, 1, BIT_WRITE, READY_TAIL, wake_writer, word))
+	if (writers_first && lot_wake(key, 1, BIT_WRITE, READY_TAIL, wake_writer, rw))
 		return;
 	if (lot_wake(key, UINT_MAX, BIT_READ, READY_TAIL, wake_readers, NULL))
 		return;
 	if (!writers_first)
-		lot_wake(key, 1, BIT_WRITE, READY_TAIL, wake_writer, word);
+		lot_wake(key, 1, BIT_WRITE, READY_TAIL, wake_writer, rw);
 }
 
 static int release(pthread_rwlock_t *rw, uint32_t what)

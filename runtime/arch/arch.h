@@ -21,6 +21,9 @@ int arch_has_wrfsbase(void);
  */
 void arch_mcall(uintptr_t *sp, void *fs, void *top, void (*fn)(void *), void *arg)
 	__attribute__((visibility("hidden")));
+/* Saves the caller in *sp and resumes newsp with FS set to fs; after(arg) runs there first. */
+void arch_switch(uintptr_t *sp, uintptr_t newsp, void *fs, void (*after)(void *), void *arg)
+	__attribute__((visibility("hidden")));
 /* Sets FS and resumes a context. */
 void arch_gogo(uintptr_t sp, void *fs) __attribute__((noreturn, visibility("hidden")));
 /* A fresh context on the stack that ends at top: entry(arg) with an unwindable end of stack. */

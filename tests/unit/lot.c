@@ -64,7 +64,7 @@ static int result(struct sleeper *s)
 	return s->result;
 }
 
-static int give_7(void *arg, unsigned woken, bool more, bool fair)
+static int give_7(void *arg, unsigned woken, bool more)
 {
 	unsigned *seen = arg;
 

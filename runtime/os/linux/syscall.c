@@ -10,13 +10,17 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
 long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
-	long r;
+	long r = unlikely(os_denying) ? os_denied(nr, a, b, c) : 0;
 	register long r10 __asm__("r10") = d;
 	register long r8 __asm__("r8") = e;
 	register long r9 __asm__("r9") = f;
 
+	if (unlikely(r))
+		return r;
 	__asm__ volatile("syscall"
 			 : "=a"(r)
 			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
@@ -109,6 +113,11 @@ void os_osyield(void)
 ssize_t os_write(int fd, const void *p, size_t n)
 {
 	return sys3(SYS_write, fd, p, n);
+}
+
+ssize_t os_read(int fd, void *p, size_t n)
+{
+	return sys3(SYS_read, fd, p, n);
 }
 
 void os_exit(int code)
