@@ -404,6 +404,9 @@ static bool sleep_polling(uint64_t until)
 	atomic_store(&sched.lastpoll, nanotime());
 	if (n > 0)
 		netpoll_ready(ev, n);
+	/* An M that went idle meanwhile left the polling, and all timers, to us. */
+	if (atomic_load(&sched.npidle) > 0)
+		wakep();
 	return true;
 }
 
