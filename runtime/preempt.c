@@ -17,8 +17,9 @@
  * between the asking and the handler's first act.  What remains is a libc function that blocks without our
  * seeing: the kernel is asked first whether the thread runs.
  *
- * A signal can get lost: where the stack has no room for its frame, the kernel delivers SIGSEGV instead.  Who waits
- * for it notices (p_leave_slow), and sysmon sends it again.
+ * A signal can get lost: where the stack has no room for its frame, the kernel delivers SIGSEGV instead.  A program
+ * that handles its stack overflows on an alternate stack must not take that for one (runtime_signal_lost); who
+ * waits for the signal notices (p_leave_slow), and sysmon sends it again.
  *
  * Who is asked.  A G that had its slice (option slice), when something waits that its P could run: preempting
  * it for nobody costs two microseconds and brings nothing.  It goes to the tail of the global queue, as Go's.
@@ -91,6 +92,20 @@ bool runtime_signalled(void)
 	}
 	unpin();
 	return wanted && !busy;
+}
+
+bool runtime_signal_lost(void)
+{
+	struct m *mp;
+	struct p *pp;
+
+	pin();
+	mp = getm();
+	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
+	if (pp)
+		atomic_store(&pp->status, Prunning);
+	unpin();
+	return pp != NULL;
 }
 
 bool runtime_forced(void)

@@ -75,6 +75,9 @@ bool runtime_busy(void);
  */
 enum { SIGPREEMPT = 32 };
 bool runtime_signalled(void);
+/* In a handler of SIGSEGV that the kernel sent by itself: true when it came in place of a preemption signal, for whose
+ * frame the stack had no room. */
+bool runtime_signal_lost(void);
 bool runtime_forced(void); /* it has been asked for so long that libc's locks no longer count */
 void runtime_preempt(uint64_t kernelmask, void *altsp);
 void runtime_wish(void);

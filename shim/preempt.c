@@ -16,8 +16,8 @@
  *
  * The frame lies on the G's own stack (no SA_ONSTACK): an alternate stack that the kernel knows on an M belongs
  * to the G that ran there last, and on g0 it is somebody else's.  The frame is AT_MINSIGSTKSZ, 3.4 KB with
- * AVX-512; a thread's stack here is larger than what glibc leaves of the same size by its thread block, which
- * lies outside, so there is room for it on the smallest.
+ * AVX-512; a thread's stack here is larger than what glibc leaves of the same size by its thread block and
+ * static TLS, which lie outside (4.7 KB at least): what fits natively has room for the frame and for us.
  *
  * Must never: call anything that is interposed, or touch errno: both are the interrupted code's.
  */
