@@ -78,8 +78,8 @@ bool runtime_signalled(void)
 	struct m *mp;
 	struct p *pp;
 
-	/* The next signal may come at any instruction: which M this is holds while pinned. */
-	pin();
+	/* The next signal may come at any instruction. */
+	hold();
 	mp = getm();
 	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
 	if (pp) {
@@ -99,7 +99,12 @@ bool runtime_signal_lost(void)
 	struct m *mp;
 	struct p *pp;
 
-	pin();
+	if (__atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED) == NOP_KICKED) {
+		/* The other of our signals (handoff.c), and still no P: nothing to look for. */
+		__atomic_store_n(&weft_tls.nop, NOP_TAKEN, __ATOMIC_RELEASE);
+		return true;
+	}
+	hold();
 	mp = getm();
 	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
 	if (pp)
@@ -152,7 +157,7 @@ void runtime_preempt(uint64_t kernelmask, void *altsp)
 {
 	struct m *mp;
 
-	pin();
+	hold();
 	mp = getm();
 	/* Both may have changed and not be noted yet: then the next G's differ from what the kernel has,
 	 * although our notes say the same.  sigreturn gives this G what it had. */
