@@ -100,7 +100,7 @@ bool runtime_rejoin_asked(void)
 
 void runtime_rejoin(void)
 {
-	pinm();
+	hold();
 	pin_slow();
 	unpin();
 }
