@@ -135,7 +135,8 @@ struct m {
 	struct m *takenlink;
 	struct g *takenfrom;      /* the G that blocks; NULL: not on the list */
 	uint64_t takencpu;        /* CPU used at the last look */
-	uint64_t takenkick;       /* when it was last signalled to come back */
+	uint64_t takenkick;       /* when it was last signalled to come back, */
+	uint32_t takenkicks;      /* and how often; the M reads it */
 };
 
 struct idcache {
@@ -343,7 +344,13 @@ void sysmon_wake(void) hidden;
 void schedtrace(bool detail) hidden;
 const char *waitreason_text(unsigned r) hidden;
 
-/* ---- handoff.c: sysmon only ---- */
+/* ---- handoff.c ---- */
+/*
+ * In a handler: pins, with a P.  What the kernel has for the interrupted code is noted first: it may have changed
+ * and not be noted yet, and the next G, whose differs, would be given nothing.  sigreturn gives this G what it had.
+ */
+struct m *pin_noted(uint64_t kernelmask, void *altsp) hidden;
+/* The rest: sysmon only. */
 /* Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever). */
 uint32_t handoff_look(uint64_t now) hidden;
 void handoff_start(void) hidden;  /* cheap while the process has one thread */

@@ -40,11 +40,11 @@
 #include "runtime/gmp.h"
 
 enum {
-	SIGREJOIN = 32,        /* libc's own: no program can see or block it */
 	LOOK_MIN = 80000,      /* ns between two looks */
 	LOOK_SUSPECT = 100,    /* us until the next when an M stands still and work waits */
 	LOOK_WORK = 500,       /* us when work waits */
 	KICK_AGAIN = 1000000,  /* ns until an M without a P is signalled once more */
+	PATIENCE = 20,         /* signals after which the PC no longer counts */
 	CHAOS_TAKES = 8,       /* chaos: one look in so many takes a P from an M that may run */
 };
 
@@ -81,7 +81,7 @@ void pin_slow(void)
 		if (i % 1024 == 0)
 			os_osyield();
 		if (i % (1 << 20) == 0 && s == NOP_KICKED)
-			os_sigmask(os_sigmask_get() & ~(1ULL << (SIGREJOIN - 1)));
+			os_sigunblock(SIGPREEMPT);
 	}
 	regainp(gp);
 }
@@ -98,18 +98,39 @@ bool runtime_rejoin_asked(void)
 	return !runtime_busy();
 }
 
-void runtime_rejoin(uint64_t kernelmask, void *altsp)
+bool runtime_rejoin_forced(void)
+{
+	/* The M is this one until the G gets a P: it cannot be switched without. */
+	return getm()->takenkicks > PATIENCE;
+}
+
+static struct m *note_kernel(uint64_t kernelmask, void *altsp)
+{
+	struct m *mp = getm();
+
+	mp->sigmask = kernelmask;
+	mp->altsp = altsp;
+	return mp;
+}
+
+struct m *pin_noted(uint64_t kernelmask, void *altsp)
 {
 	struct m *mp;
 
-	/* Inside, and not by pin(): what is noted must be noted before the M goes on to others. */
+	/* Not pin(): the M must know before it goes on to others. */
 	weft_tls.locks++;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	mp = getm();
-	/* Both may have changed and not be noted yet; sigreturn gives this G what it had. */
-	mp->sigmask = kernelmask;
-	mp->altsp = altsp;
-	pin_slow();
+	mp = note_kernel(kernelmask, altsp);
+	if (unlikely(__atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED))) {
+		pin_slow();
+		mp = note_kernel(kernelmask, altsp); /* of another M */
+	}
+	return mp;
+}
+
+void runtime_rejoin(uint64_t kernelmask, void *altsp)
+{
+	pin_noted(kernelmask, altsp);
 	unpin();
 }
 
@@ -152,6 +173,7 @@ static void note_taken(struct m *mp, struct g *gp, uint64_t cpu)
 	mp->takenfrom = gp;
 	mp->takencpu = cpu;
 	mp->takenkick = 0;
+	mp->takenkicks = 0;
 }
 
 /* Takes pp from mp if mp is blocked outside the runtime (any: if it is outside). */
@@ -233,13 +255,14 @@ static bool kick(struct m *mp, struct g *gp, uint64_t now)
 	if (now - mp->takenkick < KICK_AGAIN)
 		return false;
 	mp->takenkick = now;
+	mp->takenkicks++;
 	if (os_blocked(mp->ostid, &where) != 0)
 		return false;
 	/* From here on it stays on this M until the handler has run. */
 	if (!__atomic_compare_exchange_n(&tls->nop, &s, NOP_KICKED, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return false;
-	if (os_tgkill(os_getpid(), mp->ostid, SIGREJOIN))
+	if (os_tgkill(os_getpid(), mp->ostid, SIGPREEMPT))
 		__atomic_store_n(&tls->nop, NOP_TAKEN, __ATOMIC_RELEASE);
 	return true;
 }

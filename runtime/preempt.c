@@ -60,6 +60,9 @@ bool runtime_signalled(void)
 	struct m *mp;
 	struct p *pp;
 
+	/* Without a P nobody asked (handoff.c), and pin() would get one here and now. */
+	if (unlikely(__atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED) == NOP_TAKEN))
+		return false;
 	/* The next signal may come at any instruction: which M this is holds while pinned. */
 	pin();
 	mp = getm();
@@ -107,16 +110,11 @@ bool runtime_preempt(uint64_t kernelmask, void *altsp)
 	struct g *gp = weft_tls.g;
 	struct m *mp;
 
-	pin();
-	mp = getm();
+	mp = pin_noted(kernelmask, altsp);
 	if (gp->sysdepth || !mp->p) {
 		unpin();
 		return false;
 	}
-	/* Both may have changed and not be noted yet: then the next G's differ from what the kernel has,
-	 * although our notes say the same.  sigreturn gives this G what it had. */
-	mp->sigmask = kernelmask;
-	mp->altsp = altsp;
 	mcall(gopreempt0);
 	unpin();
 	return true;
@@ -154,8 +152,10 @@ static void ask(struct p *pp, uint64_t now)
 {
 	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
 	uint32_t s = Prunning;
+	struct os_where where;
 
-	if (!mp || now - pp->mon_askwhen < RETRY || !os_thread_runs(mp->ostid))
+	/* Not told (no /proc): then it runs, as most do. */
+	if (!mp || now - pp->mon_askwhen < RETRY || os_blocked(mp->ostid, &where) == 1)
 		return;
 	if (!atomic_compare_exchange_strong(&pp->status, &s, Psignal))
 		return;

@@ -185,6 +185,7 @@ void syscall_reset(void);
  * kernel had for the interrupted code.
  */
 bool runtime_rejoin_asked(void);
+bool runtime_rejoin_forced(void); /* it has been asked for so long that libc's locks no longer count */
 void runtime_rejoin(uint64_t kernelmask, void *altsp);
 
 /* ---- the parking lot ---------------------------------------------------------------------------- */

@@ -119,10 +119,9 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 
 	(void)sig;
 	(void)si;
-	/* Before anything that pins: who has no P gets one then, and here what the kernel has is noted first. */
+	/* First: the G may not enter the runtime until it has been asked. */
 	if (runtime_rejoin_asked())
-		runtime_rejoin(*(const uint64_t *)(const void *)&uc->uc_sigmask,
-			       uc->uc_stack.ss_flags & SS_DISABLE ? NULL : uc->uc_stack.ss_sp);
+		rejoin_here(uc);
 	preempt = runtime_signalled();
 	if (!on_g() || signals_busy())
 		return; /* whoever kicked, kicks again or is seen at the next look */

@@ -88,16 +88,36 @@ bool preempt_may(const void *caller)
 	return !inside(&libc_text, (uintptr_t)caller) && !inside(&loader_text, (uintptr_t)caller);
 }
 
-void preempt_here(const ucontext_t *uc)
+/* No lock of libc or the loader is held where the G was interrupted, as far as its PC tells. */
+static bool safe(const ucontext_t *uc, bool forced)
 {
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
-	const stack_t *alt = &uc->uc_stack;
 
-	if (weft_tls.depth == 0 && !inside(&loader_text, pc) &&
-	    (pc < (uintptr_t)__start_weft_called || pc >= (uintptr_t)__stop_weft_called) &&
-	    (!inside(&libc_text, pc) || runtime_forced()) &&
-	    runtime_preempt(*(const uint64_t *)(const void *)&uc->uc_sigmask,
-			    alt->ss_flags & SS_DISABLE ? NULL : alt->ss_sp))
+	return weft_tls.depth == 0 && !inside(&loader_text, pc) &&
+	       (pc < (uintptr_t)__start_weft_called || pc >= (uintptr_t)__stop_weft_called) &&
+	       (!inside(&libc_text, pc) || forced);
+}
+
+static uint64_t mask_of(const ucontext_t *uc)
+{
+	return *(const uint64_t *)(const void *)&uc->uc_sigmask;
+}
+
+static void *altstack_of(const ucontext_t *uc)
+{
+	return uc->uc_stack.ss_flags & SS_DISABLE ? NULL : uc->uc_stack.ss_sp;
+}
+
+void preempt_here(const ucontext_t *uc)
+{
+	if (safe(uc, runtime_forced()) && runtime_preempt(mask_of(uc), altstack_of(uc)))
 		return;
 	weft_tls.preempt = 1;
+}
+
+void rejoin_here(const ucontext_t *uc)
+{
+	/* No wish is left otherwise: it is asked again, and gets in line at its next call of ours anyway. */
+	if (safe(uc, runtime_rejoin_forced()))
+		runtime_rejoin(mask_of(uc), altstack_of(uc));
 }

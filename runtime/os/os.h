@@ -97,8 +97,6 @@ size_t os_stacklimit(void);              /* RLIMIT_STACK soft limit; 0: unlimite
 /* ---- looking ---------------------------------------------------------------------------------------- */
 /* The whole file, terminated, as far as it fits; bytes or -errno. */
 ssize_t os_slurp(const char *path, char *buf, size_t n);
-/* The thread of this process is on a CPU or waits for one; also when the kernel does not tell (no /proc). */
-bool os_thread_runs(int tid);
 /* Copies memory that may not be there; false: it is not. */
 bool os_peek(const void *from, void *to, size_t n);
 
