@@ -150,6 +150,7 @@ struct p {
 	bool startspinning;       /* (L sched) of the M it waits for in pstart */
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
+	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
 	_Atomic uint32_t syscalltick; /* every system call (o, or who retook it) */
 	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
 
@@ -319,9 +320,28 @@ uint64_t timers_next(void) hidden;      /* earliest over all Ps, 0: none */
 void timers_move(struct p *from, struct p *to) hidden;
 
 /* ---- netpoll.c ---- */
-void netpoll_wait(uint64_t deadline) hidden; /* sleeps as the poller until broken or deadline */
+enum { NETPOLL_BATCH = 128 };
+/* Sleeps as the poller until an event, broken or deadline (0: none): events of descriptors. */
+int netpoll_wait(struct os_event *ev, uint64_t deadline) hidden;
+unsigned netpoll_ready(const struct os_event *ev, int n) hidden; /* wakes who waits for them: how many */
+unsigned netpoll_look(void) hidden;     /* both, without sleeping */
 void netpoll_break(void) hidden;
 void netpoll_wake_for(uint64_t when) hidden; /* the poller must not sleep past this */
+bool netpoll_open(void) hidden;         /* false: the kernel gives no epoll */
+int netpoll_fd(void) hidden;            /* -1: not open */
+int netpoll_dup(int fd) hidden;
+void netpoll_fork_child(void) hidden;
+
+/* ---- polldesc.c ---- */
+unsigned polldesc_fire(uint64_t data, uint32_t events) hidden; /* how many it woke */
+void polldesc_fork_child(void) hidden;
+extern _Atomic int32_t nwatched hidden;
+
+/* Some descriptor is registered, so an idle M must poll. */
+static inline bool netpoll_watching(void)
+{
+	return atomic_load_explicit(&nwatched, memory_order_relaxed) > 0;
+}
 
 /* ---- stack.c, g.c, arena.c ---- */
 bool stack_alloc(struct stack *s, const struct gattr *a) hidden;

@@ -329,9 +329,9 @@ void handoffp(struct p *pp)
 		startm(pp, false);
 		return;
 	}
-	/* The last running P, and nobody polls: its timers need somebody. */
+	/* The last running P, and nobody polls: timers and descriptors need somebody. */
 	if (atomic_load(&sched.npidle) == atomic_load(&gomaxprocs) - 1 &&
-	    atomic_load(&sched.lastpoll) != 0 && timers_next()) {
+	    atomic_load(&sched.lastpoll) != 0 && (timers_next() || netpoll_watching())) {
 		unlock(&sched.lock);
 		startm(pp, false);
 		return;

@@ -17,6 +17,7 @@
 #ifndef WEFT_RUNTIME_H
 #define WEFT_RUNTIME_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,7 +41,7 @@ struct weft_tls {
 	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
 	uint32_t preempt; /* it was to be preempted and could not: runtime_wish() */
 #ifdef WEFT_DEBUG
-	uint16_t held[8]; /* of each rank */
+	uint16_t held[16]; /* of each rank */
 #endif
 	uint32_t tid; /* what glibc's objects store as owner; never a kernel id, except main's */
 };
@@ -245,6 +246,65 @@ int lot_sleep(uint64_t deadline, enum waitreason reason);
 bool g_interrupt(struct g *gp);
 /* Forgets an interrupt that nobody consumed (called by the shim once it acted on the reason). */
 void g_uninterrupt(struct g *gp);
+
+/* ---- descriptors -------------------------------------------------------------------------------- */
+
+/*
+ * What is watched of an open descriptor: polldesc.c.  The caller keeps one slot per descriptor number; NULL
+ * until the first hold.  Each direction has a count of the edges seen.  To wait: read the count, try (or
+ * ask) without blocking, and when that would block, park as long as the count is still the same.
+ *
+ * Between hold and release the caller is pinned: no handler runs, so nothing of it is lost by a jump.  It may
+ * make system calls that do not block, and park; a park that says -EINTR must be followed by release before
+ * handlers or cancellation are looked at.
+ */
+struct polldesc;
+typedef struct polldesc *_Atomic pollslot;
+enum polldir { NETPOLL_IN, NETPOLL_OUT };
+
+/* Registers on demand.  NULL (and no pin): this one cannot be watched. */
+struct polldesc *netpoll_hold(pollslot *slot, int fd);
+void netpoll_release(struct polldesc *pd);
+uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir); /* 0 when just registered; without hold too */
+/* Around a system call on a held one: its number, which changes when the program closes it meanwhile. */
+int netpoll_begin(struct polldesc *pd);
+void netpoll_end(struct polldesc *pd);
+int netpoll_number(const struct polldesc *pd);
+/*
+ * Sleeps until an edge after seq: 0 (perhaps at once), -ETIMEDOUT, -EINTR.  One edge wakes one of those that
+ * wait here; after 0 the caller tries, and if that did not end in "would block", passes it on.
+ */
+int netpoll_park(struct polldesc *pd, enum polldir dir, uint32_t seq, uint64_t deadline,
+		 enum waitreason reason);
+void netpoll_pass(struct polldesc *pd, enum polldir dir);
+/* Notes, and asks later, that at count seq everything was read.  Never true once it ended or broke. */
+void netpoll_drained(struct polldesc *pd, uint32_t seq);
+bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq);
+
+/* Waiting for several at once: links live on the waiter, all of them unlinked before it goes on. */
+struct pollset {
+	_Atomic uint32_t fired; /* the waiter's address in the lot */
+};
+struct polllink {
+	struct polldesc *pd; /* held, without the pin */
+	struct pollset *set;
+	struct polllink *next, *prev;
+	uint32_t events;
+	uint32_t seq[2]; /* counts before the caller asked; an edge since then fires at once */
+};
+void netpoll_link(struct polllink *l);
+void netpoll_unlink(struct polllink *l);
+int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reason);
+
+/*
+ * The program is about to close or replace fd.  Who waits goes on waiting for the open file; but when it is
+ * gone already, closed out of our sight and its number given to another, they are told EBADF.
+ */
+void netpoll_forget(pollslot *slot, int fd, bool gone);
+/* Descriptors of our own: the program must not close them, and may have their numbers. */
+bool netpoll_owns(int fd);
+bool netpoll_owns_above(int fd, int *which); /* the lowest at or above fd */
+void netpoll_move(int fd);
 
 /* ---- time, eyes, fork ---------------------------------------------------------------------------- */
 

@@ -51,6 +51,17 @@ static int retake(uint64_t now)
 	return n;
 }
 
+/* All Ps are busy for long, or in system calls: nobody heard the descriptors. */
+static int poll_for_busy(uint64_t now)
+{
+	uint64_t last = atomic_load(&sched.lastpoll);
+
+	if (!netpoll_watching() || last == 0 || last + SLICE > now ||
+	    !atomic_compare_exchange_strong(&sched.lastpoll, &last, now))
+		return 0;
+	return netpoll_look() != 0;
+}
+
 /* Work that waits although a P is idle: ready() wakes nobody, so this is the backstop. */
 static int wake_for_queued(uint64_t now)
 {
@@ -176,7 +187,8 @@ static void *sysmon(void *arg)
 		}
 		now = nanotime();
 		look = preempt_look(now);
-		did = m_start_wanted() + retake(now) + wake_for_queued(now);
+		did = m_start_wanted() + retake(now) + wake_for_queued(now) +
+		      poll_for_busy(now);
 		idle = did ? 0 : idle + 1;
 		wish = handoff_look(now);
 		m_reap();

@@ -86,6 +86,31 @@ void os_sigaltstack(void *sp, size_t size, int flags);
 void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores the default */
 void os_setname(const char *name);
 
+/* ---- waiting for descriptors: the kernel's own event bits --------------------------------------------- */
+enum {
+	OS_POLLIN = 0x1,
+	OS_POLLPRI = 0x2,
+	OS_POLLOUT = 0x4,
+	OS_POLLERR = 0x8,
+	OS_POLLHUP = 0x10,
+	OS_POLLRDHUP = 0x2000,
+};
+#define OS_POLLEDGE 0x80000000u          /* told once per change, not as long as it lasts */
+struct os_event {
+	uint32_t events;
+	uint64_t data;
+} __attribute__((packed)); /* the kernel's layout on x86-64 */
+int os_poll_create(void);                /* an epoll instance; all descriptors here close on exec */
+int os_poll_add(int ep, int fd, uint32_t events, uint64_t data); /* or changes what is there */
+int os_poll_del(int ep, int fd);
+/* Events, 0 at the deadline (CLOCK_MONOTONIC ns; 0: none) or -errno; OS_NOWAIT: only looks. */
+int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline);
+#define OS_NOWAIT UINT64_MAX
+int os_eventfd(void);                    /* a counter that never blocks */
+int os_dup_above(int fd, int lowest);    /* a second number for it */
+int os_close(int fd);
+unsigned long os_fdlimit(void);          /* RLIMIT_NOFILE, soft */
+
 /* ---- machine ------------------------------------------------------------------------------------- */
 unsigned os_ncpu(void);                  /* CPUs in the affinity mask, bounded by the cgroup quota */
 /* Its two halves.  CPUs that the cgroups found below root ("": the real ones) grant, -1: no limit. */
@@ -102,6 +127,7 @@ bool os_peek(const void *from, void *to, size_t n);
 
 /* ---- output, exit ----------------------------------------------------------------------------------- */
 ssize_t os_write(int fd, const void *p, size_t n);
+ssize_t os_read(int fd, void *p, size_t n);
 void os_exit(int code) __attribute__((noreturn));
 void os_abort(void) __attribute__((noreturn));
 

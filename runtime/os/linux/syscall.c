@@ -115,6 +115,11 @@ ssize_t os_write(int fd, const void *p, size_t n)
 	return sys3(SYS_write, fd, p, n);
 }
 
+ssize_t os_read(int fd, void *p, size_t n)
+{
+	return sys3(SYS_read, fd, p, n);
+}
+
 void os_exit(int code)
 {
 	for (;;)
