@@ -137,6 +137,8 @@ struct m {
 	uint64_t takencpu;        /* CPU used at the last look */
 	uint64_t takenkick;       /* when it was last signalled to come back, */
 	uint32_t takenkicks;      /* and how often; the M reads it */
+	uint64_t takensince;      /* for pinreport.c: when the block began, */
+	_Atomic int takensite;    /* and where; PINREPORT_NOT: it is over, or nobody wants to know */
 };
 
 struct idcache {
@@ -376,6 +378,14 @@ uint32_t handoff_look(uint64_t now) hidden;
 void handoff_start(void) hidden;  /* cheap while the process has one thread */
 void handoff_forget(struct m *mp) hidden; /* it left for good */
 void handoff_fork_child(void) hidden;
+
+void handoff_report_open(void) hidden; /* at exit: counts the blocks that go on; any thread */
+
+/* ---- pinreport.c ---- */
+enum { PINREPORT_NOT = -2 };
+int pinreport_begin(struct g *gp, const struct os_where *w) hidden; /* a site for pinreport_end */
+void pinreport_end(int site, uint64_t ns) hidden;
+void pinreport_fork_child(void) hidden;
 
 /* ---- start.c, fork.c ---- */
 void start_m0(struct g *gp, void *fs, char *top) hidden;

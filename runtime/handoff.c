@@ -164,20 +164,44 @@ static bool outside(struct p *pp, struct m *mp, struct g *gp, struct weft_tls *t
 	       __atomic_load_n(&mp->p, __ATOMIC_RELAXED) == pp && pp->m == mp;
 }
 
-static void note_taken(struct m *mp, struct g *gp, uint64_t cpu)
+/* The block that began at mp->takensince is over, or the process. */
+static void block_ends(struct m *mp, uint64_t now)
 {
-	if (!mp->takenfrom) {
+	int site = atomic_exchange(&mp->takensite, PINREPORT_NOT);
+
+	if (unlikely(site != PINREPORT_NOT))
+		pinreport_end(site, now - mp->takensince);
+}
+
+void handoff_report_open(void)
+{
+	uint64_t now = nanotime();
+
+	lock(&sched.lock);
+	for (struct m *mp = sched.allm; mp; mp = mp->alllink)
+		if (mp->takenfrom)
+			block_ends(mp, now);
+	unlock(&sched.lock);
+}
+
+static void note_taken(struct m *mp, struct g *gp, uint64_t cpu, uint64_t since)
+{
+	if (mp->takenfrom) {
+		block_ends(mp, since);
+	} else {
 		mp->takenlink = taken;
 		taken = mp;
 	}
 	mp->takenfrom = gp;
 	mp->takencpu = cpu;
+	mp->takensince = since;
+	atomic_store(&mp->takensite, PINREPORT_NOT);
 	mp->takenkick = 0;
 	mp->takenkicks = 0;
 }
 
 /* Takes pp from mp if mp is blocked outside the runtime (any: if it is outside). */
-static bool take(struct p *pp, struct m *mp, uint64_t cpu, bool any)
+static bool take(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, bool any)
 {
 	struct g *gp = __atomic_load_n(&mp->curg, __ATOMIC_ACQUIRE);
 	struct weft_tls *tls = gp ? gp->tls : NULL;
@@ -198,11 +222,14 @@ static bool take(struct p *pp, struct m *mp, uint64_t cpu, bool any)
 	pp->m = NULL;
 	gp->syscallsp = where.sp; /* for dumps, as the status */
 	atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
-	note_taken(mp, gp, cpu);
+	note_taken(mp, gp, cpu, since);
 	/* Release: pairs with pin_slow's acquire. */
 	__atomic_store_n(&tls->nop, NOP_TAKEN, __ATOMIC_RELEASE);
 	pp->hand_m = NULL;
 	handoffp(pp);
+	/* Most likely it is still where it was. */
+	if (unlikely(weft_opt.pinreport) && !any)
+		atomic_store(&mp->takensite, pinreport_begin(gp, &where));
 	return true;
 leave:
 	/* Not a plain store: the block may have begun a new life meanwhile. */
@@ -223,7 +250,7 @@ static bool look_p(struct p *pp, uint64_t now, bool work)
 		pp->hand_m = NULL;
 		return false;
 	}
-	if (unlikely(weft_opt.chaos) && nextrand(&rng) % CHAOS_TAKES == 0 && take(pp, mp, 0, true))
+	if (unlikely(weft_opt.chaos) && nextrand(&rng) % CHAOS_TAKES == 0 && take(pp, mp, 0, now, true))
 		return false;
 	if (os_thread_cpu(mp->ostid, &cpu))
 		return false;
@@ -239,7 +266,7 @@ static bool look_p(struct p *pp, uint64_t now, bool work)
 	}
 	if (!pp->hand_still)
 		pp->hand_still = now;
-	if ((work || now - pp->hand_still >= KEEP) && take(pp, mp, cpu, false))
+	if ((work || now - pp->hand_still >= KEEP) && take(pp, mp, cpu, pp->hand_still, false))
 		return false;
 	return true;
 }
@@ -255,9 +282,9 @@ static bool kick(struct m *mp, struct g *gp, uint64_t now)
 	if (now - mp->takenkick < KICK_AGAIN)
 		return false;
 	mp->takenkick = now;
-	mp->takenkicks++;
 	if (os_blocked(mp->ostid, &where) != 0)
 		return false;
+	mp->takenkicks++;
 	/* From here on it stays on this M until the handler has run. */
 	if (!__atomic_compare_exchange_n(&tls->nop, &s, NOP_KICKED, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
@@ -280,6 +307,7 @@ static bool look_taken(uint64_t now)
 
 		if (atomic_load(&gp->m) != mp || (nop != NOP_TAKEN && nop != NOP_KICKED)) {
 			*link = mp->takenlink;
+			block_ends(mp, now);
 			mp->takenfrom = NULL;
 			continue;
 		}
@@ -287,6 +315,7 @@ static bool look_taken(uint64_t now)
 		if (os_thread_cpu(mp->ostid, &cpu) || cpu == mp->takencpu)
 			continue;
 		mp->takencpu = cpu;
+		block_ends(mp, now);
 		if (nop == NOP_TAKEN)
 			computes |= kick(mp, gp, now);
 	}
@@ -302,6 +331,7 @@ void handoff_forget(struct m *mp)
 	for (link = &taken; *link != mp; link = &(*link)->takenlink)
 		;
 	*link = mp->takenlink;
+	block_ends(mp, nanotime());
 	mp->takenfrom = NULL;
 }
 
@@ -313,7 +343,8 @@ uint32_t handoff_look(uint64_t now)
 		return lastwish;
 	if (!have_fence)
 		return 0;
-	work = starving(now);
+	/* Whoever wants to know where threads block wants to know all. */
+	work = starving(now) || unlikely(weft_opt.pinreport);
 	computes = look_taken(now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++)
 		suspect |= look_p(allp[i], now, work);

@@ -318,6 +318,7 @@ void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 /* From the handler of a dump signal that this process directed at the thread: true when it was the dump's
  * question where the G there runs. */
 bool runtime_note_running(uintptr_t pc, uintptr_t sp);
+void runtime_pinreport(void); /* at exit, if the option asks for it */
 bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
 void runtime_checkyield(void); /* chaos: perhaps yields; called at every interposed entry */
 

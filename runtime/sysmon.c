@@ -178,7 +178,8 @@ static void *sysmon(void *arg)
 		os_usleep(sleep_us(wish && wish < delay ? wish : delay, look));
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
-			if (++allidle >= 3 && delay == TICK_MAX) {
+			/* A report wants to see when a block ends. */
+			if (++allidle >= 3 && delay == TICK_MAX && !weft_opt.pinreport) {
 				sleep_deep();
 				allidle = 0;
 			}
