@@ -112,4 +112,5 @@ void runtime_fork_child(void)
 	sysmon_forget();
 	handoff_fork_child();
 	pinreport_fork_child();
+	aside_fork_child();
 }

@@ -381,6 +381,12 @@ void handoff_fork_child(void) hidden;
 
 void handoff_report_open(void) hidden; /* at exit: counts the blocks that go on; any thread */
 
+/* ---- aside.c: sysmon only ---- */
+int aside_blocked(int tid, struct os_where *w) hidden; /* as os_blocked */
+bool aside_runs(int tid) hidden;   /* on a CPU, or waiting for one; false also if nobody tells */
+unsigned aside_ncpu(void) hidden;  /* as os_ncpu */
+void aside_fork_child(void) hidden;
+
 /* ---- pinreport.c ---- */
 enum { PINREPORT_NOT = -2 };
 int pinreport_begin(struct g *gp, const struct os_where *w) hidden; /* a site for pinreport_end */

@@ -6,7 +6,7 @@
  * sysmon finds such an M in two steps:
  *
  *   suspect   the P's schedtick stands still, and so does the CPU clock of the M (0.3 us to read)
- *   proof     the kernel says that the thread is blocked, and where (os_blocked, a few us)
+ *   proof     the kernel says that the thread is blocked, and where (os_blocked through aside.c, 10 us)
  *
  * The clock alone would do wrong thousands of times: a thread that waits for a CPU uses none either.  With work
  * waiting and no P idle, two looks a tenth of a millisecond apart decide; without, an M loses its P after 10 ms,
@@ -16,8 +16,8 @@
  *
  *	sysmon                                  G
  *	nop = NOP_ASKED                         locks++            (pin, lock)
- *	proof, membarrier                       nop != 0?          wait, or get a P
- *	locks == 0, still gp on mp with pp?     ...
+ *	membarrier                              nop != 0?          wait, or get a P
+ *	locks == 0, gp on mp with pp, still?    ...
  *	P taken, nop = NOP_TAKEN                locks--
  *
  * Either the G sees NOP_ASKED or we see its locks.  The G's side is two plain instructions; the fence it lacks is
@@ -207,16 +207,21 @@ static bool take(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, bool 
 	struct weft_tls *tls = gp ? gp->tls : NULL;
 	uint32_t asked = NOP_ASKED, s = Prunning;
 	struct os_where where = { 0 };
+	uint64_t still;
 
 	/* Most of the time the runtime is where it is: no need to ask. */
 	if (!tls || __atomic_load_n(&tls->locks, __ATOMIC_RELAXED))
 		return false;
+	if (!any && aside_blocked(mp->ostid, &where) != 1)
+		return false;
 	__atomic_store_n(&tls->nop, NOP_ASKED, __ATOMIC_SEQ_CST);
-	if (!any && os_blocked(mp->ostid, &where) != 1)
-		goto leave;
 	os_membarrier();
+	/* The proof still holds if the thread has not run since the look that led to it. */
+	if (!outside(pp, mp, gp, tls) ||
+	    (!any && (os_thread_cpu(mp->ostid, &still) || still != cpu)))
+		goto leave;
 	/* The last step that may fail; only sysmon changes a P whose M is outside. */
-	if (!outside(pp, mp, gp, tls) || !atomic_compare_exchange_strong(&pp->status, &s, Pidle))
+	if (!atomic_compare_exchange_strong(&pp->status, &s, Pidle))
 		goto leave;
 	mp->p = NULL;
 	pp->m = NULL;
@@ -276,13 +281,12 @@ static bool kick(struct m *mp, struct g *gp, uint64_t now)
 {
 	struct weft_tls *tls = gp->tls;
 	uint32_t s = NOP_TAKEN;
-	struct os_where where;
 
 	/* Whoever gets EINTR from a call we do not see would not know why: only one that runs is signalled. */
 	if (now - mp->takenkick < KICK_AGAIN)
 		return false;
 	mp->takenkick = now;
-	if (os_blocked(mp->ostid, &where) != 0)
+	if (!aside_runs(mp->ostid))
 		return false;
 	mp->takenkicks++;
 	/* From here on it stays on this M until the handler has run. */

@@ -152,10 +152,8 @@ static void ask(struct p *pp, uint64_t now)
 {
 	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
 	uint32_t s = Prunning;
-	struct os_where where;
 
-	/* Not told (no /proc): then it runs, as most do. */
-	if (!mp || now - pp->mon_askwhen < RETRY || os_blocked(mp->ostid, &where) == 1)
+	if (!mp || now - pp->mon_askwhen < RETRY || !aside_runs(mp->ostid))
 		return;
 	if (!atomic_compare_exchange_strong(&pp->status, &s, Psignal))
 		return;

@@ -169,6 +169,7 @@ static void *sysmon(void *arg)
 	os_timerslack(1000);
 	for (;;) {
 		uint64_t now;
+		unsigned ncpu;
 		int did;
 
 		if (idle == 0)
@@ -201,8 +202,9 @@ static void *sysmon(void *arg)
 		}
 		if (weft_opt.procs == 0 && now - lastcpu >= SEC) {
 			lastcpu = now;
-			if (os_ncpu() != (unsigned)atomic_load(&gomaxprocs))
-				procresize(os_ncpu());
+			ncpu = aside_ncpu();
+			if (ncpu != (unsigned)atomic_load(&gomaxprocs))
+				procresize(ncpu);
 		}
 	}
 	return NULL;
