@@ -76,12 +76,18 @@ void pin_slow(void)
 		if (s == NOP_NONE)
 			return;
 		/* A handful of instructions of sysmon's, if it is on a CPU; or a signal that comes as soon as
-		 * we are in user mode, unless a system call that nobody saw blocks it. */
+		 * we are in user mode. */
 		arch_pause();
-		if (i % 1024 == 0)
-			os_osyield();
-		if (i % (1 << 20) == 0 && s == NOP_KICKED)
-			os_sigunblock(SIGPREEMPT);
+		if (i % 1024)
+			continue;
+		os_osyield();
+		if (s != NOP_KICKED || !atomic_load(&getm()->takensent))
+			continue;
+		/* Blocked by a system call that nobody saw?  If it does not come now that we return from the
+		 * kernel, it never will. */
+		os_sigunblock(SIGPREEMPT);
+		__atomic_compare_exchange_n(&weft_tls.nop, &s, NOP_TAKEN, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 	}
 	regainp(gp);
 }
@@ -289,12 +295,15 @@ static bool kick(struct m *mp, struct g *gp, uint64_t now)
 	if (!aside_runs(mp->ostid))
 		return false;
 	mp->takenkicks++;
+	atomic_store(&mp->takensent, false);
 	/* From here on it stays on this M until the handler has run. */
 	if (!__atomic_compare_exchange_n(&tls->nop, &s, NOP_KICKED, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return false;
 	if (os_tgkill(os_getpid(), mp->ostid, SIGPREEMPT))
 		__atomic_store_n(&tls->nop, NOP_TAKEN, __ATOMIC_RELEASE);
+	else
+		atomic_store(&mp->takensent, true);
 	return true;
 }
 

@@ -213,6 +213,8 @@ struct g *nextlocal(struct m *mp, bool *inherit)
 		     atomic_load_explicit(&cputime_on, memory_order_relaxed) ||
 		     pp->id >= atomic_load_explicit(&gomaxprocs, memory_order_relaxed)))
 		return NULL;
+	if (unlikely(atomic_load_explicit(&sched.urgentsize, memory_order_relaxed) > 0))
+		return NULL;
 	if (first && nanotime() >= first)
 		return NULL;
 	if (atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0 &&
@@ -235,25 +237,26 @@ struct g *lookaround(struct m *mp, bool *inherit)
 
 	do {
 		bool ran = false;
+		uint32_t tick;
 
 		again = false;
 		*inherit = false;
 		if (atomic_load(&pp->timer0))
 			timers_check(pp, nanotime(), &ran);
-		if (atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0) {
-			if (poll_is_due(pp)) {
-				/* A busy queue must not starve those who wait for data. */
-				pp->polltick = atomic_load_explicit(&pp->schedtick,
-								    memory_order_relaxed);
-				netpoll_look();
-			}
-			if (atomic_load(&sched.runqsize) > 0) {
-				lock(&sched.lock);
-				gp = globrunqget(pp, 1);
-				unlock(&sched.lock);
-				if (gp)
-					return gp;
-			}
+		tick = atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+		if (tick % GLOBAL_TICK == 0 && poll_is_due(pp)) {
+			/* A busy queue must not starve those who wait for data. */
+			pp->polltick = tick;
+			netpoll_look();
+		}
+		/* Woken without a P first; but they must not starve what is queued here. */
+		if ((tick % GLOBAL_TICK == 0 && atomic_load(&sched.runqsize) > 0) ||
+		    (tick % 4 != 0 && atomic_load(&sched.urgentsize) > 0)) {
+			lock(&sched.lock);
+			gp = globrunqget(pp, 1);
+			unlock(&sched.lock);
+			if (gp)
+				return gp;
 		}
 		gp = runqget(pp, inherit);
 		if (gp)
@@ -392,7 +395,7 @@ static struct g *findrunnable(struct m *mp, bool *inherit)
 				continue;
 		}
 		lock(&sched.lock);
-		if (sched.runq.size) {
+		if (atomic_load(&sched.runqsize) > 0) {
 			gp = globrunqget(mp->p, 0);
 			unlock(&sched.lock);
 			return gp;
@@ -477,9 +480,10 @@ void ready(struct g *gp, enum readyhow how)
 	} else {
 		/* No P here (foreign thread, sysmon, a G in a system call): nobody would look. */
 		lock(&sched.lock);
-		globrunqput(gp, false);
+		globrunqwoken(gp);
 		unlock(&sched.lock);
 		wakep();
+		preempt_alarm(0);
 	}
 	unpin();
 }

@@ -70,13 +70,16 @@ bool runtime_busy(void);
 /*
  * Preemption.  The handler of signal SIGPREEMPT calls runtime_signalled() first, whatever it interrupted: true when
  * a G runs here that is asked to give way, and may.  It then calls runtime_preempt(), which returns when the G runs again, perhaps on another M; kernelmask and altsp are what
- * the kernel had for the interrupted code.  False: it has no P.  Else weft_tls.preempt is set and whoever next calls
- * runtime_wish() gives way.
+ * the kernel had for the interrupted code.  Or it sets weft_tls.preempt, and whoever next calls runtime_wish() gives
+ * way.
  */
 enum { SIGPREEMPT = 32 };
 bool runtime_signalled(void);
+/* In a handler of SIGSEGV that the kernel sent by itself: true when it came in place of a preemption signal, for whose
+ * frame the stack had no room. */
+bool runtime_signal_lost(void);
 bool runtime_forced(void); /* it has been asked for so long that libc's locks no longer count */
-bool runtime_preempt(uint64_t kernelmask, void *altsp);
+void runtime_preempt(uint64_t kernelmask, void *altsp);
 void runtime_wish(void);
 
 /* ---- start ------------------------------------------------------------------------------------ */

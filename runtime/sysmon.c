@@ -3,7 +3,8 @@
  *
  * Every 20 us, doubling to 10 ms after 50 idle rounds: takes Ps from system calls that last (retake), finds
  * queued work beside an idle P and timers nobody runs, joins Ms that left, reaps idle ones, re-reads the CPU
- * limits once a second, asks Gs that had their slice to give way (preempt.c), prints the schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
+ * limits once a second, asks Gs that had their slice to give way (preempt.c), prints the schedtrace.  Sleeps
+ * deep, costing nothing, while all Ps are idle.
  *
  * Must never: own a P, block on anything a G may hold.
  */
@@ -146,24 +147,10 @@ static void sleep_deep(void)
 	atomic_store(&sched.sysmonwait, 0);
 }
 
-/* The ordinary period, or less when a slice ends that somebody waits for. */
-static uint32_t sleep_us(uint32_t delay, uint64_t until)
-{
-	uint64_t now;
-
-	if (!until)
-		return delay;
-	now = nanotime();
-	if (until <= now + TICK_MIN * 1000)
-		return TICK_MIN;
-	return until - now < delay * 1000ULL ? (uint32_t)((until - now) / 1000) + 1 : delay;
-}
-
 static void *sysmon(void *arg)
 {
 	uint64_t lasttrace = nanotime(), lastcpu = lasttrace;
 	uint32_t delay = TICK_MIN, idle = 0, allidle = 0, wish = 0;
-	uint64_t look = 0;
 
 	(void)arg;
 	os_timerslack(1000);
@@ -176,7 +163,7 @@ static void *sysmon(void *arg)
 			delay = TICK_MIN;
 		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
 			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
-		os_usleep(sleep_us(wish && wish < delay ? wish : delay, look));
+		preempt_sleep(wish && wish < delay ? wish : delay);
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
 			/* A report wants to see when a block ends. */
@@ -188,7 +175,7 @@ static void *sysmon(void *arg)
 			allidle = 0;
 		}
 		now = nanotime();
-		look = preempt_look(now);
+		preempt_look(now);
 		did = m_start_wanted() + retake(now) + wake_for_queued(now) +
 		      poll_for_busy(now);
 		idle = did ? 0 : idle + 1;

@@ -16,8 +16,8 @@
  *
  * The frame lies on the G's own stack (no SA_ONSTACK): an alternate stack that the kernel knows on an M belongs
  * to the G that ran there last, and on g0 it is somebody else's.  The frame is AT_MINSIGSTKSZ, 3.4 KB with
- * AVX-512; a thread's stack here is larger than what glibc leaves of the same size by its thread block, which
- * lies outside, so there is room for it on the smallest.
+ * AVX-512; a thread's stack here is larger than what glibc leaves of the same size by its thread block and
+ * static TLS, which lie outside (4.7 KB at least): what fits natively has room for the frame and for us.
  *
  * Must never: call anything that is interposed, or touch errno: both are the interrupted code's.
  */
@@ -31,8 +31,6 @@ struct range {
 };
 
 static struct range libc_text, loader_text;
-/* The linker's: CALLED_BY_LIBC. */
-extern const char __start_weft_called[] hidden, __stop_weft_called[] hidden;
 
 static bool inside(const struct range *r, uintptr_t pc)
 {
@@ -94,7 +92,7 @@ static bool safe(const ucontext_t *uc, bool forced)
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
 
 	return weft_tls.depth == 0 && !inside(&loader_text, pc) &&
-	       (pc < (uintptr_t)__start_weft_called || pc >= (uintptr_t)__stop_weft_called) &&
+	       (pc < (uintptr_t)called_begin || pc >= (uintptr_t)called_end) &&
 	       (!inside(&libc_text, pc) || forced);
 }
 
@@ -110,9 +108,10 @@ static void *altstack_of(const ucontext_t *uc)
 
 void preempt_here(const ucontext_t *uc)
 {
-	if (safe(uc, runtime_forced()) && runtime_preempt(mask_of(uc), altstack_of(uc)))
-		return;
-	weft_tls.preempt = 1;
+	if (safe(uc, runtime_forced()))
+		runtime_preempt(mask_of(uc), altstack_of(uc));
+	else
+		weft_tls.preempt = 1;
 }
 
 void rejoin_here(const ucontext_t *uc)

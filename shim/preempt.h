@@ -18,7 +18,9 @@ void rejoin_here(const ucontext_t *uc) hidden;
 /* The caller is not libc or the loader, which may hold another lock while they call us. */
 bool preempt_may(const void *caller) hidden;
 /* Functions that libc calls: while the PC is in one of them, libc counts as interrupted. */
-#define CALLED_BY_LIBC __attribute__((section("weft_called")))
+#define CALLED_BY_LIBC __attribute__((section(".text.called_by_libc"), no_reorder))
+void called_begin(void) hidden; /* alloc.c's first and last */
+void called_end(void) hidden;
 
 /*
  * Around a call of libc that takes a lock of libc's.  Whoever waits for such a lock blocks a kernel thread and its

@@ -69,6 +69,11 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 	struct sigaction sa = *act_of(sig);
 	int saved = errno;
 
+	/* The end of the stack is near and a signal of ours found no room: nothing that concerns the program. */
+	if (unlikely(sig == SIGSEGV && si->si_code == SI_KERNEL) && weft_on && runtime_signal_lost()) {
+		errno = saved;
+		return;
+	}
 	if (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
 		return; /* changed since the kernel chose to call us */
 	if (weft_on && !synchronous(sig, si) && signals_busy())
