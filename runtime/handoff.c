@@ -124,8 +124,7 @@ struct m *pin_noted(uint64_t kernelmask, void *altsp)
 	struct m *mp;
 
 	/* Not pin(): the M must know before it goes on to others. */
-	weft_tls.locks++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	pinm();
 	mp = note_kernel(kernelmask, altsp);
 	if (unlikely(__atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED))) {
 		pin_slow();

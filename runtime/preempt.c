@@ -79,7 +79,7 @@ bool runtime_signalled(void)
 	struct p *pp;
 
 	/* The next signal may come at any instruction. */
-	hold();
+	pinm();
 	mp = getm();
 	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
 	if (pp) {
@@ -104,7 +104,7 @@ bool runtime_signal_lost(void)
 		__atomic_store_n(&weft_tls.nop, NOP_TAKEN, __ATOMIC_RELEASE);
 		return true;
 	}
-	hold();
+	pinm();
 	mp = getm();
 	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
 	if (pp)

@@ -120,8 +120,8 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 	(void)sig;
 	(void)si;
 	/* First: the G may not enter the runtime until it has been asked. */
-	if (runtime_rejoin_asked())
-		rejoin_here(uc);
+	if (!rejoin_here(uc))
+		return; /* sysmon asks again */
 	preempt = runtime_signalled();
 	if (!on_g() || signals_busy())
 		return; /* whoever kicked, kicks again or is seen at the next look */

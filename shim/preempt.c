@@ -114,9 +114,12 @@ void preempt_here(const ucontext_t *uc)
 		weft_tls.preempt = 1;
 }
 
-void rejoin_here(const ucontext_t *uc)
+bool rejoin_here(const ucontext_t *uc)
 {
-	/* No wish is left otherwise: it is asked again, and gets in line at its next call of ours anyway. */
-	if (safe(uc, runtime_rejoin_forced()))
-		runtime_rejoin(mask_of(uc), altstack_of(uc));
+	if (!runtime_rejoin_asked())
+		return true;
+	if (!safe(uc, runtime_rejoin_forced()))
+		return false;
+	runtime_rejoin(mask_of(uc), altstack_of(uc));
+	return true;
 }
