@@ -68,10 +68,10 @@ enum waitreason {
 bool runtime_busy(void);
 
 /*
- * Preemption.  The handler of signal SIGPREEMPT calls runtime_signalled() first, whatever it interrupted: true when
- * a G runs here that is asked to give way, and may.  It then calls runtime_preempt(), which returns when the G runs again, perhaps on another M; kernelmask and altsp are what
- * the kernel had for the interrupted code.  Or it sets weft_tls.preempt, and whoever next calls runtime_wish() gives
- * way.
+ * Preemption.  The handler of signal SIGPREEMPT notes what the kernel has (g_notekernel), then calls
+ * runtime_signalled(), whatever it interrupted: true when a G runs here that is asked to give way, and may.  It then
+ * calls runtime_preempt(), which returns when the G runs again, perhaps on another M.  Or it sets weft_tls.preempt,
+ * and whoever next calls runtime_wish() gives way.
  */
 enum { SIGPREEMPT = 32 };
 bool runtime_signalled(void);
@@ -79,7 +79,7 @@ bool runtime_signalled(void);
  * frame the stack had no room. */
 bool runtime_signal_lost(void);
 bool runtime_forced(void); /* it has been asked for so long that libc's locks no longer count */
-void runtime_preempt(uint64_t kernelmask, void *altsp);
+void runtime_preempt(void);
 void runtime_wish(void);
 
 /* ---- start ------------------------------------------------------------------------------------ */
@@ -195,6 +195,7 @@ void syscall_reset(void);
  * it calls rejoin, which returns when the G owns a P, perhaps on another M.
  */
 bool runtime_rejoin_asked(void);
+bool runtime_rejoin_forced(void); /* it has been asked for so long that libc's locks no longer count */
 void runtime_rejoin(void);
 
 /* ---- the parking lot ---------------------------------------------------------------------------- */
@@ -328,6 +329,7 @@ void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 /* From the handler of a dump signal that this process directed at the thread: true when it was the dump's
  * question where the G there runs. */
 bool runtime_note_running(uintptr_t pc, uintptr_t sp);
+void runtime_pinreport(void); /* at exit, if the option asks for it */
 bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
 void runtime_checkyield(void); /* chaos: perhaps yields; called at every interposed entry */
 
