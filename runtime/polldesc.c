@@ -355,9 +355,6 @@ void netpoll_link(struct polllink *l)
 	if (l->next)
 		l->next->prev = l;
 	pd->links = l;
-	if (atomic_load(&pd->seq[NETPOLL_IN]) != l->seq[NETPOLL_IN] ||
-	    atomic_load(&pd->seq[NETPOLL_OUT]) != l->seq[NETPOLL_OUT])
-		atomic_store(&l->set->fired, 1);
 	unlock(&pd->lock);
 }
 
@@ -417,7 +414,7 @@ unsigned polldesc_fire(uint64_t data, uint32_t events)
 		woken += wake(pd, NETPOLL_IN, events & ENDED);
 	if (events & OS_POLLOUT || ended)
 		woken += wake(pd, NETPOLL_OUT, ended);
-	/* Linked before we raised the counts: seen here.  After: netpoll_link() sees them raised. */
+	/* A link that is not seen yet was made after the event: its owner asks the kernel next. */
 	if (__atomic_load_n(&pd->links, __ATOMIC_SEQ_CST))
 		woken += wake_links(pd, events);
 	return woken;

@@ -249,16 +249,18 @@ void netpoll_pass(struct polldesc *pd, enum polldir dir);
 void netpoll_drained(struct polldesc *pd, uint32_t seq);
 bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq);
 
-/* Waiting for several at once: links live on the waiter, all of them unlinked before it goes on. */
+/*
+ * Waiting for several at once.  Links live on the waiter, all of them unlinked before it goes on.  An edge of a
+ * linked one that has to do with its events sets fired; the waiter clears it, asks, and parks while it is clear.
+ */
 struct pollset {
 	_Atomic uint32_t fired; /* the waiter's address in the lot */
 };
 struct polllink {
-	struct polldesc *pd; /* held, without the pin */
+	struct polldesc *pd; /* held */
 	struct pollset *set;
 	struct polllink *next, *prev;
 	uint32_t events;
-	uint32_t seq[2]; /* counts before the caller asked; an edge since then fires at once */
 };
 void netpoll_link(struct polllink *l);
 void netpoll_unlink(struct polllink *l);

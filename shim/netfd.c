@@ -361,7 +361,7 @@ long netfd_run(struct netop *op)
 					netpoll_pass(pd, op->dir);
 				return r;
 			}
-			switch (may_park(op->s, op->fd)) {
+			switch (op->plain ? MAY_PARK : may_park(op->s, op->fd)) {
 			case MAY_PARK:
 				break;
 			case NONBLOCKING:

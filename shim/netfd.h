@@ -52,6 +52,7 @@ struct netop {
 	struct netfd *s;
 	uint64_t deadline; /* from the first park on; 0: none */
 	bool timed, started;
+	bool plain;        /* no flag or time-out of the descriptor bears on it */
 	bool ready;        /* netfd_ask_and_call: the call may be made */
 	/* The call as it came. */
 	long nr, b, c, d, e, f;
