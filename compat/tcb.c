@@ -264,20 +264,22 @@ union dtv_slot {
 };
 
 /*
- * What libc does for a thread on a cached stack: the vector emptied, the static images copied again.  Half
+ * What libc does for a thread on a cached stack: the slots emptied, the static images copied again.  Half
  * the price of freeing the vector and making another.  False: the last life left blocks of its own (a
  * library loaded late), which only the long way frees.
  */
 static bool renew_tls(struct tcb *t)
 {
-	union dtv_slot *dtv = *(union dtv_slot **)at(t, 8); /* its place is the ABI's */
+	union dtv_slot *dtv = *(union dtv_slot **)at(t, 8), *s; /* its place is the ABI's */
+	uintptr_t own = 0;
 
 	if (!libc.init_tls || !extra_of(t)->has_tls)
 		return false;
-	for (size_t i = 1; i <= dtv[-1].counter; i++)
-		if (dtv[i].pointer.to_free)
-			return false;
-	memset(&dtv[1], 0, dtv[-1].counter * sizeof(dtv[1]));
+	for (s = &dtv[1]; s <= &dtv[dtv[-1].counter]; s++)
+		own |= (uintptr_t)s->pointer.to_free;
+	if (own)
+		return false;
+	/* It resets each module's slot; one without a module is reset when a module gets its number. */
 	return libc.init_tls(t, true) != NULL;
 }
 

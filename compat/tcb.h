@@ -89,6 +89,8 @@ int tcb_cancel_enabled(const struct tcb *t);
 int tcb_cancel_async(const struct tcb *t);
 /* True when a request is set, cancellation is enabled and the thread is not exiting already. */
 int tcb_cancel_pending(const struct tcb *t);
+/* True when t was cancelled, whether it may act on it yet or not, or is ending. */
+int tcb_cancel_requested(const struct tcb *t);
 
 /*
  * Tests only: the field that tcb_create() and friends get wrong on purpose ("ctype", "resp",

@@ -303,6 +303,11 @@ void g_getname(const struct g *gp, char name[16])
 	name[15] = '\0';
 }
 
+void g_copyname(struct g *to, const struct g *from)
+{
+	memcpy(to->name, from->name, sizeof(to->name));
+}
+
 uint64_t g_mask(const struct g *gp)
 {
 	return gp->sigmask;
@@ -310,27 +315,34 @@ uint64_t g_mask(const struct g *gp)
 
 void g_setmask(struct g *gp, uint64_t mask)
 {
-	gp->sigmask = mask;
-	if (gp == weft_tls.g) {
-		os_sigmask(mask);
-		getm()->sigmask = mask;
+	if (gp != weft_tls.g) {
+		gp->sigmask = mask;
+		return;
 	}
+	/* The kernel's first, unpinned: what it lets in is delivered here and now, and then a handler finds
+	 * in its context what we are about to note.  The same goes for a preemption in between. */
+	os_sigmask(mask);
+	g_notemask(mask);
 }
 
 void g_notemask(uint64_t mask)
 {
+	pin();
 	weft_tls.g->sigmask = mask;
 	getm()->sigmask = mask;
+	unpin();
 }
 
 void g_setaltstack(void *sp, size_t size, int flags)
 {
 	struct g *gp = weft_tls.g;
 
+	pin();
 	gp->altsp = sp;
 	gp->altsize = size;
 	gp->altflags = flags;
 	getm()->altsp = sp;
+	unpin();
 }
 
 void g_getaltstack(void **sp, size_t *size, int *flags)

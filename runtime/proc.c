@@ -420,6 +420,8 @@ void schedule(void *unused)
 		struct g *gp;
 		bool inherit;
 
+		if (mp->p && !mp->spinning && (gp = nextlocal(mp, &inherit)))
+			execute(mp, gp, inherit);
 		if (mp->lockedg) {
 			stoplockedm(mp);
 			execute(mp, mp->lockedg, false);
@@ -438,6 +440,17 @@ void schedule(void *unused)
 	}
 }
 
+/* To runnext.  True: it was empty; others only ever empty it, so that is a plain store of the owner. */
+static inline bool putnext(struct p *pp, struct g *gp)
+{
+	if (likely(!weft_opt.chaos && !atomic_load_explicit(&pp->runnext, memory_order_relaxed))) {
+		atomic_store_explicit(&pp->runnext, gp, memory_order_release);
+		return true;
+	}
+	runqput(pp, gp, true);
+	return false;
+}
+
 /* Makes a runnable G known to the scheduler. */
 void ready(struct g *gp, enum readyhow how)
 {
@@ -445,8 +458,11 @@ void ready(struct g *gp, enum readyhow how)
 
 	pin();
 	pp = getp();
-	if (pp) {
-		runqput(pp, gp, how == READY_NEXT);
+	if (likely(pp)) {
+		if (how == READY_NEXT)
+			putnext(pp, gp);
+		else
+			runqput(pp, gp, false);
 		if (weft_opt.readywake)
 			wakep();
 	} else {
@@ -463,15 +479,17 @@ void g_start(struct g *gp)
 {
 	struct p *pp;
 
-	sysmon_start();
 	atomic_fetch_add(&sched.nglive, 1);
 	gp->tls->locks = 1; /* pinned as everything that was switched away; entry() unpins */
 	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
 	pin();
 	pp = getp();
 	if (pp) {
-		runqput(pp, gp, true);
-		if (weft_opt.wakesurplus == 0 || runqlen(pp) > weft_opt.wakesurplus)
+		bool first = putnext(pp, gp);
+
+		/* Alone in runnext, at most one more than in the ring: no surplus. */
+		if (weft_opt.wakesurplus == 0 ||
+		    (!first && runqlen(pp) > weft_opt.wakesurplus))
 			wakep();
 	} else {
 		ready(gp, READY_TAIL);
@@ -507,20 +525,27 @@ static void goyield0(void *arg)
 
 void gosched(void)
 {
-	struct p *pp = getp();
+	struct p *pp;
+	bool alone;
 
-	if (!pp)
-		return;
+	pin();
+	pp = getp();
 	/* Nobody else to run: as the kernel's sched_yield, go on. */
-	if (runqempty(pp) && atomic_load(&sched.runqsize) == 0 && atomic_load(&pp->timer0) == 0 &&
-	    !weft_opt.chaos)
-		return;
-	mcall(gosched0);
+	alone = !pp || (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
+			atomic_load(&pp->timer0) == 0 && !weft_opt.chaos);
+	unpin();
+	if (!alone)
+		mcall(gosched0);
 }
 
 void goyield(void)
 {
-	if (getp())
+	bool have;
+
+	pin();
+	have = getp() != NULL;
+	unpin();
+	if (have)
 		mcall(goyield0);
 }
 
@@ -529,6 +554,8 @@ void runtime_checkyield(void)
 	struct g *gp = weft_tls.g;
 	struct m *mp;
 
+	if (unlikely(weft_tls.preempt))
+		runtime_wish();
 	if (likely(!weft_opt.chaos) || !gp || gp->sysdepth)
 		return;
 	mp = getm();

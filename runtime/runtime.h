@@ -37,6 +37,9 @@ struct weft_tls {
 	struct g *g;
 	struct m *m;
 	uint32_t locks; /* runtime locks held, and pins */
+	uint32_t nop;   /* enum nop: whether the P of the M was taken while the G was off (lock.h, handoff.c) */
+	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
+	uint32_t preempt; /* it was to be preempted and could not: runtime_wish() */
 #ifdef WEFT_DEBUG
 	uint16_t held[16]; /* of each rank */
 #endif
@@ -63,6 +66,18 @@ enum waitreason {
  * finds it so must not call the program.
  */
 bool runtime_busy(void);
+
+/*
+ * Preemption.  The handler of signal SIGPREEMPT calls runtime_signalled() first, whatever it interrupted: true when
+ * a G runs here that is asked to give way, and may.  It then calls runtime_preempt(), which returns when the G runs again, perhaps on another M; kernelmask and altsp are what
+ * the kernel had for the interrupted code.  False: it has no P.  Else weft_tls.preempt is set and whoever next calls
+ * runtime_wish() gives way.
+ */
+enum { SIGPREEMPT = 32 };
+bool runtime_signalled(void);
+bool runtime_forced(void); /* it has been asked for so long that libc's locks no longer count */
+bool runtime_preempt(uint64_t kernelmask, void *altsp);
+void runtime_wish(void);
 
 /* ---- start ------------------------------------------------------------------------------------ */
 
@@ -92,6 +107,12 @@ int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
 
 /* ---- Gs ---------------------------------------------------------------------------------------- */
 
+/*
+ * Before the first g_new() of a process (a fork child is a new one), later calls do nothing: starts the
+ * kernel thread without which a system call would keep its P from other Gs for good.  False: there is none.
+ */
+bool runtime_monitor(void);
+
 struct gattr {
 	size_t stacksize; /* bytes the program may use; 0: the default */
 	size_t guardsize; /* bytes that fault below it */
@@ -101,7 +122,7 @@ struct gattr {
 
 /*
  * A G in state dead with a stack, perhaps recycled: then g_tls() is the block of its former life.
- * NULL: memory or maxthreads (EAGAIN).
+ * NULL: no memory, or four million Gs (EAGAIN).
  */
 struct g *g_new(const struct gattr *a);
 /* Where the thread block goes: tlsarea bytes, page-zeroed when fresh. */
@@ -120,6 +141,7 @@ uint32_t g_nextid(void); /* next unique 0x10000000..0x3fffffff id; g_set_tls sto
 void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard);
 void g_setname(struct g *gp, const char *name);
 void g_getname(const struct g *gp, char name[16]);
+void g_copyname(struct g *to, const struct g *from);
 /* Kernel signal mask while gp runs; set on the caller itself it takes effect at once. */
 uint64_t g_mask(const struct g *gp);
 void g_setmask(struct g *gp, uint64_t mask);
@@ -156,6 +178,15 @@ void entersyscall(void);
 void exitsyscall(void);
 /* After a longjmp or unwinding out of a system call region: back to a G that owns a P. */
 void syscall_reset(void);
+
+/*
+ * A G whose P was taken while it was blocked unseen (handoff.c), and which computes since, is signalled.  The
+ * handler asks first thing, wherever it is; when told so and the G may be switched away where it was interrupted,
+ * it calls rejoin, which returns when the G owns a P, perhaps on another M.  kernelmask and altsp: what the
+ * kernel had for the interrupted code.
+ */
+bool runtime_rejoin_asked(void);
+void runtime_rejoin(uint64_t kernelmask, void *altsp);
 
 /* ---- the parking lot ---------------------------------------------------------------------------- */
 
@@ -282,6 +313,8 @@ void netpoll_move(int fd);
 void cputime_enable(void);
 uint64_t g_cputime(struct g *gp);
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
+/* True: what the caller is about to ask of kernel or libc must fail, as asked by WEFT=fail. */
+bool runtime_fault(const char *what);
 void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 /* From the handler of a dump signal that this process directed at the thread: true when it was the dump's
  * question where the G there runs. */

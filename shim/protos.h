@@ -51,6 +51,7 @@
 #undef wscanf
 #undef vfwscanf
 #undef vwscanf
+#include <malloc.h> /* includes stdio.h */
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

@@ -1,0 +1,395 @@
+/*
+ * main: which points of the tables are cases, how one is run, what it prints.
+ *
+ *	io [-s I/N] [-d MS] [-f FILE] [-l] [NAME...]
+ *
+ * All cases, the I-th of each N (shards run beside each other), those named in FILE or on the
+ * command line.  -d is how long a caller gets until it counts as blocked; a case that depends on
+ * the machine's mood tells the truth with a longer one.  -l lists.
+ */
+#include "io.h"
+#include <stdarg.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+
+int delay_ms = 20;
+static __thread struct test *me;
+static const char *const mode_names[MODES] = {"blocking", "nonblock", "duped", "timeo"};
+
+void die(const char *what)
+{
+	fprintf(stderr, "io: %s: %s\n", what, strerror(errno));
+	_exit(2);
+}
+
+void say_note(struct test *t, const char *fmt, ...)
+{
+	size_t at = strlen(t->note);
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (at + 2 < sizeof t->note) {
+		t->note[at++] = ' ';
+		vsnprintf(t->note + at, sizeof t->note - at, fmt, ap);
+	}
+	va_end(ap);
+}
+
+void pause_ms(int ms)
+{
+	struct timespec ts = {ms / 1000, ms % 1000 * 1000000L};
+
+	while (nanosleep(&ts, &ts) == -1)
+		;
+}
+
+static long long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
+bool wait_done(struct test *t, int ms)
+{
+	long long until = now_ms() + ms;
+	struct timespec little = {0, 300000};
+
+	while (!atomic_load(&t->done)) {
+		if (now_ms() >= until)
+			return false;
+		nanosleep(&little, NULL);
+	}
+	return true;
+}
+
+static void on_signal(int sig)
+{
+	if (!me)
+		return;
+	if (sig == SIGPIPE)
+		me->sigpipe++;
+	else
+		me->hits++;
+}
+
+/* ---- one case ---- */
+
+static void unwound(void *arg)
+{
+	struct test *t = arg;
+
+	me = NULL;
+	t->ret = -2;
+	atomic_store(&t->done, 1);
+}
+
+static void *caller(void *arg)
+{
+	struct test *t = arg;
+
+	me = t;
+	pthread_cleanup_push(unwound, t);
+	if (t->cancelled)
+		pthread_cancel(pthread_self());
+	atomic_store(&t->started, 1);
+	t->call->make(t);
+	pthread_cleanup_pop(0);
+	me = NULL;
+	atomic_store(&t->done, 1);
+	return NULL;
+}
+
+static void set_mode(struct test *t)
+{
+	struct timeval tv = {0, 3 * delay_ms * 1000L};
+
+	switch (t->mode) {
+	case NONBLOCK:
+		if (t->mine)
+			fcntl(t->fd, F_SETFL, fcntl(t->fd, F_GETFL) | O_NONBLOCK);
+		break;
+	case DUPED:
+		t->other[3] = t->fd;
+		t->fd = dup(t->fd);
+		break;
+	case TIMEO:
+		if (setsockopt(t->fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof tv) ||
+		    setsockopt(t->fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof tv))
+			die("setsockopt");
+		break;
+	default:
+		break;
+	}
+}
+
+static bool unwaiting(const struct test *t)
+{
+	return t->mode == NONBLOCK || t->call->flags & NOWAIT || t->kind->flags & PASSIVE;
+}
+
+/* Until the call has returned; what becomes of it is told apart. */
+static const char *see_through(struct test *t)
+{
+	bool timed = t->call->flags & TIMED || t->mode == TIMEO;
+
+	while (!atomic_load(&t->started))
+		pause_ms(1);
+	t->blocked = !wait_done(t, delay_ms);
+	if (t->action->act)
+		t->action->act(t);
+	if (wait_done(t, t->action->act ? 15 * delay_ms : timed ? 30 * delay_ms : 0))
+		return "";
+	for (int i = 0; i < 100; i++) { /* no SA_RESTART */
+		pthread_kill(t->thread, SIGUSR1);
+		if (wait_done(t, 20))
+			return t->action->act || timed ? " STUCK" : "";
+	}
+	pthread_cancel(t->thread);
+	return wait_done(t, 1000) ? " DEAF" : " HANGS";
+}
+
+static const char *error_name(const struct test *t)
+{
+	if (t->err == SENTINEL)
+		return "kept";
+	return t->err ? strerrorname_np(t->err) : "0";
+}
+
+static void print_result(const struct test *t)
+{
+	void *value = NULL;
+
+	pthread_join(t->thread, &value);
+	if (t->ret == -2)
+		printf(" cancelled%s", value == PTHREAD_CANCELED ? "" : " WRONGLY");
+	else if (t->ret > 0 && t->call->flags & BIG)
+		printf(" ret=%s errno=%s", t->ret >= 400000 ? "all" : "some", error_name(t));
+	else
+		printf(" ret=%ld errno=%s", t->ret, error_name(t));
+	printf("%s%s", t->note, t->blocked ? " blocked" : "");
+	if (t->sigpipe)
+		printf(" sigpipe=%d", t->sigpipe);
+	if (t->hits)
+		printf(" handled");
+}
+
+/* No byte lost, none twice; what a cancelled call had moved nobody knows. */
+static void print_rest(struct test *t)
+{
+	if (t->mine && t->fd >= 0)
+		printf(" fl=%s", fcntl(t->fd, F_GETFL) & O_NONBLOCK ? "nonblock" : "block");
+	if (t->mine && t->kind->flags & (READS | LISTENS) &&
+	    (!(t->kind->flags & TEXT) || t->kind->flags & (PIPE | SOCK)))
+		printf(" left=%ld", left(t));
+	if (t->kind->flags & PASSIVE && t->mine && lseek(t->fd, 0, SEEK_CUR) >= 0)
+		printf(" at=%ld", (long)lseek(t->fd, 0, SEEK_CUR));
+	if (t->moved >= 0 && t->ret != -2 && t->kind->flags & (FILLS | SOCK) && t->peer >= 0 &&
+	    !strstr(t->action->name, "shut")) {
+		for (int i = 0; i < 100; i++) {
+			drain(t);
+			if (t->got >= t->filled + t->moved)
+				break;
+			pause_ms(1);
+		}
+		printf(" %s", t->got == t->filled + t->moved ? "whole" : "BYTES LOST");
+	}
+}
+
+static void clean(struct test *t)
+{
+	if (t->child > 0) {
+		kill(t->child, SIGKILL);
+		waitpid(t->child, NULL, 0);
+	}
+	if (t->fd >= 0 && t->kind->make && (t->mine || strstr(t->action->name, "replace")))
+		close(t->fd);
+	if (t->peer >= 0)
+		close(t->peer);
+	for (int i = 0; i < 4; i++)
+		if (t->other[i] >= 0)
+			close(t->other[i]);
+	if (t->path[0])
+		remove(t->path);
+}
+
+static void run(const char *name, struct test point)
+{
+	struct test *t = malloc(sizeof *t); /* a thread that hangs keeps it */
+	const char *fate;
+
+	*t = point;
+	t->fd = t->peer = -1;
+	memset(t->other, -1, sizeof t->other);
+	t->moved = -1;
+	t->mine = true;
+	t->kind->make(t);
+	set_mode(t);
+	if (t->action->before)
+		t->action->before(t);
+	if (pthread_create(&t->thread, NULL, caller, t))
+		die("pthread_create");
+	fate = see_through(t);
+	printf("%s:", name);
+	if (strcmp(fate, " HANGS") == 0)
+		printf("%s\n", fate);
+	else {
+		print_result(t);
+		print_rest(t);
+		printf("%s\n", fate);
+		clean(t);
+	}
+	fflush(stdout);
+}
+
+/* ---- which are cases ---- */
+
+static bool sensible(const struct test *t)
+{
+	const struct kind *k = t->kind;
+	const struct call *c = t->call;
+	const struct action *a = t->action;
+	bool none = a->before == NULL && a->act == NULL;
+	int of = c->flags & (OF_SOCK | OF_LISTEN | OF_CONNECT | OF_PIPE);
+	int have = (k->flags & SOCK ? OF_SOCK : 0) | (k->flags & LISTENS ? OF_LISTEN : 0) |
+		   (k->flags & CONNECTS ? OF_CONNECT : 0) | (k->flags & PIPE ? OF_PIPE : 0);
+
+	if (!(a->modes & 1 << t->mode) || (k->flags & a->needs) != a->needs || !(c->flags & a->on))
+		return false;
+	if (t->mode == TIMEO && !(k->flags & SOCK))
+		return false;
+	/* What fails at once does so whoever does what. */
+	if (of & ~have || (k->flags & PASSIVE && !(c->flags & OF_CONNECT)))
+		return none && t->mode == BLOCKING;
+	if (k->flags & PASSIVE)
+		return none && t->mode != TIMEO;
+	if (a->on == IN && (strstr(a->name, "fed") || strstr(a->name, "feed") ||
+			    strcmp(a->name, "pieces") == 0 || strcmp(a->name, "restart") == 0) &&
+	    !k->feed)
+		return false;
+	if (a->on == IN && !(k->flags & (READS | EVENTS | LISTENS)) && !(c->flags & OF_CONNECT))
+		return false;
+	if (c->flags & OF_CONNECT && !(k->flags & CONNECTS))
+		return none;
+	if (k->flags & CONNECTS && !(c->flags & OF_CONNECT))
+		return none && t->mode == BLOCKING;
+	/* Only pollable. */
+	if (!none && (k->flags & EVENTS) && !(c->flags & POLLS))
+		return false;
+	if (k->flags & LISTENS && !none && !(c->flags & (POLLS | OF_LISTEN)))
+		return false;
+	/* Nobody blocks, so nobody is to be woken. */
+	if (unwaiting(t) && a->act)
+		return false;
+	if (c->flags & POLLS && (t->mode == TIMEO || t->mode == NONBLOCK))
+		return none;
+	/* TCP takes what comes and throws it away: who is blocked then is no property of the call. */
+	if (strcmp(a->name, "full_shut_rd") == 0 && k->flags & TCP)
+		return false;
+	if (strcmp(c->name, "epoll_self") == 0 && strcmp(k->name, "epoll"))
+		return none && t->mode == BLOCKING;
+	return true;
+}
+
+static void name_of(const struct test *t, char *to, size_t n)
+{
+	snprintf(to, n, "%s.%s.%s.%s", t->kind->name, mode_names[t->mode], t->call->name,
+		 t->action->name);
+}
+
+static char *wanted;	/* "\nNAME\nNAME\n", or NULL: all */
+
+static void want(const char *name)
+{
+	size_t have = wanted ? strlen(wanted) : 0;
+
+	wanted = realloc(wanted, have + strlen(name) + 3);
+	if (!have)
+		strcpy(wanted, "\n"), have = 1;
+	sprintf(wanted + have, "%s\n", name);
+}
+
+static bool is_wanted(const char *name)
+{
+	char line[200];
+
+	if (!wanted)
+		return true;
+	snprintf(line, sizeof line, "\n%s\n", name);
+	return strstr(wanted, line);
+}
+
+static void want_file(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char line[160];
+
+	if (!f)
+		die(path);
+	while (fgets(line, sizeof line, f)) {
+		line[strcspn(line, ":\n")] = 0;
+		want(line);
+	}
+	fclose(f);
+}
+
+static void handle(int sig, int flags)
+{
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = flags};
+
+	sigemptyset(&sa.sa_mask);
+	if (sigaction(sig, &sa, NULL))
+		die("sigaction");
+}
+
+int main(int argc, char **argv)
+{
+	int opt, shard = 0, shards = 1, count = 0;
+	bool list = false;
+	char dir[] = "/tmp/compare-io.XXXXXX", name[160];
+	sigset_t fed;
+
+	while ((opt = getopt(argc, argv, "s:d:f:l")) != -1) {
+		if (opt == 's')
+			sscanf(optarg, "%d/%d", &shard, &shards);
+		else if (opt == 'd')
+			delay_ms = atoi(optarg);
+		else if (opt == 'f')
+			want_file(optarg);
+		else if (opt == 'l')
+			list = true;
+		else
+			return 2;
+	}
+	for (; optind < argc; optind++)
+		want(argv[optind]);
+	handle(SIGUSR1, 0);
+	handle(SIGUSR2, SA_RESTART);
+	handle(SIGPIPE, SA_RESTART);
+	sigemptyset(&fed);
+	sigaddset(&fed, FED);
+	pthread_sigmask(SIG_BLOCK, &fed, NULL);
+	if (!mkdtemp(dir) || chdir(dir))
+		die(dir);
+	for (const struct kind *k = kinds; k->name; k++)
+		for (const struct call *c = calls; c->name; c++)
+			for (const struct action *a = actions; a->name; a++)
+				for (int m = 0; m < MODES; m++) {
+					struct test t = {.kind = k, .call = c, .action = a, .mode = m};
+
+					if (!sensible(&t))
+						continue;
+					name_of(&t, name, sizeof name);
+					if (count++ % shards != shard || !is_wanted(name))
+						continue;
+					if (list)
+						puts(name);
+					else
+						run(name, t);
+				}
+	if (chdir("/") == 0)
+		rmdir(dir); /* not empty after a case that hung */
+	return 0;
+}
