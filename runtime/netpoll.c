@@ -169,11 +169,15 @@ unsigned netpoll_ready(const struct os_event *ev, int n)
 unsigned netpoll_look(void)
 {
 	struct os_event ev[NETPOLL_BATCH];
+	uint64_t last = atomic_load(&sched.lastpoll);
 	int ep = netpoll_fd(), n;
 	bool rang;
 
 	if (ep < 0)
 		return 0;
+	/* sysmon need not; unless there is a poller (0), or was one meanwhile. */
+	if (last)
+		atomic_compare_exchange_strong(&sched.lastpoll, &last, nanotime());
 	n = without_bell(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, OS_NOWAIT), &rang);
 	return n ? netpoll_ready(ev, n) : 0;
 }
