@@ -53,6 +53,14 @@ static int high(int fd)
 	return to;
 }
 
+/* A filter may refuse any of these: better no poller than one that does not sleep. */
+static bool usable(int ep, int bell)
+{
+	struct os_event ev;
+
+	return !os_poll_add(ep, bell, OS_POLLIN, BELL) && !os_poll_wait(ep, &ev, 1, OS_NOWAIT);
+}
+
 bool netpoll_open(void)
 {
 	int ep, bell;
@@ -64,8 +72,7 @@ bool netpoll_open(void)
 	if (ep < 0) {
 		ep = high(os_poll_create());
 		bell = high(os_eventfd());
-		if (ep >= 0 && bell >= 0) {
-			os_poll_add(ep, bell, OS_POLLIN, BELL);
+		if (ep >= 0 && bell >= 0 && usable(ep, bell)) {
 			atomic_store(&bellfd, bell);
 			atomic_store(&epfd, ep);
 		} else {
