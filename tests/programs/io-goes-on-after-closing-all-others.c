@@ -94,7 +94,7 @@ int main(void)
 	/* Every number can be had. */
 	for (int fd = 3; fd < high; fd++)
 		if (!one_of_us(fd))
-			CHECK_EQ(dup2(0, fd), fd);
+			CHECK_SYS(dup2(0, fd));
 	talk(ours[0]);
 	for (int fd = 3; fd < high; fd++)
 		if (!one_of_us(fd))
