@@ -90,6 +90,7 @@ struct g {
 
 	struct stack stack;       /* (c) while alive */
 	void *data;               /* the shim's */
+	void *_Atomic mailbox;    /* the shim's, and not reset between lives */
 	char name[16];            /* written by anybody, read by dumps: torn reads are harmless */
 	uint64_t sigmask;         /* kernel mask while it runs (o) */
 	void *altsp;              /* alternate signal stack (o); NULL: none */
@@ -206,7 +207,8 @@ struct sched {
 	struct m *mfree;          /* (L) structs to reuse */
 	struct m *allm;           /* (L) */
 	struct p *pidle;          /* (L) LIFO */
-	struct p *pstart;         /* (L) want a new M, by sysmon */
+	struct p *pstart;         /* (L) Ps whose M is being made; the first M that comes takes one */
+	int32_t nmwanted;         /* (L) Ms for them that sysmon is to make */
 	_Atomic int32_t npidle;
 	_Atomic int32_t nmspinning;
 	_Atomic uint32_t needspinning; /* a wake-up found a spinner finishing (Go's needspinning) */
@@ -224,6 +226,7 @@ struct sched {
 	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
 
 	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
+	_Atomic uint32_t sysmonnap;  /* it sleeps for a moment; futex */
 	_Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
 	_Atomic uint64_t polluntil;  /* until when (0: for ever) */
 	_Atomic uint32_t pollbreak;  /* futex of the poller */
@@ -359,6 +362,8 @@ void p_leave_slow(struct p *pp, uint32_t to) hidden;
 
 /* ---- sysmon.c, trace.c ---- */
 bool sysmon_runs(void) hidden;
+bool sysmon_here(void) hidden; /* the caller is sysmon */
+void sysmon_call(void) hidden; /* sched.pstart has work for it */
 void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
 void schedtrace(bool detail) hidden;

@@ -98,17 +98,9 @@ bool runtime_rejoin_asked(void)
 	return !runtime_busy();
 }
 
-void runtime_rejoin(uint64_t kernelmask, void *altsp)
+void runtime_rejoin(void)
 {
-	struct m *mp;
-
-	/* Inside, and not by pin(): what is noted must be noted before the M goes on to others. */
-	weft_tls.locks++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	mp = getm();
-	/* Both may have changed and not be noted yet; sigreturn gives this G what it had. */
-	mp->sigmask = kernelmask;
-	mp->altsp = altsp;
+	pinm();
 	pin_slow();
 	unpin();
 }

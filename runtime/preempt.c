@@ -61,7 +61,7 @@ bool runtime_signalled(void)
 	struct p *pp;
 
 	/* The next signal may come at any instruction: which M this is holds while pinned. */
-	pin();
+	pinm();
 	mp = getm();
 	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
 	if (pp) {

@@ -115,6 +115,30 @@ void sysmon_wake(void)
 		os_futex_wake((uint32_t *)&sched.sysmonwait, 1);
 }
 
+/* Wakes it from short sleeps too: an M is to be made now. */
+void sysmon_call(void)
+{
+	sysmon_wake();
+	if (atomic_exchange(&sched.sysmonnap, 0))
+		os_futex_wake((uint32_t *)&sched.sysmonnap, 1);
+}
+
+static void nap(uint32_t us)
+{
+	atomic_store(&sched.sysmonnap, 1);
+	/* Pairs with sysmon_call's exchange, which comes after what it wants was stored. */
+	if (!__atomic_load_n(&sched.pstart, __ATOMIC_SEQ_CST))
+		os_futex_wait((uint32_t *)&sched.sysmonnap, 1, nanotime() + us * UINT64_C(1000));
+	atomic_store(&sched.sysmonnap, 0);
+}
+
+static __thread bool here __attribute__((tls_model("initial-exec")));
+
+bool sysmon_here(void)
+{
+	return here;
+}
+
 /* All Ps idle: sleep until somebody gets one (pidleget), bounded while there are Ms to reap. */
 static void sleep_deep(void)
 {
@@ -127,7 +151,7 @@ static void sleep_deep(void)
 		return;
 	}
 	lock(&sched.lock);
-	if (sched.pstart) {
+	if (sched.nmwanted) {
 		unlock(&sched.lock);
 		atomic_store(&sched.sysmonwait, 0);
 		return;
@@ -166,6 +190,7 @@ static void *sysmon(void *arg)
 	uint64_t look = 0;
 
 	(void)arg;
+	here = true;
 	os_timerslack(1000);
 	for (;;) {
 		uint64_t now;
@@ -175,7 +200,7 @@ static void *sysmon(void *arg)
 			delay = TICK_MIN;
 		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
 			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
-		os_usleep(sleep_us(wish && wish < delay ? wish : delay, look));
+		nap(sleep_us(wish && wish < delay ? wish : delay, look));
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
 			if (++allidle >= 3 && delay == TICK_MAX) {
