@@ -278,7 +278,6 @@ uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir); /* 0 when jus
 /* Around a system call on a held one: its number, which changes when the program closes it meanwhile. */
 int netpoll_begin(struct polldesc *pd);
 void netpoll_end(struct polldesc *pd);
-int netpoll_number(const struct polldesc *pd);
 /*
  * Sleeps until an edge after seq: 0 (perhaps at once), -ETIMEDOUT, -EINTR.  One edge wakes one of those that
  * wait here; after 0 the caller tries, and if that did not end in "would block", passes it on.
@@ -290,16 +289,18 @@ void netpoll_pass(struct polldesc *pd, enum polldir dir);
 void netpoll_drained(struct polldesc *pd, uint32_t seq);
 bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq);
 
-/* Waiting for several at once: links live on the waiter, all of them unlinked before it goes on. */
+/*
+ * Waiting for several at once.  Links live on the waiter, all of them unlinked before it goes on.  An edge of a
+ * linked one that has to do with its events sets fired; the waiter clears it, asks, and parks while it is clear.
+ */
 struct pollset {
 	_Atomic uint32_t fired; /* the waiter's address in the lot */
 };
 struct polllink {
-	struct polldesc *pd; /* held, without the pin */
+	struct polldesc *pd; /* held */
 	struct pollset *set;
 	struct polllink *next, *prev;
 	uint32_t events;
-	uint32_t seq[2]; /* counts before the caller asked; an edge since then fires at once */
 };
 void netpoll_link(struct polllink *l);
 void netpoll_unlink(struct polllink *l);
@@ -310,6 +311,8 @@ int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reas
  * gone already, closed out of our sight and its number given to another, they are told EBADF.
  */
 void netpoll_forget(pollslot *slot, int fd, bool gone);
+/* False: another file than the registered one has the number, so what was registered is gone. */
+bool netpoll_same(pollslot *slot, int fd);
 /* Descriptors of our own: the program must not close them, and may have their numbers. */
 bool netpoll_owns(int fd);
 bool netpoll_owns_above(int fd, int *which); /* the lowest at or above fd */

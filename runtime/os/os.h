@@ -111,6 +111,7 @@ int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline);
 int os_eventfd(void);                    /* a counter that never blocks */
 int os_dup_above(int fd, int lowest);    /* a second number for it */
 int os_close(int fd);
+int os_fileid(int fd, uint64_t id[2]);    /* device and inode */
 unsigned long os_fdlimit(void);          /* RLIMIT_NOFILE, soft */
 
 /* ---- machine ------------------------------------------------------------------------------------- */
