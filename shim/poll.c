@@ -5,8 +5,10 @@
  * poll_wait() when it may.  The timeout given to ppoll, pselect and epoll_pwait2 stays as it was
  * (the kernel would write the rest into ppoll's and pselect's: a copy is passed); the one given to
  * select gets the rest, as Linux documents.  A signal mask is installed by the kernel for the time
- * of the call, on the kernel thread that the G has to itself while it waits.
+ * of the call, on the kernel thread that the G has to itself while it waits, and holds for the signals
+ * that are directed at the G (callmask.h).
  */
+#include "shim/callmask.h"
 #include "shim/direct.h"
 
 #define SIGSET_BYTES 8L /* the kernel's signal set, not libc's 128 bytes */
@@ -32,9 +34,28 @@ static long poll_wait(long nr, long a, long b, long c, long d, long e, long f)
 	return block_cp(nr, a, b, c, d, e, f);
 }
 
+/* Under a mask of its own.  A handler that ran ends it, SA_RESTART or not. */
+static long poll_masked(const sigset_t *mask, long nr, long a, long b, long c, long d, long e, long f)
+{
+	CALLMASK_REGION(mask);
+
+	return callmask_hit() ? -EINTR : block_cp(nr, a, b, c, d, e, f);
+}
+
 #define poll6(now, nr, a, b, c, d, e, f)                                                           \
 	((now) ? poll_now : poll_wait)(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e),  \
 				       (long)(f))
+
+#define poll6m(now, mask, nr, a, b, c, d, e, f)                                                    \
+	((mask) ? poll_masked(mask, nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e),     \
+			      (long)(f))                                                           \
+		: poll6(now, nr, a, b, c, d, e, f))
+
+/* What the kernel is given for the program's mask: signals of ours stay let in. */
+static const void *in_call(const sigset_t *mask)
+{
+	return mask ? callmask() : NULL;
+}
 
 static bool zero(const struct timespec *ts)
 {
@@ -65,8 +86,8 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, c
 		return real.ppoll(fds, n, timeout, mask);
 	if (timeout)
 		left = *timeout;
-	return (int)syscall_ret(poll6(!mask && zero(timeout), SYS_ppoll, fds, n,
-				      timeout ? &left : NULL, mask, SIGSET_BYTES, 0));
+	return (int)syscall_ret(poll6m(zero(timeout), mask, SYS_ppoll, fds, n,
+				       timeout ? &left : NULL, in_call(mask), SIGSET_BYTES, 0));
 }
 TWIN(ppoll);
 
@@ -94,16 +115,16 @@ EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except, const struct 
 	struct timespec left;
 	/* pselect6 takes its sixth and seventh arguments through memory. */
 	struct {
-		const sigset_t *mask;
+		const void *mask;
 		size_t bytes;
-	} set = {mask, SIGSET_BYTES};
+	} set = {in_call(mask), SIGSET_BYTES};
 
 	if (!on_g())
 		return real.pselect(n, in, out, except, timeout, mask);
 	if (timeout)
 		left = *timeout;
-	return (int)syscall_ret(poll6(!mask && zero(timeout), SYS_pselect6, n, in, out, except,
-				      timeout ? &left : NULL, &set));
+	return (int)syscall_ret(poll6m(zero(timeout), mask, SYS_pselect6, n, in, out, except,
+				       timeout ? &left : NULL, &set));
 }
 
 EXPORT int epoll_pwait(int ep, struct epoll_event *events, int max, int timeout,
@@ -111,8 +132,8 @@ EXPORT int epoll_pwait(int ep, struct epoll_event *events, int max, int timeout,
 {
 	if (!on_g())
 		return real.epoll_pwait(ep, events, max, timeout, mask);
-	return (int)syscall_ret(poll6(!mask && timeout == 0, SYS_epoll_pwait, ep, events, max,
-				      timeout, mask, SIGSET_BYTES));
+	return (int)syscall_ret(poll6m(timeout == 0, mask, SYS_epoll_pwait, ep, events, max,
+				       timeout, in_call(mask), SIGSET_BYTES));
 }
 
 EXPORT int epoll_wait(int ep, struct epoll_event *events, int max, int timeout)
@@ -128,6 +149,6 @@ EXPORT int epoll_pwait2(int ep, struct epoll_event *events, int max, const struc
 {
 	if (!on_g())
 		return real.epoll_pwait2(ep, events, max, timeout, mask);
-	return (int)syscall_ret(poll6(!mask && zero(timeout), SYS_epoll_pwait2, ep, events, max,
-				      timeout, mask, SIGSET_BYTES));
+	return (int)syscall_ret(poll6m(zero(timeout), mask, SYS_epoll_pwait2, ep, events, max,
+				       timeout, in_call(mask), SIGSET_BYTES));
 }

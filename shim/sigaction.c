@@ -11,6 +11,7 @@
  *
  * Must never: call a program's handler on g0 or with a runtime lock held.
  */
+#include "shim/callmask.h"
 #include "shim/sigroute.h"
 
 #include <string.h>
@@ -50,15 +51,20 @@ static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigactio
 {
 	uint64_t during = mask_in(uc) | *(const uint64_t *)(const void *)&sa->sa_mask;
 	struct thread *th = &self_thread;
+	bool region = callmask_pause();
 
 	if (!(sa->sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
+	/* Out of sigsuspend and its like, the handler has that call's mask: only the kernel knows which. */
+	if (region)
+		direct4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &during, 8);
 	g_notemask(during & ~SIGS_OURS);
 	run_handler(sig, si, uc, sa);
 	th->sigdone++;
 	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
 	/* sigreturn installs this mask on whatever M we are now. */
 	g_notemask(mask_in(uc) & ~SIGS_OURS);
+	callmask_resume(region, true);
 }
 
 /* A fault is the fault of the code that runs: never deferred. */

@@ -8,6 +8,7 @@
  *
  * Must never: let a program block 32 or 33; run a handler while runtime_busy().
  */
+#include "shim/callmask.h"
 #include "shim/sigroute.h"
 
 #include <string.h>
@@ -192,7 +193,7 @@ int thread_kill(struct thread *th, int sig, const siginfo_t *info)
 		signals_deliver();
 		return 0;
 	}
-	if ((g_mask(th->g) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)))
+	if ((thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)))
 		return 0; /* masked: it will look when it unblocks */
 	sigroute_kick(th->g);
 	if (atomic_load(&th->sigq))
@@ -268,7 +269,8 @@ static struct signode *pick(struct thread *th, uint64_t set)
 	return best;
 }
 
-static void act(int sig, siginfo_t *si, uint64_t old)
+/* Under the mask that let it in; what returns to is the G's own, whatever a call had for its time. */
+static void act(int sig, siginfo_t *si, uint64_t let, uint64_t old)
 {
 	struct sigaction sa, k;
 	uint64_t during;
@@ -284,7 +286,7 @@ static void act(int sig, siginfo_t *si, uint64_t old)
 		return;
 	}
 	sa = *act_of(sig);
-	during = old | *(uint64_t *)(void *)&sa.sa_mask;
+	during = let | *(uint64_t *)(void *)&sa.sa_mask;
 	if (!(sa.sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
 	if (sa.sa_flags & SA_RESETHAND) {
@@ -302,37 +304,43 @@ static void act(int sig, siginfo_t *si, uint64_t old)
 	g_setmask(getg(), *(uint64_t *)(void *)&uc.uc_sigmask & ~SIGS_OURS);
 }
 
-bool signals_deliver_with(uint64_t mask)
+bool signals_deliver(void)
 {
 	struct thread *th = &self_thread;
-	bool interrupts = false;
+	bool interrupts = false, ran = false, region;
+	uint64_t mask;
 	int saved;
 
 	if (likely(!atomic_load_explicit(&th->sigq, memory_order_relaxed) && !th->held))
 		return false;
 	saved = errno;
+again:
+	mask = thread_mask(th);
+	region = callmask_pause();
 	for (;;) {
 		struct signode *n;
 		siginfo_t si;
 		int sig;
 
 		collect(th);
+		if (!region)
+			mask = g_mask(th->g);
 		n = pick(th, ~mask);
 		if (!n)
 			break;
 		sig = n->sig;
 		si = n->info;
 		atomic_store(&n->used, 0);
-		act(sig, &si, g_mask(th->g));
+		act(sig, &si, mask, g_mask(th->g));
 		interrupts |= !th->sigrestart;
+		ran = true;
 	}
+	callmask_resume(region, ran);
+	/* A sender who looked at the mask between the two may have let the signal lie. */
+	if (region && atomic_load(&th->sigq))
+		goto again;
 	errno = saved;
 	return interrupts;
-}
-
-bool signals_deliver(void)
-{
-	return signals_deliver_with(g_mask(self_thread.g));
 }
 
 int signals_take(uint64_t set, siginfo_t *info)

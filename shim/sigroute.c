@@ -101,7 +101,7 @@ static bool lets_in(struct g *gp, int sig)
 {
 	struct thread *th = g_data(gp);
 
-	return th && !(g_mask(gp) & SIGBIT(sig)) && !(atomic_load(&th->state) & TH_EXITED);
+	return th && !(thread_mask(th) & SIGBIT(sig)) && !(atomic_load(&th->state) & TH_EXITED);
 }
 
 static struct g *find(int sig)
@@ -205,7 +205,7 @@ static bool rekick(void)
 
 		struct tcb *t = g_tls(gp);
 
-		if (th && t && (atomic_load(&th->sigq) || (th->held && th->waitset) ||
+		if (th && t && (atomic_load(&th->sigq) || (th->held && (th->waitset || th->masked)) ||
 				(tcb_cancel_async(t) && tcb_cancel_pending(t)))) {
 			left = true;
 			sigroute_kick(gp);
