@@ -41,7 +41,14 @@ int tcb_cancel_pending(const struct tcb *t)
 {
 	int w = __atomic_load_n((int *)at(t, (ptrdiff_t)layout.cancelhandling), __ATOMIC_ACQUIRE);
 
-	if (broken("request"))
+	if ((w & (CANCELED | EXITING | TERMINATED)) != CANCELED || broken("request"))
 		return 0;
-	return (w & (CANCELED | EXITING | TERMINATED)) == CANCELED && tcb_cancel_enabled(t);
+	return tcb_cancel_enabled(t);
+}
+
+int tcb_cancel_requested(const struct tcb *t)
+{
+	int w = __atomic_load_n((int *)at(t, (ptrdiff_t)layout.cancelhandling), __ATOMIC_ACQUIRE);
+
+	return (w & (CANCELED | EXITING | TERMINATED)) != 0;
 }

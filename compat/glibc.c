@@ -68,6 +68,7 @@ static const struct bind {
 	{&libc.cond_init, "pthread_cond_init", "GLIBC_2.3.2", false},
 	{&libc.cond_destroy, "pthread_cond_destroy", "GLIBC_2.3.2", false},
 	{&libc.allocate_tls, "_dl_allocate_tls", NULL, false},
+	{&libc.init_tls, "_dl_allocate_tls_init", NULL, true},
 	{&libc.deallocate_tls, "_dl_deallocate_tls", NULL, false},
 	{&libc.static_info, "_dl_get_tls_static_info", NULL, false},
 	{&libc.iterate_phdr, "dl_iterate_phdr", NULL, false},

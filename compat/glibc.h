@@ -67,6 +67,7 @@ struct libc_calls {
 	int (*cond_destroy)(pthread_cond_t *);
 	/* loader and thread-local storage */
 	void *(*allocate_tls)(void *);
+	void *(*init_tls)(void *, bool); /* may be NULL */
 	void (*deallocate_tls)(void *, bool);
 	void (*static_info)(size_t *, size_t *);
 	int (*iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *), void *);

@@ -245,9 +245,9 @@ void tcb_leave(void)
 
 	free_keys(t);
 	free_strings(t);
-	/* The first call hands out the message of a failed dlopen, the second frees it. */
-	libc.dlerror();
-	libc.dlerror();
+	/* The first call hands out the message of a failed dlopen, if any, the second frees it. */
+	if (libc.dlerror())
+		libc.dlerror();
 	/* Never on a state that was not used: its socket number is then 0, which is somebody's
 	 * file. */
 	if (res->nscount)
@@ -255,21 +255,48 @@ void tcb_leave(void)
 	res->options = 0; /* the next life initialises it again */
 }
 
-int tcb_reuse(struct tcb *t, const struct tcb_stack *stk, uint32_t tid)
-{
-	uintptr_t saved[MALLOC_WORDS_MAX];
+/* The loader's vector of a block's TLS: [-1] its length, [0] its generation, then one slot a module. */
+union dtv_slot {
+	size_t counter;
+	struct {
+		void *val, *to_free;
+	} pointer;
+};
 
-	save_malloc(t, saved);
-	if (!broken("stale_tls")) {
-		if (extra_of(t)->has_tls)
-			libc.deallocate_tls(t, false);
-		extra_of(t)->has_tls = false;
-		if (!libc.allocate_tls(t))
-			return -1; /* the old storage is intact, only its vector is gone */
-		extra_of(t)->has_tls = true;
-	}
-	if (!broken("malloc_words"))
-		restore_malloc(t, saved);
+/*
+ * What libc does for a thread on a cached stack: the slots emptied, the static images copied again.  Half
+ * the price of freeing the vector and making another.  False: the last life left blocks of its own (a
+ * library loaded late), which only the long way frees.
+ */
+static bool renew_tls(struct tcb *t)
+{
+	union dtv_slot *dtv = *(union dtv_slot **)at(t, 8), *s; /* its place is the ABI's */
+	uintptr_t own = 0;
+
+	if (!libc.init_tls || !extra_of(t)->has_tls)
+		return false;
+	for (s = &dtv[1]; s <= &dtv[dtv[-1].counter]; s++)
+		own |= (uintptr_t)s->pointer.to_free;
+	if (own)
+		return false;
+	/* It resets each module's slot; one without a module is reset when a module gets its number. */
+	return libc.init_tls(t, true) != NULL;
+}
+
+/* 0, or -1: the old storage is intact, only its vector is gone. */
+static int replace_tls(struct tcb *t)
+{
+	if (extra_of(t)->has_tls)
+		libc.deallocate_tls(t, false);
+	extra_of(t)->has_tls = false;
+	if (!libc.allocate_tls(t))
+		return -1;
+	extra_of(t)->has_tls = true;
+	return 0;
+}
+
+static void next_life(struct tcb *t, const struct tcb_stack *stk, uint32_t tid)
+{
 	*tcb_cancelhandling(t) = 0;
 	*(uint8_t *)at(t, layout.cancel_disabled.offset) &= (uint8_t)~layout.cancel_disabled.mask;
 	*(uint8_t *)at(t, layout.cancel_async.offset) &= (uint8_t)~layout.cancel_async.mask;
@@ -279,7 +306,29 @@ int tcb_reuse(struct tcb *t, const struct tcb_stack *stk, uint32_t tid)
 	*(char *)at(t, (ptrdiff_t)layout.specific_used) = 0;
 	*(int *)at(t, 0x18) = 1;
 	set_life(t, stk, tid);
+}
+
+static int reuse(struct tcb *t, const struct tcb_stack *stk, uint32_t tid, bool fast)
+{
+	uintptr_t saved[MALLOC_WORDS_MAX];
+
+	save_malloc(t, saved);
+	if (!broken("stale_tls") && (fast ? !renew_tls(t) : replace_tls(t)))
+		return -1;
+	if (!broken("malloc_words"))
+		restore_malloc(t, saved);
+	next_life(t, stk, tid);
 	return 0;
+}
+
+int tcb_renew(struct tcb *t, const struct tcb_stack *stk, uint32_t tid)
+{
+	return reuse(t, stk, tid, true);
+}
+
+int tcb_reuse(struct tcb *t, const struct tcb_stack *stk, uint32_t tid)
+{
+	return reuse(t, stk, tid, false);
 }
 
 void tcb_destroy(struct tcb *t)

@@ -55,7 +55,14 @@ void tcb_enter(void);
  */
 void tcb_leave(void);
 
-/* A block that left gets a next life: fresh TLS, new id, new stack bounds.  0 or -1 (out of
+/*
+ * A block that left gets a next life the short way: the storage stays, its contents start anew.  0, or -1
+ * when the last life left something that only tcb_reuse() frees; nothing has changed then.  Takes the
+ * loader's TLS lock for a moment, allocates nothing.
+ */
+int tcb_renew(struct tcb *t, const struct tcb_stack *stk, uint32_t tid);
+
+/* The long way: fresh TLS, new id, new stack bounds.  0 or -1 (out of
  * memory). */
 int tcb_reuse(struct tcb *t, const struct tcb_stack *stk, uint32_t tid);
 
@@ -82,6 +89,8 @@ int tcb_cancel_enabled(const struct tcb *t);
 int tcb_cancel_async(const struct tcb *t);
 /* True when a request is set, cancellation is enabled and the thread is not exiting already. */
 int tcb_cancel_pending(const struct tcb *t);
+/* True when t was cancelled, whether it may act on it yet or not, or is ending. */
+int tcb_cancel_requested(const struct tcb *t);
 
 /*
  * Tests only: the field that tcb_create() and friends get wrong on purpose ("ctype", "resp",

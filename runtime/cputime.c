@@ -72,8 +72,14 @@ void cputime_enable(void)
 
 uint64_t g_cputime(struct g *gp)
 {
-	if (gp == weft_tls.g)
-		return gp->cputime + own_time() - getm()->cpustart;
+	if (gp == weft_tls.g) {
+		uint64_t t;
+
+		pin();
+		t = gp->cputime + own_time() - getm()->cpustart;
+		unpin();
+		return t;
+	}
 	for (;;) {
 		uint32_t seq = atomic_load(&gp->cpuseq);
 		struct m *mp = atomic_load(&gp->m);

@@ -1,7 +1,8 @@
 /*
  * entersyscall: leaving for the kernel and coming back.
  *
- * Enter marks the P Psyscall and goes: one store.  sysmon, or nobody, takes the P by compare-and-swap
+ * Enter marks the P Psyscall and goes: one compare-and-swap, which fails only while sysmon's preemption signal
+ * is on its way here (preempt.c) and then waits for it.  sysmon, or nobody, takes the P by compare-and-swap
  * Psyscall -> Pidle.  Exit takes it back by the same compare-and-swap; failing that any idle P; failing that
  * the G is queued and the M sleeps.  The region nests: only the outermost pair does anything.
  *
@@ -30,8 +31,7 @@ void entersyscall(void)
 	pp->m = NULL;
 	atomic_store_explicit(&pp->sysm, mp, memory_order_relaxed);
 	atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
-	/* Sequentially consistent: pairs with sysmon's read of sysmonwait before it sleeps deep. */
-	atomic_store(&pp->status, Psyscall);
+	p_leave(pp, Psyscall);
 	if (unlikely(atomic_load(&sched.sysmonwait)))
 		sysmon_wake();
 	unpin();
@@ -67,6 +67,32 @@ void exitsyscall0(void *arg)
 	schedule(NULL);
 }
 
+/* Only who holds the P writes it. */
+static void newtick(struct p *pp)
+{
+	uint32_t tick = atomic_load_explicit(&pp->syscalltick, memory_order_relaxed);
+
+	atomic_store_explicit(&pp->syscalltick, tick + 1, memory_order_relaxed);
+}
+
+/* The M of the calling G, which is pinned, has no P: any idle one, or the G waits its turn. */
+void regainp(struct g *gp)
+{
+	struct m *mp = getm();
+	struct p *pp;
+
+	lock(&sched.lock);
+	pp = pidleget();
+	unlock(&sched.lock);
+	if (pp) {
+		acquirep(mp, pp);
+		newtick(pp);
+		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
+		return;
+	}
+	mcall(exitsyscall0);
+}
+
 static void leave(struct g *gp)
 {
 	struct m *mp = getm();
@@ -77,20 +103,11 @@ static void leave(struct g *gp)
 	if (atomic_compare_exchange_strong(&pp->status, &s, Prunning)) {
 		mp->p = pp;
 		pp->m = mp;
-		atomic_fetch_add_explicit(&pp->syscalltick, 1, memory_order_relaxed);
+		newtick(pp);
 		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
 		return;
 	}
-	lock(&sched.lock);
-	pp = pidleget();
-	unlock(&sched.lock);
-	if (pp) {
-		acquirep(mp, pp);
-		atomic_fetch_add_explicit(&pp->syscalltick, 1, memory_order_relaxed);
-		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
-		return;
-	}
-	mcall(exitsyscall0);
+	regainp(gp);
 }
 
 void exitsyscall(void)

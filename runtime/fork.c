@@ -34,14 +34,19 @@ static void reset_p(struct p *pp)
 	pp->m = NULL;
 	pp->link = NULL;
 	atomic_store(&pp->sysm, NULL);
+	pp->mon_schedwhen = 0; /* a signal that was on its way went to the parent */
 	atomic_store(&pp->runqhead, 0);
 	atomic_store(&pp->runqtail, 0);
 	atomic_store(&pp->runnext, NULL);
 	/* Cached free Gs of other Ps may have been half moved when the copy was made. */
 	pp->gfree = NULL;
 	pp->ngfree = 0;
+	/* The ids of this process start elsewhere (g_seedids). */
+	pp->tids = (struct idcache){ 0 };
+	pp->hand_m = NULL;
 	lock_init(&pp->timerslock, Timers);
 	pp->ntimers = 0;
+	pp->timerlist = NULL;
 	atomic_store(&pp->timer0, 0);
 	atomic_store(&pp->status, Pidle);
 }
@@ -80,6 +85,7 @@ void runtime_fork_child(void)
 	}
 	reset_sched();
 	lot_fork_child();
+	netpoll_fork_child();
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		reset_p(allp[i]);
 		if (i >= n) {
@@ -92,6 +98,7 @@ void runtime_fork_child(void)
 	}
 	atomic_store(&self->parkaddr, NULL);
 	self->sysdepth = 0;
+	self->tls->nop = NOP_NONE; /* sysmon may have been asking */
 	self->tid = (uint32_t)os_getpid();
 	self->tls->tid = self->tid;
 	g_seedids();
@@ -103,4 +110,5 @@ void runtime_fork_child(void)
 	}
 	acquirep(&m0, allp[0]);
 	sysmon_forget();
+	handoff_fork_child();
 }

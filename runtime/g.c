@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+enum { IDBATCH = 16 };
 enum { ID_MIN = 0x10000000, ID_MAX = 0x3fffffff }; /* above every kernel id, inside FUTEX_TID_MASK */
 
 static _Atomic uint32_t nodd; /* length of sched.godd, a hint */
@@ -130,6 +131,40 @@ static struct g *takeodd(size_t class, const struct gattr *a)
 	return gp;
 }
 
+/* The next of a range of ids; taken from the common count by the batch, as Go's goidcache. */
+static uint64_t nextof(struct idcache *c, _Atomic uint64_t *gen)
+{
+	if (c->next == c->end) {
+		c->next = atomic_fetch_add(gen, IDBATCH);
+		c->end = c->next + IDBATCH;
+	}
+	return c->next++;
+}
+
+uint32_t g_nextid(void)
+{
+	struct p *pp;
+	uint64_t n;
+
+	pin();
+	pp = getp();
+	n = pp ? nextof(&pp->tids, &sched.tidgen) : atomic_fetch_add(&sched.tidgen, 1);
+	unpin();
+	return ID_MIN + (uint32_t)(n % (ID_MAX - ID_MIN));
+}
+
+static uint64_t nextgoid(void)
+{
+	struct p *pp;
+	uint64_t n;
+
+	pin();
+	pp = getp();
+	n = pp ? nextof(&pp->goids, &sched.goidgen) : atomic_fetch_add(&sched.goidgen, 1);
+	unpin();
+	return n + 1;
+}
+
 static void entry(void *arg)
 {
 	unpin(); /* g_start pinned it */
@@ -165,7 +200,7 @@ struct g *g_new(const struct gattr *a)
 		g_free(gp);
 		return NULL;
 	}
-	gp->goid = atomic_fetch_add(&sched.goidgen, 1) + 1;
+	gp->goid = nextgoid();
 	gp->name[0] = '\0';
 	atomic_store_explicit(&gp->interrupted, false, memory_order_relaxed);
 	gp->parkaddr = NULL;
@@ -226,13 +261,6 @@ void g_seedids(void)
 	atomic_store(&sched.tidgen, (uint32_t)os_getpid() * 0x9e3779b1u);
 }
 
-uint32_t g_nextid(void)
-{
-	uint32_t n = atomic_fetch_add(&sched.tidgen, 1);
-
-	return ID_MIN + n % (ID_MAX - ID_MIN);
-}
-
 void *g_tlsarea(struct g *gp)
 {
 	return gp->stack.area;
@@ -262,16 +290,22 @@ void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard)
 
 void g_setname(struct g *gp, const char *name)
 {
-	size_t n = strnlen(name, sizeof(gp->name) - 1);
+	size_t i = 0;
 
-	memcpy(gp->name, name, n);
-	gp->name[n] = '\0';
+	for (; i < sizeof(gp->name) - 1 && name[i]; i++)
+		gp->name[i] = name[i];
+	gp->name[i] = '\0';
 }
 
 void g_getname(const struct g *gp, char name[16])
 {
 	memcpy(name, gp->name, sizeof(gp->name));
 	name[15] = '\0';
+}
+
+void g_copyname(struct g *to, const struct g *from)
+{
+	memcpy(to->name, from->name, sizeof(to->name));
 }
 
 uint64_t g_mask(const struct g *gp)
@@ -281,27 +315,34 @@ uint64_t g_mask(const struct g *gp)
 
 void g_setmask(struct g *gp, uint64_t mask)
 {
-	gp->sigmask = mask;
-	if (gp == weft_tls.g) {
-		os_sigmask(mask);
-		getm()->sigmask = mask;
+	if (gp != weft_tls.g) {
+		gp->sigmask = mask;
+		return;
 	}
+	/* The kernel's first, unpinned: what it lets in is delivered here and now, and then a handler finds
+	 * in its context what we are about to note.  The same goes for a preemption in between. */
+	os_sigmask(mask);
+	g_notemask(mask);
 }
 
 void g_notemask(uint64_t mask)
 {
+	pin();
 	weft_tls.g->sigmask = mask;
 	getm()->sigmask = mask;
+	unpin();
 }
 
 void g_setaltstack(void *sp, size_t size, int flags)
 {
 	struct g *gp = weft_tls.g;
 
+	pin();
 	gp->altsp = sp;
 	gp->altsize = size;
 	gp->altflags = flags;
 	getm()->altsp = sp;
+	unpin();
 }
 
 void g_getaltstack(void **sp, size_t *size, int *flags)

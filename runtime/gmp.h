@@ -24,7 +24,8 @@
 #define nelem(a) (sizeof(a) / sizeof((a)[0]))
 
 enum gstatus { Gidle = 0, Grunnable = 1, Grunning = 2, Gsyscall = 3, Gwaiting = 4, Gdead = 6 };
-enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4 };
+/* Psignal is Prunning with the preemption signal on its way to the M (preempt.c). */
+enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4, Psignal = 5 };
 
 enum {
 	RUNQ_SIZE = 256,     /* local ring */
@@ -44,6 +45,7 @@ struct timer {
 	void *arg;
 	struct p *_Atomic pp;     /* whose heap holds it; NULL: none */
 	uint32_t idx;             /* (L timers) place in the heap */
+	struct timer *next;       /* (L timers) in timerlist */
 };
 
 struct gqueue {                   /* singly linked through schedlink; guarded by its owner's lock */
@@ -55,7 +57,7 @@ struct stack {
 	char *base;               /* lowest address, guard included */
 	size_t size;              /* all of it: guard, stack, tls area */
 	size_t guard;
-	char *top;                /* first byte above the usable stack; tls area starts here */
+	char *top;                /* first byte above the usable stack; the tls area is further up */
 	bool user;                /* the program's own memory: only the tls area is ours */
 	char *area;               /* the tls area (top, or a mapping of its own when user) */
 	size_t areasize;
@@ -106,6 +108,7 @@ struct m {
 	struct p *p;              /* (o) NULL: none */
 	struct p *nextp;          /* (L sched) handed by startm before the wake-up */
 	struct p *oldp;           /* (o) the P it left for a system call */
+	struct p *_Atomic sigp;   /* the P whose preemption signal is on its way here (preempt.c) */
 	bool spinning;            /* (o) looks for work; counted in nmspinning */
 	bool dying;               /* (o) leaves for good */
 	_Atomic uint32_t park;    /* futex: 0 asleep or about to be, 1 woken */
@@ -127,6 +130,16 @@ struct m {
 	void *commitarg;
 	void (*gone)(struct g *gp, void *arg);   /* (o) goexit's */
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
+
+	/* sysmon's notes (handoff.c), while on its list of Ms without a P */
+	struct m *takenlink;
+	struct g *takenfrom;      /* the G that blocks; NULL: not on the list */
+	uint64_t takencpu;        /* CPU used at the last look */
+	uint64_t takenkick;       /* when it was last signalled to come back */
+};
+
+struct idcache {
+	uint64_t next, end;
 };
 
 struct p {
@@ -136,6 +149,7 @@ struct p {
 	bool startspinning;       /* (L sched) of the M it waits for in pstart */
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
+	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
 	_Atomic uint32_t syscalltick; /* every system call (o, or who retook it) */
 	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
 
@@ -152,16 +166,31 @@ struct p {
 
 	struct g *gfree;          /* (o) */
 	int32_t ngfree;
+	struct idcache goids, tids; /* (o) */
 
 	struct lock timerslock;   /* rank Timers */
 	struct timer **timers;    /* (L timers) 4-ary heap */
 	uint32_t ntimers, captimers;
+	struct timer *timerlist;  /* (L timers) those that the heap had no room for */
 	_Atomic uint64_t timer0;  /* when of the first, 0: none; written under the lock */
 
 	/* sysmon's notes (sysmon only) */
 	uint32_t mon_schedtick, mon_syscalltick;
 	uint64_t mon_schedwhen, mon_syscallwhen;
 	uint32_t mon_stuck;       /* looks that found queued work and no progress */
+	struct m *hand_m;         /* handoff.c's: whom it watches here, */
+	uint32_t hand_tick;       /* since this tick, */
+	uint64_t hand_cpu;        /* which had used this much CPU at the last look */
+	uint64_t hand_still;      /* and has used no more since; 0: it moves */
+	bool mon_fresh;           /* the last look found a new schedtick */
+	uint64_t mon_askwhen;     /* the running slice was asked to end, last time; 0: not yet */
+
+	/* The request: sysmon writes while it holds the P in Psignal, the M reads after it. */
+	uint32_t asktick;
+	_Atomic bool askforce;    /* also inside libc */
+	/* When the slice began whose schedtick this is, if a preemption did it (o; sysmon reads). */
+	_Atomic uint32_t switchtick;
+	_Atomic uint64_t switchwhen;
 };
 
 struct sched {
@@ -191,7 +220,7 @@ struct sched {
 	struct g *_Atomic gchunks[4096]; /* all Gs ever made, GCHUNK each; never moved or freed */
 	_Atomic uint32_t nallgs;
 	_Atomic uint64_t goidgen;
-	_Atomic uint32_t tidgen;
+	_Atomic uint64_t tidgen;
 	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
 
 	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
@@ -262,6 +291,7 @@ int m_start_wanted(void) hidden;
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
 void exitsyscall0(void *gp) hidden;
+void regainp(struct g *gp) hidden;
 struct g *lookaround(struct m *mp, bool *inherit) hidden; /* proc.c's own; unit tests step it */
 bool anywork(void) hidden;
 
@@ -289,9 +319,28 @@ uint64_t timers_next(void) hidden;      /* earliest over all Ps, 0: none */
 void timers_move(struct p *from, struct p *to) hidden;
 
 /* ---- netpoll.c ---- */
-void netpoll_wait(uint64_t deadline) hidden; /* sleeps as the poller until broken or deadline */
+enum { NETPOLL_BATCH = 128 };
+/* Sleeps as the poller until an event, broken or deadline (0: none): events of descriptors. */
+int netpoll_wait(struct os_event *ev, uint64_t deadline) hidden;
+unsigned netpoll_ready(const struct os_event *ev, int n) hidden; /* wakes who waits for them: how many */
+unsigned netpoll_look(void) hidden;     /* both, without sleeping */
 void netpoll_break(void) hidden;
 void netpoll_wake_for(uint64_t when) hidden; /* the poller must not sleep past this */
+bool netpoll_open(void) hidden;         /* false: the kernel gives no epoll */
+int netpoll_fd(void) hidden;            /* -1: not open */
+int netpoll_dup(int fd) hidden;
+void netpoll_fork_child(void) hidden;
+
+/* ---- polldesc.c ---- */
+unsigned polldesc_fire(uint64_t data, uint32_t events) hidden; /* how many it woke */
+void polldesc_fork_child(void) hidden;
+extern _Atomic int32_t nwatched hidden;
+
+/* Some descriptor is registered, so an idle M must poll. */
+static inline bool netpoll_watching(void)
+{
+	return atomic_load_explicit(&nwatched, memory_order_relaxed) > 0;
+}
 
 /* ---- stack.c, g.c, arena.c ---- */
 bool stack_alloc(struct stack *s, const struct gattr *a) hidden;
@@ -303,13 +352,23 @@ struct g *g_make(void) hidden;
 void g_seedids(void) hidden; /* at the start of a process; of a fork child too */
 void g_cachefree(struct p *pp) hidden;
 
+/* ---- preempt.c ---- */
+uint64_t preempt_look(uint64_t now) hidden; /* sysmon: when to look again at the latest; 0: whenever */
+void p_leave_slow(struct p *pp, uint32_t to) hidden;
+
 /* ---- sysmon.c, trace.c ---- */
-void sysmon_start(void) hidden; /* once; later calls do nothing */
 bool sysmon_runs(void) hidden;
 void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
 void schedtrace(bool detail) hidden;
 const char *waitreason_text(unsigned r) hidden;
+
+/* ---- handoff.c: sysmon only ---- */
+/* Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever). */
+uint32_t handoff_look(uint64_t now) hidden;
+void handoff_start(void) hidden;  /* cheap while the process has one thread */
+void handoff_forget(struct m *mp) hidden; /* it left for good */
+void handoff_fork_child(void) hidden;
 
 /* ---- start.c, fork.c ---- */
 void start_m0(struct g *gp, void *fs, char *top) hidden;
@@ -327,6 +386,16 @@ void cputime_leave(struct g *gp, struct m *mp) hidden;
 /* ---- lot.c ---- */
 void lot_init(void) hidden;
 void lot_fork_child(void) hidden;
+
+/* The P of the calling M leaves Prunning for another status: after this no signal is on its way for it. */
+static inline void p_leave(struct p *pp, uint32_t to)
+{
+	uint32_t s = Prunning;
+
+	/* Sequentially consistent: pairs with sysmon's read of sysmonwait before it sleeps deep. */
+	if (unlikely(!atomic_compare_exchange_strong(&pp->status, &s, to)))
+		p_leave_slow(pp, to);
+}
 
 static inline struct p *getp(void)
 {

@@ -35,6 +35,17 @@ struct lock {
 #define lock_init(l, r) ((l)->word = 0, (l)->sleepers = 0)
 #endif
 
+/*
+ * weft_tls.nop, a word between a G and sysmon.  A G that is neither pinned nor in a system call owns a P, but
+ * its M may block where we do not see it; then sysmon takes the P (handoff.c).  Who enters the runtime reads
+ * the word once, after it counted itself in locks:
+ *   NOP_ASKED   sysmon is deciding and will not take long: wait
+ *   NOP_TAKEN   the M has no P: get one, or queue and switch; pin() or lock() returns with a P
+ *   NOP_KICKED  the same, and a signal is coming that says so: wait for its handler
+ * So inside the runtime nothing has changed: a G there has its P unless sysdepth says otherwise.
+ */
+enum nop { NOP_NONE = 0, NOP_ASKED, NOP_TAKEN, NOP_KICKED };
+void pin_slow(void) __attribute__((visibility("hidden")));
 void lock_slow(struct lock *l) __attribute__((visibility("hidden")));
 void unlock_slow(struct lock *l) __attribute__((visibility("hidden")));
 #ifdef WEFT_DEBUG
@@ -53,7 +64,10 @@ void lockrank_drop(struct lock *l) __attribute__((visibility("hidden")));
 static inline void pin(void)
 {
 	weft_tls.locks++;
+	/* Order enough: who writes nop has a fence for both sides (handoff.c). */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (unlikely(__atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED)))
+		pin_slow();
 }
 
 static inline void unpin(void)
@@ -66,10 +80,9 @@ static inline void lock(struct lock *l)
 {
 	uint32_t free = 0;
 
-	lockrank_take(l);
 	/* A signal handler on this thread sees it before the lock is taken, until after it is free. */
-	weft_tls.locks++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	pin();
+	lockrank_take(l);
 	/* Acquire: pairs with the release in unlock(). */
 	if (!__atomic_compare_exchange_n(&l->word, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		lock_slow(l);

@@ -36,16 +36,6 @@ struct bucket *lot_lock_waiter(struct waiter *w)
 	}
 }
 
-struct g *lot_release(struct waiter *w)
-{
-	struct g *gp = w->g;
-	uint32_t old = atomic_exchange(&w->state, WOKEN);
-
-	if (!gp)
-		os_futex_wake((uint32_t *)&w->state, 1); /* the address only */
-	return gp && old == PARKED ? gp : NULL;
-}
-
 bool lot_fair(const void *addr)
 {
 	struct bucket *b = bucket_of(addr);
@@ -73,16 +63,37 @@ static void wakeall(struct waiter *chain, enum readyhow how)
 	}
 }
 
-unsigned lot_wake(const void *addr, unsigned n, uint32_t bits, enum readyhow how, lot_decide decide,
-		  void *arg)
+static bool waits_behind(const struct waiter *w, const void *addr)
 {
-	struct bucket *b = bucket_of(addr);
+	while ((w = w->next))
+		if (w->addr == addr)
+			return true;
+	return false;
+}
+
+/* What lot_wake() does nearly always: one is wanted, and the bucket's first is one. Unlocks. */
+static inline unsigned wake_head(struct bucket *b, struct waiter *w, const void *addr,
+				 enum readyhow how, lot_decide decide, void *arg)
+{
+	struct g *gp;
+
+	lot_pull(b, w);
+	w->result = decide ? decide(arg, 1, waits_behind(w, addr)) : 0;
+	unlock(&b->lock);
+	gp = lot_release(w);
+	if (gp)
+		goready(gp, how);
+	return 1;
+}
+
+static unsigned wake_some(struct bucket *b, const void *addr, unsigned n, uint32_t bits,
+			  enum readyhow how, lot_decide decide, void *arg)
+{
 	struct waiter *chain = NULL, **link = &chain, *w, *next;
 	unsigned woken = 0;
 	bool more = false;
 	int result = 0;
 
-	lock(&b->lock);
 	for (w = b->head; w; w = next) {
 		next = w->next;
 		if (w->addr != addr)
@@ -108,6 +119,17 @@ unsigned lot_wake(const void *addr, unsigned n, uint32_t bits, enum readyhow how
 	unlock(&b->lock);
 	wakeall(chain, how);
 	return woken;
+}
+
+unsigned lot_wake(const void *addr, unsigned n, uint32_t bits, enum readyhow how, lot_decide decide,
+		  void *arg)
+{
+	struct bucket *b = bucket_of(addr);
+
+	lock(&b->lock);
+	if (likely(b->head && n == 1 && !bits && b->head->addr == addr))
+		return wake_head(b, b->head, addr, how, decide, arg);
+	return wake_some(b, addr, n, bits, how, decide, arg);
 }
 
 int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove,

@@ -98,6 +98,14 @@ static inline void lot_pull(struct bucket *b, struct waiter *w)
 /* The locked bucket a waiter is in, or was in last. */
 struct bucket *lot_lock_waiter(struct waiter *w) hidden;
 /* Last touch of a dequeued waiter.  Returns the G the caller must goready, or NULL. */
-struct g *lot_release(struct waiter *w) hidden;
+static inline struct g *lot_release(struct waiter *w)
+{
+	struct g *gp = w->g;
+	uint32_t old = atomic_exchange(&w->state, WOKEN);
+
+	if (unlikely(!gp))
+		os_futex_wake((uint32_t *)&w->state, 1); /* the address only */
+	return gp && old == PARKED ? gp : NULL;
+}
 
 #endif

@@ -71,7 +71,7 @@ static void sleep_foreign(struct waiter *w, uint64_t deadline, bool interruptibl
 }
 
 /* Interrupted before it slept, or poked.  True: the park is over. */
-static bool look_around(struct waiter *w)
+static __attribute__((noinline)) bool look_around(struct waiter *w)
 {
 	struct g *gp = w->g;
 	struct bucket *b = lot_lock_waiter(w);
@@ -101,7 +101,7 @@ static bool look_around(struct waiter *w)
 	return false;
 }
 
-static void sleep_g(struct waiter *w, const struct park *pk)
+static inline void sleep_g(struct waiter *w, const struct park *pk)
 {
 	bool timed = pk->deadline != 0;
 
@@ -120,7 +120,7 @@ static void sleep_g(struct waiter *w, const struct park *pk)
 }
 
 /* Queues w unless refused. */
-static int enqueue(struct waiter *w, const struct park *pk)
+static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const struct park *pk)
 {
 	struct bucket *b = bucket_of(pk->addr);
 
@@ -136,7 +136,7 @@ static int enqueue(struct waiter *w, const struct park *pk)
 	return 0;
 }
 
-static int park_foreign(struct waiter *w, const struct park *pk)
+static __attribute__((noinline)) int park_foreign(struct waiter *w, const struct park *pk)
 {
 	int err = enqueue(w, pk);
 
@@ -148,7 +148,7 @@ static int park_foreign(struct waiter *w, const struct park *pk)
 	return w->result;
 }
 
-static int park_g(struct waiter *w, const struct park *pk)
+static inline __attribute__((always_inline)) int park_g(struct waiter *w, const struct park *pk)
 {
 	struct g *gp = w->g;
 	int err;
@@ -189,13 +189,14 @@ int lot_park(const struct park *pk)
 	if (!gp)
 		return park_foreign(&w, pk);
 	depth = gp->sysdepth;
-	if (likely(!depth))
-		return park_g(&w, pk);
 	/* Inside a libc call that was handed off: parking needs a P again. */
-	syscall_reset();
+	if (unlikely(depth))
+		syscall_reset();
 	err = park_g(&w, pk);
-	entersyscall();
-	gp->sysdepth = depth;
+	if (unlikely(depth)) {
+		entersyscall();
+		gp->sysdepth = depth;
+	}
 	return err;
 }
 

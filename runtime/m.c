@@ -82,6 +82,7 @@ void m_reap(void)
 			return;
 		hooks.joinosproc(mp->os);
 		os_free(mp->stack, mp->stacksize);
+		handoff_forget(mp);
 		/* The struct m itself is persistent memory: reused by newm through this list. */
 		lock(&sched.lock);
 		mp->schedlink = sched.mfree;
@@ -328,9 +329,9 @@ void handoffp(struct p *pp)
 		startm(pp, false);
 		return;
 	}
-	/* The last running P, and nobody polls: its timers need somebody. */
+	/* The last running P, and nobody polls: timers and descriptors need somebody. */
 	if (atomic_load(&sched.npidle) == atomic_load(&gomaxprocs) - 1 &&
-	    atomic_load(&sched.lastpoll) != 0 && timers_next()) {
+	    atomic_load(&sched.lastpoll) != 0 && (timers_next() || netpoll_watching())) {
 		unlock(&sched.lock);
 		startm(pp, false);
 		return;
@@ -361,8 +362,11 @@ void unlockosthread(void)
 
 	if (!gp || !gp->lockdepth || --gp->lockdepth)
 		return;
+	/* In one piece: a G with an M that has no such G would be handed to it for nothing. */
+	pin();
 	gp->lockedm->lockedg = NULL;
 	gp->lockedm = NULL;
+	unpin();
 }
 
 static void leavem00(void *arg)

@@ -1,23 +1,193 @@
 /*
- * netpoll: where one idle M, the poller, sleeps until the next timer.
+ * netpoll: one epoll instance, and the idle M that sleeps in it.
  *
- * sched.lastpoll is 0 while somebody polls; sched.polluntil is its deadline.  Whoever adds an earlier
- * timer breaks the sleep.  No descriptor is watched here yet: blocking calls hand their P off instead.
+ * An M without work becomes the poller when nobody is (sched.lastpoll is 0 while somebody polls, sched.polluntil
+ * is its deadline): it sleeps until a descriptor has an edge, a timer is due or netpoll_break() rings.  Ms
+ * with a P look without sleeping when their queue is empty and at every 61st schedule; sysmon does when nobody
+ * looked for long.  Several may be in epoll_wait at once: the kernel gives each event to one of them.
+ *
+ * The bell is an eventfd in the same epoll, level-triggered: only the sleeping poller reads it, all others
+ * step over it.  Before the first descriptor there is no epoll: the poller then sleeps on a futex.
+ *
+ * Rule: whoever leaves epoll clears lastpoll before it readies anybody, or it would ring its own bell.
+ *
+ * Must never: touch a descriptor of the program other than by its registration (polldesc.c).
  */
 #include "runtime/gmp.h"
 
-void netpoll_wait(uint64_t deadline)
+#include <errno.h>
+
+enum { HIGH_FD = 1016 }; /* above what programs count and close, below what makes fork copy big tables */
+
+static _Atomic int epfd = -1, bellfd = -1;
+static _Atomic bool futex_sleeper; /* the poller sleeps on pollbreak: it came before the epoll */
+static struct lock openlock = LOCK_INIT(Pollopen);
+
+#define BELL UINT64_MAX
+
+int netpoll_fd(void)
 {
+	return atomic_load_explicit(&epfd, memory_order_acquire);
+}
+
+/* A second number for fd, out of the way if possible. */
+int netpoll_dup(int fd)
+{
+	unsigned long limit = os_fdlimit();
+	int high = os_dup_above(fd, limit > HIGH_FD ? HIGH_FD : (int)limit / 2);
+
+	return high < 0 ? os_dup_above(fd, 0) : high;
+}
+
+/* Moves a new descriptor of ours there; negative: an error passed on. */
+static int high(int fd)
+{
+	int to;
+
+	if (fd < 0)
+		return fd;
+	to = netpoll_dup(fd);
+	if (to < 0)
+		return fd;
+	os_close(fd);
+	return to;
+}
+
+bool netpoll_open(void)
+{
+	int ep, bell;
+
+	if (netpoll_fd() >= 0)
+		return true;
+	lock(&openlock);
+	ep = atomic_load(&epfd);
+	if (ep < 0) {
+		ep = high(os_poll_create());
+		bell = high(os_eventfd());
+		if (ep >= 0 && bell >= 0) {
+			os_poll_add(ep, bell, OS_POLLIN, BELL);
+			atomic_store(&bellfd, bell);
+			atomic_store(&epfd, ep);
+		} else {
+			if (ep >= 0)
+				os_close(ep);
+			if (bell >= 0)
+				os_close(bell);
+			ep = -1;
+		}
+	}
+	unlock(&openlock);
+	/* A poller on the futex must change over. */
+	if (ep >= 0 && atomic_load(&sched.lastpoll) == 0)
+		netpoll_break();
+	return ep >= 0;
+}
+
+/* The program wants this number, or believes that it is free. */
+bool netpoll_owns(int fd)
+{
+	return fd >= 0 && (fd == atomic_load(&epfd) || fd == atomic_load(&bellfd));
+}
+
+bool netpoll_owns_above(int fd, int *which)
+{
+	int a = atomic_load(&epfd), b = atomic_load(&bellfd);
+	int low = a < b ? a : b, high = a < b ? b : a;
+
+	*which = low >= fd ? low : high;
+	return fd >= 0 && *which >= fd;
+}
+
+/* Leaves the number fd to the program.  Sleepers in epoll_wait hold the file, not its number. */
+void netpoll_move(int fd)
+{
+	lock(&openlock);
+	if (netpoll_owns(fd)) {
+		int to = os_dup_above(fd, fd + 1);
+
+		if (to < 0)
+			to = netpoll_dup(fd);
+		if (to >= 0)
+			atomic_store(fd == atomic_load(&epfd) ? &epfd : &bellfd, to);
+	}
+	unlock(&openlock);
+}
+
+static int wait_futex(uint64_t deadline)
+{
+	atomic_store(&futex_sleeper, true);
 	/* A break that came before the sleep has set pollbreak: the wait returns at once. */
-	if (atomic_load(&sched.pollbreak) == 0)
+	if (atomic_load(&sched.pollbreak) == 0 && netpoll_fd() < 0)
 		os_futex_wait((uint32_t *)&sched.pollbreak, 0, deadline);
+	atomic_store(&futex_sleeper, false);
 	atomic_store(&sched.pollbreak, 0);
+	return 0;
+}
+
+/* Moves the program's events to the front and counts them; tells whether the bell rang. */
+static int without_bell(struct os_event *ev, int n, bool *rang)
+{
+	int kept = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (ev[i].data == BELL)
+			*rang = true;
+		else
+			ev[kept++] = ev[i];
+	}
+	return kept;
+}
+
+int netpoll_wait(struct os_event *ev, uint64_t deadline)
+{
+	int ep = netpoll_fd(), n;
+	bool rang = false;
+	uint64_t count;
+
+	if (ep < 0)
+		return wait_futex(deadline);
+	n = without_bell(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, deadline), &rang);
+	if (rang) {
+		os_read(atomic_load(&bellfd), &count, sizeof(count));
+		/* Who finds the word still set changed a heap before: the caller reads it after this. */
+		atomic_store(&sched.pollbreak, 0);
+	}
+	return n;
+}
+
+unsigned netpoll_ready(const struct os_event *ev, int n)
+{
+	unsigned woken = 0;
+
+	for (int i = 0; i < n; i++)
+		woken += polldesc_fire(ev[i].data, ev[i].events);
+	if (woken > weft_opt.pollsurplus && getp())
+		wakep();
+	return woken;
+}
+
+unsigned netpoll_look(void)
+{
+	struct os_event ev[NETPOLL_BATCH];
+	int ep = netpoll_fd(), n;
+	bool rang;
+
+	if (ep < 0)
+		return 0;
+	n = without_bell(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, OS_NOWAIT), &rang);
+	return n ? netpoll_ready(ev, n) : 0;
 }
 
 void netpoll_break(void)
 {
+	static const uint64_t one = 1;
+
 	/* The exchange deduplicates: one wake-up until the poller has cleared the word. */
-	if (atomic_exchange(&sched.pollbreak, 1) == 0)
+	if (atomic_exchange(&sched.pollbreak, 1) != 0)
+		return;
+	if (netpoll_fd() >= 0)
+		os_write(atomic_load(&bellfd), &one, sizeof(one));
+	if (atomic_load(&futex_sleeper))
 		os_futex_wake((uint32_t *)&sched.pollbreak, 1);
 }
 
@@ -33,4 +203,18 @@ void netpoll_wake_for(uint64_t when)
 		if (until == 0 || until > when)
 			netpoll_break();
 	}
+}
+
+/* The copies of the parent's: an epoll that both used would tell each of the other's descriptors. */
+void netpoll_fork_child(void)
+{
+	int ep = atomic_exchange(&epfd, -1), bell = atomic_exchange(&bellfd, -1);
+
+	lock_init(&openlock, Pollopen);
+	atomic_store(&futex_sleeper, false);
+	if (ep >= 0)
+		os_close(ep);
+	if (bell >= 0)
+		os_close(bell);
+	polldesc_fork_child();
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "runtime/log.h"
+#include "runtime/os/os.h"
 
 struct weft_options weft_opt;
 
@@ -165,34 +166,53 @@ static const char *read_sig(struct word w, const char *dflt, opt_sig *to)
 	return NULL;
 }
 
-/* Is w one of the words of "a|b|c"? */
-static bool in_choice(struct word w, const char *choice)
-{
-	for (;;) {
-		size_t n = strcspn(choice, "|");
-
-		if (n == w.n && memcmp(choice, w.p, n) == 0)
-			return true;
-		if (!choice[n])
-			return false;
-		choice += n + 1;
-	}
-}
-
 static const char *read_str(struct word w, const char *dflt, opt_str *to)
 {
+	(void)dflt;
 	if (w.n >= OPTION_STR)
 		return "too long";
-	if (strchr(dflt, '|') && !in_choice(w, dflt))
-		return "not one of the words it may be";
 	memcpy(*to, w.p, w.n);
 	memset(*to + w.n, 0, OPTION_STR - w.n);
 	return NULL;
 }
 
+/* The place of w in "+a+b+c", or -1. */
+static int place_of(struct word w, const char *words)
+{
+	for (int i = 0; *words; i++) {
+		size_t n = strcspn(++words, "+");
+
+		if (n == w.n && memcmp(words, w.p, n) == 0)
+			return i;
+		words += n;
+	}
+	return -1;
+}
+
+static const char *read_set(struct word w, const char *words, opt_set *to)
+{
+	opt_set set = 0;
+
+	for (bool more = w.n > 0; more;) {
+		const char *plus = memchr(w.p, '+', w.n);
+		struct word one = { w.p, plus ? (size_t)(plus - w.p) : w.n };
+		int i = place_of(one, words);
+
+		if (i < 0)
+			return "holds a word it may not";
+		set |= 1u << i;
+		more = plus != NULL;
+		w = (struct word){ w.p + one.n + more, w.n - one.n - more };
+	}
+	*to = set;
+	return NULL;
+}
+
 /* --- the table --- */
 
-/* A default written as "a|b|c" lists the words allowed; the first is the value. */
+/* Of a set: the words it may hold, as "+a+b+c".  Its value is none of them. */
+#define FEATURE_WORD(name) "+" #name
+#define FEATURE_WORDS OS_FEATURES(FEATURE_WORD)
 #define DEFAULT_uint(dflt) #dflt
 #define DEFAULT_bool(dflt) #dflt
 #define DEFAULT_size(dflt) #dflt
@@ -200,6 +220,7 @@ static const char *read_str(struct word w, const char *dflt, opt_str *to)
 #define DEFAULT_nsec(dflt) #dflt
 #define DEFAULT_sig(dflt) #dflt
 #define DEFAULT_str(dflt) dflt
+#define DEFAULT_set(dflt) dflt
 
 const struct option_desc weft_option_table[] = {
 #define OPT(name, type, dflt, help) { #name, #type, DEFAULT_##type(dflt), help },
@@ -231,7 +252,7 @@ void weft_options_default(struct weft_options *opt)
 	memset(opt, 0, sizeof(*opt));
 	for (size_t i = 0; i < weft_option_count; i++) {
 		const struct option_desc *d = &weft_option_table[i];
-		struct word value = { d->dflt, strcspn(d->dflt, "|") };
+		struct word value = { d->dflt, strcspn(d->dflt, "+") };
 		const char *why = set_option(opt, (struct word){ d->name, strlen(d->name) }, value);
 
 		if (why)

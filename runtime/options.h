@@ -25,6 +25,7 @@ typedef size_t opt_size;
 typedef uint64_t opt_msec; /* unsigned, as nanotime() is */
 typedef uint64_t opt_nsec;
 typedef int opt_sig;
+typedef unsigned opt_set; /* bit i: the ith word */
 typedef char opt_str[OPTION_STR];
 
 struct weft_options {

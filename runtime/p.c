@@ -26,7 +26,7 @@ struct p *releasep(struct m *mp)
 		throw("releasep: m%d does not own its P", mp->id);
 	mp->p = NULL;
 	pp->m = NULL;
-	atomic_store(&pp->status, Pidle);
+	p_leave(pp, Pidle);
 	return pp;
 }
 
@@ -90,6 +90,7 @@ bool p_retire_if_dying(struct m *mp)
 	}
 	mp->p = NULL;
 	pp->m = NULL;
+	p_leave(pp, Pidle);
 	retire(pp);
 	return true;
 }

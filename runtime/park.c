@@ -105,7 +105,7 @@ static void exit0(void *arg)
 	gp->lockedm = NULL;
 	gp->lockdepth = 0;
 	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
-	atomic_store(&gp->status, Gdead);
+	atomic_store_explicit(&gp->status, Gdead, memory_order_release);
 	mp->gone(gp, mp->commitarg);
 	if (locked && mp != &m0) {
 		/* What the wired G did to its kernel thread (policy, affinity, namespaces) dies with it. */

@@ -119,6 +119,12 @@ bool anywork(void)
 	return first && first <= nanotime();
 }
 
+/* Descriptors are watched, and no M sleeps in epoll to hear of them. */
+static bool nobody_polls(void)
+{
+	return netpoll_watching() && atomic_load(&sched.lastpoll) != 0;
+}
+
 static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 {
 	struct p *pp = mp->p;
@@ -177,6 +183,13 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 	return NULL;
 }
 
+/* At a tick that looks around; once, however many Gs share it. */
+static bool poll_is_due(struct p *pp)
+{
+	return netpoll_watching() &&
+	       pp->polltick != atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+}
+
 /*
  * What the calling G's M would run next, when that is plain to see: the local queue's first, and nothing that
  * schedule() would look at before it.  NULL: ask schedule().
@@ -193,8 +206,8 @@ struct g *nextlocal(struct m *mp, bool *inherit)
 		return NULL;
 	if (first && nanotime() >= first)
 		return NULL;
-	if (atomic_load_explicit(&sched.runqsize, memory_order_relaxed) > 0 &&
-	    atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0)
+	if (atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0 &&
+	    (atomic_load_explicit(&sched.runqsize, memory_order_relaxed) > 0 || poll_is_due(pp)))
 		return NULL;
 	gp = runqget(pp, inherit);
 	if (gp && unlikely(gp->lockedm)) {
@@ -218,13 +231,20 @@ struct g *lookaround(struct m *mp, bool *inherit)
 		*inherit = false;
 		if (atomic_load(&pp->timer0))
 			timers_check(pp, nanotime(), &ran);
-		if (atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0 &&
-		    atomic_load(&sched.runqsize) > 0) {
-			lock(&sched.lock);
-			gp = globrunqget(pp, 1);
-			unlock(&sched.lock);
-			if (gp)
-				return gp;
+		if (atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0) {
+			if (poll_is_due(pp)) {
+				/* A busy queue must not starve those who wait for data. */
+				pp->polltick = atomic_load_explicit(&pp->schedtick,
+								    memory_order_relaxed);
+				netpoll_look();
+			}
+			if (atomic_load(&sched.runqsize) > 0) {
+				lock(&sched.lock);
+				gp = globrunqget(pp, 1);
+				unlock(&sched.lock);
+				if (gp)
+					return gp;
+			}
 		}
 		gp = runqget(pp, inherit);
 		if (gp)
@@ -233,6 +253,11 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			lock(&sched.lock);
 			gp = globrunqget(pp, 0);
 			unlock(&sched.lock);
+			if (gp)
+				return gp;
+		}
+		if (nobody_polls() && netpoll_look()) {
+			gp = runqget(pp, inherit);
 			if (gp)
 				return gp;
 		}
@@ -274,29 +299,48 @@ static uint64_t naptime(struct m *mp)
 	return nanotime() + mp->napns;
 }
 
-/* Without a P: sleeps, as the poller if there is a timer and nobody polls, until there is one again. */
+/*
+ * As the poller (lastpoll was exchanged for 0), without a P.  True: somebody had to be heard, so either there
+ * is a P now or the caller looks again.
+ */
+static bool poll_idle(struct m *mp, uint64_t nap)
+{
+	struct os_event ev[NETPOLL_BATCH];
+	/* Order: lastpoll = 0 before the heaps are read (netpoll_wake_for). */
+	uint64_t until = timers_next();
+	bool polled = until || netpoll_watching();
+	int n = 0;
+
+	if (polled) {
+		atomic_store(&sched.polluntil, until);
+		n = netpoll_wait(ev, nap && (!until || nap < until) ? nap : until);
+	}
+	/* Before anybody is readied: who adds a timer or wakes an idle P must not take us for asleep. */
+	atomic_store(&sched.polluntil, 0);
+	atomic_store(&sched.lastpoll, nanotime());
+	if (n && takeidlep(mp)) {
+		/* Those who waited run here next: waking another M for them costs more than they do. */
+		netpoll_ready(ev, n);
+		return true;
+	}
+	if (n)
+		netpoll_ready(ev, n);
+	if (polled && anywork() && takeidlep(mp))
+		setspinning(mp);
+	return polled;
+}
+
+/* Without a P: sleeps, as the poller if there is something to poll and nobody does, until there is one. */
 static void idle(struct m *mp)
 {
 	for (;;) {
-		uint64_t nap = naptime(mp), until;
+		uint64_t nap = naptime(mp);
 
-		if (atomic_exchange(&sched.lastpoll, 0) != 0) {
-			/* Order: lastpoll = 0 before the heaps are read (netpoll_wake_for). */
-			until = timers_next();
-			if (until) {
-				atomic_store(&sched.polluntil, until);
-				netpoll_wait(nap && nap < until ? nap : until);
-			}
-			atomic_store(&sched.polluntil, 0);
-			atomic_store(&sched.lastpoll, nanotime());
-			if (until) {
-				if (anywork() && takeidlep(mp)) {
-					setspinning(mp);
-					return;
-				}
-				if (atomic_load(&sched.npidle) > 0)
-					continue;
-			}
+		if (atomic_exchange(&sched.lastpoll, 0) != 0 && poll_idle(mp, nap)) {
+			if (mp->p)
+				return;
+			if (atomic_load(&sched.npidle) > 0)
+				continue;
 		}
 		stopm(mp, nap);
 		if (mp->p)
@@ -332,7 +376,7 @@ static struct g *findrunnable(struct m *mp, bool *inherit)
 
 		if (gp)
 			return gp;
-		if (spun && !waited) {
+		if (spun && !waited && !nobody_polls()) {
 			/* Once: work that is queued elsewhere but not aged must not keep us here. */
 			waited = true;
 			if (spin_for_work())
@@ -376,6 +420,8 @@ void schedule(void *unused)
 		struct g *gp;
 		bool inherit;
 
+		if (mp->p && !mp->spinning && (gp = nextlocal(mp, &inherit)))
+			execute(mp, gp, inherit);
 		if (mp->lockedg) {
 			stoplockedm(mp);
 			execute(mp, mp->lockedg, false);
@@ -394,6 +440,17 @@ void schedule(void *unused)
 	}
 }
 
+/* To runnext.  True: it was empty; others only ever empty it, so that is a plain store of the owner. */
+static inline bool putnext(struct p *pp, struct g *gp)
+{
+	if (likely(!weft_opt.chaos && !atomic_load_explicit(&pp->runnext, memory_order_relaxed))) {
+		atomic_store_explicit(&pp->runnext, gp, memory_order_release);
+		return true;
+	}
+	runqput(pp, gp, true);
+	return false;
+}
+
 /* Makes a runnable G known to the scheduler. */
 void ready(struct g *gp, enum readyhow how)
 {
@@ -401,8 +458,11 @@ void ready(struct g *gp, enum readyhow how)
 
 	pin();
 	pp = getp();
-	if (pp) {
-		runqput(pp, gp, how == READY_NEXT);
+	if (likely(pp)) {
+		if (how == READY_NEXT)
+			putnext(pp, gp);
+		else
+			runqput(pp, gp, false);
 		if (weft_opt.readywake)
 			wakep();
 	} else {
@@ -419,15 +479,17 @@ void g_start(struct g *gp)
 {
 	struct p *pp;
 
-	sysmon_start();
 	atomic_fetch_add(&sched.nglive, 1);
 	gp->tls->locks = 1; /* pinned as everything that was switched away; entry() unpins */
-	atomic_store(&gp->status, Grunnable);
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
 	pin();
 	pp = getp();
 	if (pp) {
-		runqput(pp, gp, true);
-		if (weft_opt.wakesurplus == 0 || runqlen(pp) > weft_opt.wakesurplus)
+		bool first = putnext(pp, gp);
+
+		/* Alone in runnext, at most one more than in the ring: no surplus. */
+		if (weft_opt.wakesurplus == 0 ||
+		    (!first && runqlen(pp) > weft_opt.wakesurplus))
 			wakep();
 	} else {
 		ready(gp, READY_TAIL);
@@ -463,20 +525,27 @@ static void goyield0(void *arg)
 
 void gosched(void)
 {
-	struct p *pp = getp();
+	struct p *pp;
+	bool alone;
 
-	if (!pp)
-		return;
+	pin();
+	pp = getp();
 	/* Nobody else to run: as the kernel's sched_yield, go on. */
-	if (runqempty(pp) && atomic_load(&sched.runqsize) == 0 && atomic_load(&pp->timer0) == 0 &&
-	    !weft_opt.chaos)
-		return;
-	mcall(gosched0);
+	alone = !pp || (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
+			atomic_load(&pp->timer0) == 0 && !weft_opt.chaos);
+	unpin();
+	if (!alone)
+		mcall(gosched0);
 }
 
 void goyield(void)
 {
-	if (getp())
+	bool have;
+
+	pin();
+	have = getp() != NULL;
+	unpin();
+	if (have)
 		mcall(goyield0);
 }
 
@@ -485,6 +554,8 @@ void runtime_checkyield(void)
 	struct g *gp = weft_tls.g;
 	struct m *mp;
 
+	if (unlikely(weft_tls.preempt))
+		runtime_wish();
 	if (likely(!weft_opt.chaos) || !gp || gp->sysdepth)
 		return;
 	mp = getm();

@@ -76,11 +76,6 @@ void runqput(struct p *pp, struct g *gp, bool next)
 	if (weft_opt.chaos && next && nextrand(&getm()->rng) % 2)
 		next = false;
 	if (next) {
-		/* Others only ever empty it: an empty slot is the owner's to fill with a plain store. */
-		if (!atomic_load_explicit(&pp->runnext, memory_order_relaxed)) {
-			atomic_store_explicit(&pp->runnext, gp, memory_order_release);
-			return;
-		}
 		gp = atomic_exchange(&pp->runnext, gp);
 		if (!gp)
 			return;

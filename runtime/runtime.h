@@ -17,6 +17,7 @@
 #ifndef WEFT_RUNTIME_H
 #define WEFT_RUNTIME_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,8 +37,11 @@ struct weft_tls {
 	struct g *g;
 	struct m *m;
 	uint32_t locks; /* runtime locks held, and pins */
+	uint32_t nop;   /* enum nop: whether the P of the M was taken while the G was off (lock.h, handoff.c) */
+	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
+	uint32_t preempt; /* it was to be preempted and could not: runtime_wish() */
 #ifdef WEFT_DEBUG
-	uint16_t held[8]; /* of each rank */
+	uint16_t held[16]; /* of each rank */
 #endif
 	uint32_t tid; /* what glibc's objects store as owner; never a kernel id, except main's */
 };
@@ -62,6 +66,18 @@ enum waitreason {
  * finds it so must not call the program.
  */
 bool runtime_busy(void);
+
+/*
+ * Preemption.  The handler of signal SIGPREEMPT calls runtime_signalled() first, whatever it interrupted: true when
+ * a G runs here that is asked to give way, and may.  It then calls runtime_preempt(), which returns when the G runs again, perhaps on another M; kernelmask and altsp are what
+ * the kernel had for the interrupted code.  False: it has no P.  Else weft_tls.preempt is set and whoever next calls
+ * runtime_wish() gives way.
+ */
+enum { SIGPREEMPT = 32 };
+bool runtime_signalled(void);
+bool runtime_forced(void); /* it has been asked for so long that libc's locks no longer count */
+bool runtime_preempt(uint64_t kernelmask, void *altsp);
+void runtime_wish(void);
 
 /* ---- start ------------------------------------------------------------------------------------ */
 
@@ -91,6 +107,12 @@ int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
 
 /* ---- Gs ---------------------------------------------------------------------------------------- */
 
+/*
+ * Before the first g_new() of a process (a fork child is a new one), later calls do nothing: starts the
+ * kernel thread without which a system call would keep its P from other Gs for good.  False: there is none.
+ */
+bool runtime_monitor(void);
+
 struct gattr {
 	size_t stacksize; /* bytes the program may use; 0: the default */
 	size_t guardsize; /* bytes that fault below it */
@@ -100,7 +122,7 @@ struct gattr {
 
 /*
  * A G in state dead with a stack, perhaps recycled: then g_tls() is the block of its former life.
- * NULL: memory or maxthreads (EAGAIN).
+ * NULL: no memory, or four million Gs (EAGAIN).
  */
 struct g *g_new(const struct gattr *a);
 /* Where the thread block goes: tlsarea bytes, page-zeroed when fresh. */
@@ -119,6 +141,7 @@ uint32_t g_nextid(void); /* next unique 0x10000000..0x3fffffff id; g_set_tls sto
 void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard);
 void g_setname(struct g *gp, const char *name);
 void g_getname(const struct g *gp, char name[16]);
+void g_copyname(struct g *to, const struct g *from);
 /* Kernel signal mask while gp runs; set on the caller itself it takes effect at once. */
 uint64_t g_mask(const struct g *gp);
 void g_setmask(struct g *gp, uint64_t mask);
@@ -155,6 +178,15 @@ void entersyscall(void);
 void exitsyscall(void);
 /* After a longjmp or unwinding out of a system call region: back to a G that owns a P. */
 void syscall_reset(void);
+
+/*
+ * A G whose P was taken while it was blocked unseen (handoff.c), and which computes since, is signalled.  The
+ * handler asks first thing, wherever it is; when told so and the G may be switched away where it was interrupted,
+ * it calls rejoin, which returns when the G owns a P, perhaps on another M.  kernelmask and altsp: what the
+ * kernel had for the interrupted code.
+ */
+bool runtime_rejoin_asked(void);
+void runtime_rejoin(uint64_t kernelmask, void *altsp);
 
 /* ---- the parking lot ---------------------------------------------------------------------------- */
 
@@ -214,12 +246,73 @@ bool g_interrupt(struct g *gp);
 /* Forgets an interrupt that nobody consumed (called by the shim once it acted on the reason). */
 void g_uninterrupt(struct g *gp);
 
+/* ---- descriptors -------------------------------------------------------------------------------- */
+
+/*
+ * What is watched of an open descriptor: polldesc.c.  The caller keeps one slot per descriptor number; NULL
+ * until the first hold.  Each direction has a count of the edges seen.  To wait: read the count, try (or
+ * ask) without blocking, and when that would block, park as long as the count is still the same.
+ *
+ * Between hold and release the caller is pinned: no handler runs, so nothing of it is lost by a jump.  It may
+ * make system calls that do not block, and park; a park that says -EINTR must be followed by release before
+ * handlers or cancellation are looked at.
+ */
+struct polldesc;
+typedef struct polldesc *_Atomic pollslot;
+enum polldir { NETPOLL_IN, NETPOLL_OUT };
+
+/* Registers on demand.  NULL (and no pin): this one cannot be watched. */
+struct polldesc *netpoll_hold(pollslot *slot, int fd);
+void netpoll_release(struct polldesc *pd);
+uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir); /* 0 when just registered; without hold too */
+/* Around a system call on a held one: its number, which changes when the program closes it meanwhile. */
+int netpoll_begin(struct polldesc *pd);
+void netpoll_end(struct polldesc *pd);
+int netpoll_number(const struct polldesc *pd);
+/*
+ * Sleeps until an edge after seq: 0 (perhaps at once), -ETIMEDOUT, -EINTR.  One edge wakes one of those that
+ * wait here; after 0 the caller tries, and if that did not end in "would block", passes it on.
+ */
+int netpoll_park(struct polldesc *pd, enum polldir dir, uint32_t seq, uint64_t deadline,
+		 enum waitreason reason);
+void netpoll_pass(struct polldesc *pd, enum polldir dir);
+/* Notes, and asks later, that at count seq everything was read.  Never true once it ended or broke. */
+void netpoll_drained(struct polldesc *pd, uint32_t seq);
+bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq);
+
+/* Waiting for several at once: links live on the waiter, all of them unlinked before it goes on. */
+struct pollset {
+	_Atomic uint32_t fired; /* the waiter's address in the lot */
+};
+struct polllink {
+	struct polldesc *pd; /* held, without the pin */
+	struct pollset *set;
+	struct polllink *next, *prev;
+	uint32_t events;
+	uint32_t seq[2]; /* counts before the caller asked; an edge since then fires at once */
+};
+void netpoll_link(struct polllink *l);
+void netpoll_unlink(struct polllink *l);
+int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reason);
+
+/*
+ * The program is about to close or replace fd.  Who waits goes on waiting for the open file; but when it is
+ * gone already, closed out of our sight and its number given to another, they are told EBADF.
+ */
+void netpoll_forget(pollslot *slot, int fd, bool gone);
+/* Descriptors of our own: the program must not close them, and may have their numbers. */
+bool netpoll_owns(int fd);
+bool netpoll_owns_above(int fd, int *which); /* the lowest at or above fd */
+void netpoll_move(int fd);
+
 /* ---- time, eyes, fork ---------------------------------------------------------------------------- */
 
 /* CPU time of a G in ns, counted from the first cputime_enable(). */
 void cputime_enable(void);
 uint64_t g_cputime(struct g *gp);
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
+/* True: what the caller is about to ask of kernel or libc must fail, as asked by WEFT=fail. */
+bool runtime_fault(const char *what);
 void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 /* From the handler of a dump signal that this process directed at the thread: true when it was the dump's
  * question where the G there runs. */

@@ -90,7 +90,8 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 		return false;
 	}
 	s->area = (char *)((uintptr_t)(s->base + n - a->tlsarea) & ~(uintptr_t)63);
-	s->top = s->area;
+	/* Whole pages of what was asked for, as libc would report it: what rounding left over stays unused. */
+	s->top = s->base + s->guard + up(a->stacksize, page);
 	return true;
 }
 

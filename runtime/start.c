@@ -25,13 +25,17 @@ void *runtime_mtls(void)
 	return !mp ? NULL : mp == &m0 ? g_main_->fs : mp->fs;
 }
 
+bool runtime_fault(const char *what)
+{
+	return os_fault(what);
+}
+
 static void pick_mechanisms(void)
 {
+	os_deny(weft_opt.without, weft_opt.fail);
 	os_time_init();
-	arch_wrfsbase = strcmp(weft_opt.fsbase, "arch_prctl") != 0 && arch_has_wrfsbase();
-	os_guard_init(strcmp(weft_opt.guard, "install") == 0	? 1
-		      : strcmp(weft_opt.guard, "mprotect") == 0 ? 2
-								: 0);
+	arch_wrfsbase = os_has(OS_wrfsbase) && arch_has_wrfsbase();
+	os_guard_init();
 }
 
 /* gp runs on M0 from now on; top: end of M0's g0 stack. */
@@ -96,8 +100,10 @@ int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 	g_set_tls(gp, tls, tid);
 	start_m0(gp, fs, (char *)stack + G0_STACK);
 	cputime_start(gp);
-	if (start_p(&m0))
+	if (start_p(&m0)) {
+		weft_tls = (struct weft_tls){ 0 }; /* no G: every wrapper passes through for good */
 		return -ENOMEM;
+	}
 	weft_on = 1;
 	return 0;
 }

@@ -3,7 +3,7 @@
  *
  * Every 20 us, doubling to 10 ms after 50 idle rounds: takes Ps from system calls that last (retake), finds
  * queued work beside an idle P and timers nobody runs, joins Ms that left, reaps idle ones, re-reads the CPU
- * limits once a second, prints the schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
+ * limits once a second, asks Gs that had their slice to give way (preempt.c), prints the schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
  *
  * Must never: own a P, block on anything a G may hold.
  */
@@ -51,6 +51,17 @@ static int retake(uint64_t now)
 	return n;
 }
 
+/* All Ps are busy for long, or in system calls: nobody heard the descriptors. */
+static int poll_for_busy(uint64_t now)
+{
+	uint64_t last = atomic_load(&sched.lastpoll);
+
+	if (!netpoll_watching() || last == 0 || last + SLICE > now ||
+	    !atomic_compare_exchange_strong(&sched.lastpoll, &last, now))
+		return 0;
+	return netpoll_look() != 0;
+}
+
 /* Work that waits although a P is idle: ready() wakes nobody, so this is the backstop. */
 static int wake_for_queued(uint64_t now)
 {
@@ -61,11 +72,9 @@ static int wake_for_queued(uint64_t now)
 		return 0;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
-		uint32_t tick = atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
 
-		if (tick != pp->mon_schedtick) {
-			pp->mon_schedtick = tick;
-			pp->mon_schedwhen = now;
+		if (pp->mon_fresh) {
+			pp->mon_fresh = false;
 			pp->mon_stuck = 0;
 		} else if (!runqempty(pp)) {
 			queued |= ++pp->mon_stuck >= 2;
@@ -137,10 +146,24 @@ static void sleep_deep(void)
 	atomic_store(&sched.sysmonwait, 0);
 }
 
+/* The ordinary period, or less when a slice ends that somebody waits for. */
+static uint32_t sleep_us(uint32_t delay, uint64_t until)
+{
+	uint64_t now;
+
+	if (!until)
+		return delay;
+	now = nanotime();
+	if (until <= now + TICK_MIN * 1000)
+		return TICK_MIN;
+	return until - now < delay * 1000ULL ? (uint32_t)((until - now) / 1000) + 1 : delay;
+}
+
 static void *sysmon(void *arg)
 {
 	uint64_t lasttrace = nanotime(), lastcpu = lasttrace;
-	uint32_t delay = TICK_MIN, idle = 0, allidle = 0;
+	uint32_t delay = TICK_MIN, idle = 0, allidle = 0, wish = 0;
+	uint64_t look = 0;
 
 	(void)arg;
 	os_timerslack(1000);
@@ -152,7 +175,7 @@ static void *sysmon(void *arg)
 			delay = TICK_MIN;
 		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
 			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
-		os_usleep(delay);
+		os_usleep(sleep_us(wish && wish < delay ? wish : delay, look));
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
 			if (++allidle >= 3 && delay == TICK_MAX) {
@@ -163,8 +186,11 @@ static void *sysmon(void *arg)
 			allidle = 0;
 		}
 		now = nanotime();
-		did = m_start_wanted() + retake(now) + wake_for_queued(now);
+		look = preempt_look(now);
+		did = m_start_wanted() + retake(now) + wake_for_queued(now) +
+		      poll_for_busy(now);
 		idle = did ? 0 : idle + 1;
+		wish = handoff_look(now);
 		m_reap();
 		reap_idle(now);
 		if (weft_opt.schedtrace &&
@@ -183,18 +209,23 @@ static void *sysmon(void *arg)
 
 static bool running;
 
-void sysmon_start(void)
+bool runtime_monitor(void)
 {
 	enum { STACK = 128 * 1024 };
 	char *stack;
 	uintptr_t os;
 
-	if (running)
-		return;
-	running = true;
+	if (__atomic_load_n(&running, __ATOMIC_RELAXED) ||
+	    __atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
+		return true;
+	handoff_start();
 	stack = os_reserve(STACK);
-	if (!stack || hooks.newosproc(sysmon, NULL, stack, STACK, &os))
-		weft_say("sysmon: no kernel thread (blocked system calls will hold their P)");
+	if (stack && !hooks.newosproc(sysmon, NULL, stack, STACK, &os))
+		return true;
+	if (stack)
+		os_free(stack, STACK);
+	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
+	return false;
 }
 
 bool sysmon_runs(void)

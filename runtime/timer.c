@@ -7,12 +7,16 @@
  * it returns nobody touches the timer.  Rank: Timers, before Lot and Sched.
  *
  * Four children a node: shallower, one cache line of pointers per step.
+ *
+ * A heap that cannot grow loses nobody's wake-up: the timers that found no room stand in a list, which is
+ * searched through.  Slow, and only while memory is short.
  */
 #include "runtime/gmp.h"
 
 #include <string.h>
 
-#define NOWHERE UINT32_MAX /* idx of a timer between two heaps */
+#define NOWHERE UINT32_MAX	  /* idx of a timer between two heaps */
+#define LISTED (UINT32_MAX - 1) /* of one in the list */
 
 static void place(struct p *pp, uint32_t i, struct timer *t)
 {
@@ -51,16 +55,44 @@ static void siftdown(struct p *pp, uint32_t i, struct timer *t)
 	place(pp, i, t);
 }
 
+static struct timer *first(const struct p *pp)
+{
+	struct timer *best = pp->ntimers ? pp->timers[0] : NULL;
+
+	for (struct timer *t = pp->timerlist; unlikely(t != NULL); t = t->next)
+		if (!best || t->when < best->when)
+			best = t;
+	return best;
+}
+
 static void settimer0(struct p *pp)
 {
-	atomic_store(&pp->timer0, pp->ntimers ? pp->timers[0]->when : 0);
+	struct timer *t = first(pp);
+
+	atomic_store(&pp->timer0, t ? t->when : 0);
+}
+
+static void unlist(struct p *pp, struct timer *t)
+{
+	struct timer **link = &pp->timerlist;
+
+	while (*link != t)
+		link = &(*link)->next;
+	*link = t->next;
+	t->idx = NOWHERE;
+	settimer0(pp);
 }
 
 static void unheap(struct p *pp, struct timer *t)
 {
-	struct timer *last = pp->timers[--pp->ntimers];
 	uint32_t i = t->idx;
+	struct timer *last;
 
+	if (unlikely(i == LISTED)) {
+		unlist(pp, t);
+		return;
+	}
+	last = pp->timers[--pp->ntimers];
 	t->idx = NOWHERE;
 	if (last != t) {
 		if (i > 0 && last->when < pp->timers[(i - 1) / 4]->when)
@@ -71,27 +103,32 @@ static void unheap(struct p *pp, struct timer *t)
 	settimer0(pp);
 }
 
-/* Doubles the heap's array.  Out of memory here would lose a wake-up: it stops the process. */
-static void grow(struct p *pp)
+/* Doubles the heap's array. */
+static bool grow(struct p *pp)
 {
 	uint32_t cap = pp->captimers ? pp->captimers * 2 : 512;
 	struct timer **heap = os_alloc(cap * sizeof(*heap));
 
 	if (!heap)
-		throw("timers: no memory for %u", cap);
+		return false;
 	if (pp->timers) {
 		memcpy(heap, pp->timers, pp->ntimers * sizeof(*heap));
 		os_free(pp->timers, pp->captimers * sizeof(*heap));
 	}
 	pp->timers = heap;
 	pp->captimers = cap;
+	return true;
 }
 
 static void push(struct p *pp, struct timer *t)
 {
-	if (pp->ntimers == pp->captimers)
-		grow(pp);
-	siftup(pp, pp->ntimers++, t);
+	if (likely(pp->ntimers < pp->captimers || grow(pp))) {
+		siftup(pp, pp->ntimers++, t);
+	} else {
+		t->idx = LISTED;
+		t->next = pp->timerlist;
+		pp->timerlist = t;
+	}
 	atomic_store(&t->pp, pp);
 	settimer0(pp);
 }
@@ -134,8 +171,7 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 	if (next == 0 || now < next)
 		return next;
 	lock(&pp->timerslock);
-	while (pp->ntimers && pp->timers[0]->when <= now) {
-		struct timer *t = pp->timers[0];
+	for (struct timer *t; (t = first(pp)) && t->when <= now;) {
 		struct g *gp;
 
 		unheap(pp, t);
@@ -167,11 +203,11 @@ void timers_move(struct p *from, struct p *to)
 {
 	/* One heap at a time: two locks of one rank need no order then. */
 	for (;;) {
-		struct timer *t = NULL;
+		struct timer *t;
 
 		lock(&from->timerslock);
-		if (from->ntimers) {
-			t = from->timers[0];
+		t = first(from);
+		if (t) {
 			unheap(from, t);
 			/* Not NULL: timer_del must keep looking until the timer lands in the new heap. */
 			atomic_store(&t->pp, to);

@@ -25,9 +25,11 @@ static void print_id(struct outbuf *o, const char *key, bool have, long id)
 static void detail_p(struct outbuf *o, struct p *pp)
 {
 	struct m *mp = pp->m;
+	uint32_t status = atomic_load(&pp->status);
 
+	/* A status that Go does not have is one of Go's to its readers. */
 	weft_print(o, "  P%d: status=%u schedtick=%u syscalltick=%u ", pp->id,
-		   atomic_load(&pp->status), atomic_load(&pp->schedtick),
+		   status == Psignal ? Prunning : status, atomic_load(&pp->schedtick),
 		   atomic_load(&pp->syscalltick));
 	print_id(o, "m", mp != NULL, mp ? mp->id : 0);
 	weft_print(o, " runqsize=%u gfreecnt=%d timerslen=%u\n", runqlen(pp), pp->ngfree,

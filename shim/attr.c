@@ -5,6 +5,8 @@
 #include "shim/sched.h"
 
 static struct gattr dflt;      /* what a NULL attribute means; written before threads and by setattr_default */
+static uint64_t dflt_mask;
+static bool dflt_has_mask, dflt_detached;
 
 static int parse(const pthread_attr_t *attr, struct gattr *a)
 {
@@ -34,12 +36,38 @@ bool attr_has_stack(const pthread_attr_t *attr)
 	return (uintptr_t)stack + size != 0;
 }
 
+bool attr_sigmask(const pthread_attr_t *attr, uint64_t *mask)
+{
+	sigset_t set;
+
+	if (!attr) {
+		*mask = dflt_mask;
+		return dflt_has_mask;
+	}
+	if (pthread_attr_getsigmask_np(attr, &set))
+		return false;
+	*mask = *(const uint64_t *)(const void *)&set;
+	return true;
+}
+
+bool attr_detached(const pthread_attr_t *attr)
+{
+	int state = PTHREAD_CREATE_JOINABLE;
+
+	if (!attr)
+		return dflt_detached;
+	pthread_attr_getdetachstate(attr, &state);
+	return state == PTHREAD_CREATE_DETACHED;
+}
+
 void thread_default_attr(void)
 {
 	pthread_attr_t attr;
 
 	if (pthread_getattr_default_np(&attr) == 0) {
 		parse(&attr, &dflt);
+		dflt_has_mask = attr_sigmask(&attr, &dflt_mask);
+		dflt_detached = attr_detached(&attr);
 		pthread_attr_destroy(&attr);
 	} else {
 		dflt = (struct gattr){ .guardsize = 4096, .tlsarea = tcb_area_size() };
@@ -70,6 +98,7 @@ EXPORT int pthread_getattr_np(pthread_t t, pthread_attr_t *attr)
 {
 	struct thread *th = thread_of(t);
 	size_t size, guard;
+	cpu_set_t cpus;
 	void *base;
 
 	/* Main's stack is the process's: libc reads it from /proc. */
@@ -80,6 +109,8 @@ EXPORT int pthread_getattr_np(pthread_t t, pthread_attr_t *attr)
 	pthread_attr_setstack(attr, (char *)base + guard, size - guard);
 	pthread_attr_setguardsize(attr, guard);
 	sched_describe(th, attr);
+	if (pthread_getaffinity_np(t, sizeof(cpus), &cpus) == 0)
+		pthread_attr_setaffinity_np(attr, sizeof(cpus), &cpus);
 	pthread_attr_setdetachstate(attr, th->state & TH_DETACHED ? PTHREAD_CREATE_DETACHED
 								  : PTHREAD_CREATE_JOINABLE);
 	return 0;

@@ -7,6 +7,10 @@
 
 /* What attr asks for (NULL: libc's default attributes). 0 or an errno value. */
 int attr_parse(const pthread_attr_t *attr, struct gattr *a) hidden;
+/* The signal mask that attr, or libc's default when NULL, asks for; false: the creator's. */
+bool attr_sigmask(const pthread_attr_t *attr, uint64_t *mask) hidden;
+/* Does attr, or libc's default when NULL, ask for a detached thread? */
+bool attr_detached(const pthread_attr_t *attr) hidden;
 bool attr_has_stack(const pthread_attr_t *attr) hidden;
 
 #endif

@@ -6,11 +6,13 @@
  *   parked at a cancellation point        g_interrupt(): lot_park returns -EINTR, the wrapper tests
  *   in our system call stub               signal 32 to its M; the handler moves the PC to the stub's way out
  *   asynchronous and running              signal 32; the handler tests on the spot
- * Signal 32 is libc's own number for this: a program can neither see nor block it.
+ * Signal 32 is libc's own number for this: a program can neither see nor block it.  sysmon's requests to give
+ * way (preempt.c) come by the same signal; the handler serves them first.
  *
  * The stub makes the decision atomic, as POSIX wants it: a signal that arrives at an instruction between
  * cp_begin and cp_end arrives before the call has had any effect.
  */
+#include "shim/preempt.h"
 #include "shim/sched.h"
 #include "shim/sigroute.h"
 
@@ -108,16 +110,33 @@ static bool take_signals(bool in_call)
 	return ends || th->stop || (th->held && th->waitset);
 }
 
+/* A cancellation that is due. */
+static void act(void)
+{
+	/* Until libc itself notes that the thread is ending, another signal must not begin this again. */
+	self_thread.cancelling = true;
+	unwind_ready();
+	pthread_testcancel();
+}
+
 static void handler(int sig, siginfo_t *si, void *ctx)
 {
 	ucontext_t *uc = ctx;
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
 	struct tcb *t = tcb_self();
+	bool preempt;
 
 	(void)sig;
 	(void)si;
-	if (!on_g() || runtime_busy())
+	/* Before anything that pins: who has no P gets one then, and here what the kernel has is noted first. */
+	if (runtime_rejoin_asked())
+		runtime_rejoin(*(const uint64_t *)(const void *)&uc->uc_sigmask,
+			       uc->uc_stack.ss_flags & SS_DISABLE ? NULL : uc->uc_stack.ss_sp);
+	preempt = runtime_signalled();
+	if (!on_g() || signals_busy())
 		return; /* whoever kicked, kicks again or is seen at the next look */
+	if (preempt)
+		preempt_here(uc);
 	sched_apply_here();
 	if (take_signals(between(pc, cp_begin, cp_end) || between(pc, nocp_begin, nocp_end))) {
 		/* The call is over before it began, or is not begun again; both stubs return alike. */
@@ -131,10 +150,10 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_cancel;
 		return;
 	}
-	if (tcb_cancel_async(t)) {
+	if (tcb_cancel_async(t) && !self_thread.cancelling) {
 		/* No sigreturn will give this kernel thread, which goes on to run others, its mask back. */
 		direct4(SYS_rt_sigprocmask, SIG_SETMASK, &uc->uc_sigmask, NULL, 8);
-		pthread_testcancel(); /* does not return: unwinds through this frame */
+		act(); /* does not return: unwinds through this frame */
 	}
 }
 
@@ -146,22 +165,28 @@ void cancel_init(void)
 	if (direct4(SYS_rt_sigaction, 33, 0, &sa, 8) || !sa.restorer)
 		return;
 	sa.handler = handler;
-	sa.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | 0x04000000; /* SA_RESTORER */
+	/* Not deferred: the M that a G leaves inside the handler goes on with the signal let in. */
+	sa.flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | 0x04000000; /* SA_RESTORER */
 	sa.mask = 0;
 	direct4(SYS_rt_sigaction, SIGCANCEL_, &sa, 0, 8);
 }
 
 void testcancel(void)
 {
+	struct thread *th = &self_thread;
+
 	if (!on_g()) {
 		pthread_testcancel();
 		return;
 	}
-	sched_apply();
-	signals_deliver();
+	/* What nearly every call finds, asked in line: nothing. */
+	if (unlikely(atomic_load_explicit(&th->sched_pending, memory_order_relaxed)))
+		sched_apply();
+	if (unlikely(atomic_load_explicit(&th->sigq, memory_order_relaxed) || th->held))
+		signals_deliver();
 	if (unlikely(tcb_cancel_pending(tcb_self()))) {
 		syscall_reset();
-		pthread_testcancel();
+		act();
 	}
 }
 
@@ -172,7 +197,7 @@ void thread_look_slow(void)
 	signals_deliver();
 	if (tcb_cancel_async(tcb_self()) && tcb_cancel_pending(tcb_self())) {
 		syscall_reset();
-		pthread_testcancel();
+		act();
 	}
 }
 
@@ -216,7 +241,7 @@ EXPORT int pthread_cancel(pthread_t t)
 	atomic_store(&th->look, true);
 	if (t == (pthread_t)tcb_self()) {
 		if (tcb_cancel_async((struct tcb *)t))
-			pthread_testcancel();
+			act();
 		return 0;
 	}
 	if (!tcb_cancel_enabled((struct tcb *)t))

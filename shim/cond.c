@@ -82,12 +82,33 @@ static int wait_refuse(void *arg)
 	return 0;
 }
 
+/* As mutex_cond_unlock() and mutex_cond_lock(), for the usual mutex, in line. */
+static inline void let_go(pthread_mutex_t *mu)
+{
+	if (unlikely(!mutex_is_normal(mutex_kind(mu)))) {
+		mutex_cond_unlock(mu);
+		return;
+	}
+	store_relaxed(&mu->__data.__owner, 0);
+	if (unlikely(xchg_release(&mu->__data.__lock, 0) == 2))
+		mutex_wake_one(mu);
+}
+
+static inline int take_again(pthread_mutex_t *mu, int woken)
+{
+	if (unlikely(woken || !mutex_is_normal(mutex_kind(mu)) ||
+		     !word_take(&mu->__data.__lock, 0, 1)))
+		return mutex_cond_lock(mu, woken);
+	store_relaxed(&mu->__data.__owner, self_id());
+	return 0;
+}
+
 static void wait_queued(void *arg)
 {
 	struct waiter *w = arg;
 
 	if (!w->again)
-		mutex_cond_unlock(w->mutex);
+		let_go(w->mutex);
 	w->again = true;
 }
 
@@ -102,7 +123,7 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 		.reason = WaitCondWait,
 		.interruptible = true,
 	};
-	int r, err = mutex_cond_check(mu);
+	int r, err = mutex_is_normal(mutex_kind(mu)) ? 0 : mutex_cond_check(mu);
 
 	if (!err)
 		err = until_ns(u, &pk.deadline);
@@ -119,7 +140,7 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 			break;
 		pk.fifo_front = w.again;
 	}
-	err = mutex_cond_lock(mu, r > 0 ? r : 0);
+	err = take_again(mu, r > 0 ? r : 0);
 	if (r == -EINTR)
 		cancel_point();
 	if (err)

@@ -161,6 +161,11 @@ static void *open_inside(const char *file, int mode)
 	return real.dlopen(file, mode);
 }
 
+void *dl_open_gated(const char *file, int mode)
+{
+	return on_g() ? open_inside(file, mode) : real.dlopen(file, mode);
+}
+
 static void *mopen_inside(Lmid_t ns, const char *file, int mode)
 {
 	INSIDE(&load_gate);

@@ -87,7 +87,8 @@ void dumpsig_start(void)
 		stack = NULL;
 		return;
 	}
-	thread_native(dumper, NULL, stack, STACK, &os);
+	if (thread_native(dumper, NULL, stack, STACK, &os))
+		atomic_store(&started, 0); /* the next thread tries again */
 }
 
 void dumpsig_fork_child(void)

@@ -2,16 +2,36 @@
  * fd: what makes, moves and ends descriptors, and their controls.
  *
  * close() and the dup family may wait (a lingering socket, a tape, a network file), so they leave
- * their P. A poller's table of descriptors hangs on exactly these functions: a number that is
- * closed or replaced here means another file from then on.
+ * their P. The table of descriptors (netfd.c) hangs on exactly these functions: a number that is
+ * closed or replaced here means another file from then on.  It is told before the call: afterwards
+ * the number may be somebody else's.
+ *
+ * The poller's own descriptors are not there for the program: it cannot close them, and gets their
+ * numbers when it names one as a target.
  *
  * Must never: retry close(); the number is free after EINTR too, and may be somebody else's
  * already.
  */
-#include "shim/direct.h"
+#include "shim/netfd.h"
+
+#include <limits.h>
+#include <linux/close_range.h>
+
+static bool not_open(int fd)
+{
+	if (!unlikely(netpoll_owns(fd)))
+		return false;
+	errno = EBADF;
+	return true;
+}
 
 EXPORT int close(int fd)
 {
+	if (likely(weft_on)) {
+		if (not_open(fd))
+			return -1;
+		netfd_closing(fd);
+	}
 	if (!on_g())
 		return real.close(fd);
 	return (int)syscall_ret(block1(SYS_close, fd));
@@ -19,28 +39,113 @@ EXPORT int close(int fd)
 ALIAS(__close, close);
 
 /* libc knows how to do without the system call on older kernels. */
-EXPORT int close_range(unsigned int from, unsigned int to, int flags)
+static int close_part(unsigned int from, unsigned int to, int flags)
 {
+	if (from > to)
+		return 0;
 	if (!on_g())
 		return real.close_range(from, to, flags);
 	return HANDOFF(real.close_range(from, to, flags));
 }
 
+/* Around our own: each piece up to the next of them. */
+static int close_between(unsigned int from, unsigned int to, int flags)
+{
+	unsigned int at = from;
+
+	for (unsigned int fd = from; fd <= to && netpoll_owns_above((int)fd, (int *)&fd); fd++) {
+		if (fd > to)
+			break;
+		if (close_part(at, fd - 1, flags) < 0)
+			return -1;
+		at = fd + 1;
+	}
+	return close_part(at, to, flags);
+}
+
+EXPORT int close_range(unsigned int from, unsigned int to, int flags)
+{
+	if (!weft_on || from > to || from > INT_MAX)
+		return real.close_range(from, to, flags);
+	if (!(flags & CLOSE_RANGE_CLOEXEC))
+		netfd_closing_range(from, to);
+	return close_between(from, to, flags);
+}
+
 EXPORT void closefrom(int from)
 {
-	if (!on_g())
+	if (from < 0)
+		from = 0;
+	if (!weft_on) {
 		real.closefrom(from);
-	else
-		HANDOFF_VOID(real.closefrom(from));
+	} else {
+		netfd_closing_range((unsigned int)from, UINT_MAX);
+		close_between((unsigned int)from, UINT_MAX, 0);
+	}
 }
 
 EXPORT int dup(int fd)
 {
-	return real.dup(fd); /* takes a free number: nothing is closed, nothing waits */
+	/* Takes a free number: nothing is closed, nothing waits. */
+	return weft_on ? netfd_made(real.dup(fd)) : real.dup(fd);
+}
+
+/*
+ * What makes descriptors that can be waited for.  Nothing waits; but a number that was closed out of our
+ * sight (by libc's fclose, or its resolver) is known to be another from here on.
+ */
+#define MAKES(name, params, args)                                                                  \
+	EXPORT int name params                                                                     \
+	{                                                                                          \
+		int fd = real.name args;                                                           \
+                                                                                                   \
+		return weft_on ? netfd_made(fd) : fd;                                              \
+	}
+MAKES(eventfd, (unsigned int count, int flags), (count, flags))
+MAKES(timerfd_create, (clockid_t clock, int flags), (clock, flags))
+MAKES(inotify_init, (void), ())
+MAKES(inotify_init1, (int flags), (flags))
+MAKES(epoll_create, (int size), (size))
+MAKES(epoll_create1, (int flags), (flags))
+MAKES(socket, (int domain, int type, int protocol), (domain, type, protocol))
+
+/* fd names one that is there already, or -1. */
+EXPORT int signalfd(int fd, const sigset_t *mask, int flags)
+{
+	int r = real.signalfd(fd, mask, flags);
+
+	return weft_on && fd == -1 ? netfd_made(r) : r;
+}
+
+#define MAKES_TWO(name, params, args)                                                              \
+	EXPORT int name params                                                                     \
+	{                                                                                          \
+		int r = real.name args;                                                            \
+                                                                                                   \
+		if (r == 0 && weft_on) {                                                           \
+			netfd_made(fds[0]);                                                        \
+			netfd_made(fds[1]);                                                        \
+		}                                                                                  \
+		return r;                                                                          \
+	}
+MAKES_TWO(pipe, (int fds[2]), (fds))
+ALIAS(__pipe, pipe);
+MAKES_TWO(pipe2, (int fds[2], int flags), (fds, flags))
+MAKES_TWO(socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
+
+/* The number to is about to mean another file. */
+static void replacing(int from, int to)
+{
+	if (unlikely(!weft_on) || from == to)
+		return;
+	if (unlikely(netpoll_owns(to)))
+		netpoll_move(to);
+	netfd_closing(to);
 }
 
 EXPORT int dup2(int from, int to)
 {
+	replacing(from, to);
 	if (!on_g())
 		return real.dup2(from, to);
 	return (int)syscall_ret(nocp2(SYS_dup2, from, to));
@@ -49,6 +154,7 @@ ALIAS(__dup2, dup2);
 
 EXPORT int dup3(int from, int to, int flags)
 {
+	replacing(from, to);
 	if (!on_g())
 		return real.dup3(from, to, flags);
 	return (int)syscall_ret(nocp3(SYS_dup3, from, to, flags));
@@ -67,10 +173,10 @@ static int fcntl_arg(int fd, int cmd, void *arg)
 		return (int)syscall_ret(block3(SYS_fcntl, fd, cmd, arg));
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
+		return netfd_made(real.fcntl(fd, cmd, arg));
 	case F_GETFD:
 	case F_SETFD:
 	case F_GETFL:
-	case F_SETFL:
 	case F_GETOWN:
 	case F_SETOWN:
 	case F_GETPIPE_SZ:
@@ -89,6 +195,12 @@ EXPORT int fcntl(int fd, int cmd, ...)
 	va_start(ap, cmd);
 	arg = va_arg(ap, void *);
 	va_end(ap);
+	if (cmd == F_SETFL && weft_on) {
+		int r = real.fcntl(fd, cmd, arg);
+
+		netfd_changed();
+		return r;
+	}
 	if (!on_g())
 		return real.fcntl(fd, cmd, arg);
 	return fcntl_arg(fd, cmd, arg);
@@ -100,6 +212,7 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 {
 	va_list ap;
 	void *arg;
+	int r;
 
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
@@ -107,8 +220,11 @@ EXPORT int ioctl(int fd, unsigned long request, ...)
 	if (!on_g())
 		return real.ioctl(fd, request, arg);
 	switch (request) {
-	case FIONREAD:
 	case FIONBIO:
+		r = (int)syscall_ret(direct3(SYS_ioctl, fd, request, arg));
+		netfd_changed();
+		return r;
+	case FIONREAD:
 	case FIOCLEX:
 	case FIONCLEX:
 		return (int)syscall_ret(direct3(SYS_ioctl, fd, request, arg));

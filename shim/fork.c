@@ -8,6 +8,7 @@
  */
 #include "shim/dl.h"
 #include "shim/mutex.h"
+#include "shim/netfd.h"
 #include "shim/sched.h"
 #include "shim/thread.h"
 
@@ -30,6 +31,7 @@ static void child(void)
 		return;
 	/* First: it ends what the kernel still writes for the M that forked, which runtime_mtls() names. */
 	tcb_fork_child(tcb_self(), (uint32_t)getpid());
+	netfd_fork_child();
 	runtime_fork_child();
 	self_thread.g = getg();
 	dl_fork_child();

@@ -7,6 +7,7 @@
  */
 #include "shim/sched.h"
 #include "shim/bind.h"
+#include "shim/preempt.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
 
@@ -29,7 +30,7 @@ int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uint
 	pthread_attr_setstack(&attr, stack, size);
 	sigfillset(&all);
 	real.pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = real.pthread_create(&t, &attr, fn, arg);
+	err = runtime_fault("kernel thread") ? EAGAIN : real.pthread_create(&t, &attr, fn, arg);
 	real.pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	if (!err)
@@ -48,8 +49,10 @@ static void *newmtls(void)
 {
 	size_t n = (tcb_area_size() + 4095) & ~(size_t)4095;
 	struct tcb_stack none = { 0 };
-	void *area = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *area = MAP_FAILED;
 
+	if (!runtime_fault("thread block of main"))
+		area = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (area == MAP_FAILED)
 		return NULL;
 	none.base = area;
@@ -113,6 +116,7 @@ static bool start(void)
 	osthread_init();
 	clock_init();
 	sched_init();
+	preempt_init();
 	cancel_init();
 	signal_init();
 	dumpsig_init();

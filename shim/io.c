@@ -3,24 +3,15 @@
  *
  * Every function is a cancellation point and returns what the kernel returned: partial counts,
  * EINTR and EAGAIN are the caller's to see.  The names with 64 are the same functions, since off_t
- * has 64 bits here; the fortified names check the size and go on.
- *
- * Must never: retry, or split a transfer; write() to a pipe is atomic up to PIPE_BUF only in one
- * call.
+ * has 64 bits here; the fortified names check the size and go on.  How a G waits is netio.c's.
  */
-#include "shim/io.h"
-
-long io_call(enum io_dir dir, long nr, int fd, long b, long c, long d, long e, long f)
-{
-	(void)dir;
-	return block_cp(nr, fd, b, c, d, e, f);
-}
+#include "shim/netio.h"
 
 EXPORT ssize_t read(int fd, void *buf, size_t n)
 {
 	if (!on_g())
 		return real.read(fd, buf, n);
-	return syscall_ret(io3(IO_IN, SYS_read, fd, buf, n));
+	return syscall_ret(net_read(fd, buf, n));
 }
 TWIN(read);
 ALIAS(__read, read);
@@ -36,7 +27,7 @@ EXPORT ssize_t write(int fd, const void *buf, size_t n)
 {
 	if (!on_g())
 		return real.write(fd, buf, n);
-	return syscall_ret(io3(IO_OUT, SYS_write, fd, buf, n));
+	return syscall_ret(net_write(fd, buf, n));
 }
 TWIN(write);
 ALIAS(__write, write);
@@ -45,14 +36,14 @@ EXPORT ssize_t readv(int fd, const struct iovec *iov, int count)
 {
 	if (!on_g())
 		return real.readv(fd, iov, count);
-	return syscall_ret(io3(IO_IN, SYS_readv, fd, iov, count));
+	return syscall_ret(net_readv(fd, iov, count));
 }
 
 EXPORT ssize_t writev(int fd, const struct iovec *iov, int count)
 {
 	if (!on_g())
 		return real.writev(fd, iov, count);
-	return syscall_ret(io3(IO_OUT, SYS_writev, fd, iov, count));
+	return syscall_ret(net_writev(fd, iov, count));
 }
 
 /* eventfd's helpers call libc's own read and write, out of our sight. */
@@ -113,12 +104,13 @@ EXPORT ssize_t pwritev(int fd, const struct iovec *iov, int count, off_t at)
 }
 ALIAS(pwritev64, pwritev);
 
-/* Offset -1 means the file position: these two may wait on pipes and sockets as well. */
+/* Offset -1 means the file position: these two may wait on pipes and sockets as well, and then hold a
+ * kernel thread. */
 EXPORT ssize_t preadv2(int fd, const struct iovec *iov, int count, off_t at, int flags)
 {
 	if (!on_g())
 		return real.preadv2(fd, iov, count, at, flags);
-	return syscall_ret(io6(IO_IN, SYS_preadv2, fd, iov, count, at, 0, flags));
+	return syscall_ret(block6(SYS_preadv2, fd, iov, count, at, 0, flags));
 }
 ALIAS(preadv64v2, preadv2);
 
@@ -126,6 +118,6 @@ EXPORT ssize_t pwritev2(int fd, const struct iovec *iov, int count, off_t at, in
 {
 	if (!on_g())
 		return real.pwritev2(fd, iov, count, at, flags);
-	return syscall_ret(io6(IO_OUT, SYS_pwritev2, fd, iov, count, at, 0, flags));
+	return syscall_ret(block6(SYS_pwritev2, fd, iov, count, at, 0, flags));
 }
 ALIAS(pwritev64v2, pwritev2);

@@ -244,20 +244,9 @@ static int unlock_plain(pthread_mutex_t *mu, int kind, bool leave)
 
 /* ---- all kinds ------------------------------------------------------------------------------- */
 
-static inline int kind_of(const pthread_mutex_t *mu)
-{
-	return load_relaxed(&mu->__data.__kind);
-}
-
-/* Private, normal or adaptive at most by the low bits: the fast path's only question. */
-static inline bool is_normal(int kind)
-{
-	return (kind & (MUTEX_FAMILY | MUTEX_TYPE | MUTEX_SHARED)) == 0;
-}
-
 int mutex_lock_any(pthread_mutex_t *mu, const struct until *u, bool try)
 {
-	int kind = kind_of(mu);
+	int kind = mutex_kind(mu);
 
 	switch (kind & MUTEX_FAMILY) {
 	case 0:
@@ -278,7 +267,7 @@ int mutex_lock_any(pthread_mutex_t *mu, const struct until *u, bool try)
 
 int mutex_unlock_any(pthread_mutex_t *mu, bool leave)
 {
-	int kind = kind_of(mu);
+	int kind = mutex_kind(mu);
 
 	switch (kind & MUTEX_FAMILY) {
 	case 0:
@@ -301,12 +290,12 @@ int mutex_unlock_any(pthread_mutex_t *mu, bool leave)
 
 bool mutex_is_plain(const pthread_mutex_t *mu)
 {
-	return (kind_of(mu) & ((MUTEX_FAMILY & ~MUTEX_INHERIT) | MUTEX_SHARED)) == 0;
+	return (mutex_kind(mu) & ((MUTEX_FAMILY & ~MUTEX_INHERIT) | MUTEX_SHARED)) == 0;
 }
 
 int mutex_cond_check(pthread_mutex_t *mu)
 {
-	int kind = kind_of(mu);
+	int kind = mutex_kind(mu);
 
 	switch (kind & MUTEX_FAMILY) {
 	case 0:
@@ -336,7 +325,7 @@ void mutex_cond_unlock(pthread_mutex_t *mu)
 
 int mutex_cond_lock(pthread_mutex_t *mu, int woken)
 {
-	int kind = kind_of(mu);
+	int kind = mutex_kind(mu);
 	int err;
 
 	if (!mutex_is_plain(mu)) {
@@ -379,7 +368,7 @@ EXPORT int pthread_mutex_lock(pthread_mutex_t *mu)
 {
 	if (unlikely(!weft_on))
 		return real.pthread_mutex_lock(mu);
-	if (likely(is_normal(kind_of(mu))) && likely(word_take(&mu->__data.__lock, 0, 1))) {
+	if (likely(mutex_is_normal(mutex_kind(mu))) && likely(word_take(&mu->__data.__lock, 0, 1))) {
 		take_ownership(mu, self_id(), true);
 		return 0;
 	}
@@ -390,7 +379,7 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *mu)
 {
 	if (unlikely(!weft_on))
 		return real.pthread_mutex_unlock(mu);
-	if (likely(is_normal(kind_of(mu)))) {
+	if (likely(mutex_is_normal(mutex_kind(mu)))) {
 		store_relaxed(&mu->__data.__owner, 0);
 		mu->__data.__nusers--;
 		release_word(mu);

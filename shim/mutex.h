@@ -60,6 +60,10 @@ void mutex_yield_while_held(const pthread_mutex_t *mu) hidden;
 bool mutex_mark_contended(pthread_mutex_t *mu) hidden;
 void mutex_wake_one(const void *mu) hidden;
 
+/* word.c: while *word is seen, 0 (look again) or an error. */
+int word_wait(int *word, int seen, bool shared, const struct until *u) hidden;
+void word_wake(int *word, int n, bool shared) hidden;
+
 /* robust.c */
 int robust_lock(pthread_mutex_t *mu, const struct until *u, bool try) hidden;
 int robust_unlock(pthread_mutex_t *mu, bool leave) hidden;
@@ -79,6 +83,17 @@ void robust_fork_child(void) hidden;
 /* protect.c */
 int protect_lock(pthread_mutex_t *mu, const struct until *u, bool try) hidden;
 int protect_unlock(pthread_mutex_t *mu, bool leave) hidden;
+
+static inline int mutex_kind(const pthread_mutex_t *mu)
+{
+	return load_relaxed(&mu->__data.__kind);
+}
+
+/* Private, normal or adaptive at most by the low bits: the fast paths' only question. */
+static inline bool mutex_is_normal(int kind)
+{
+	return (kind & (MUTEX_FAMILY | MUTEX_TYPE | MUTEX_SHARED)) == 0;
+}
 
 static inline bool word_take(int *word, int from, int to)
 {

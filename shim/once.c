@@ -18,15 +18,26 @@
 
 #include "shim/sync.h"
 
+/* libc exports them and its headers no longer declare them. */
+extern void _pthread_cleanup_push(struct _pthread_cleanup_buffer *, void (*)(void *), void *);
+extern void _pthread_cleanup_pop(struct _pthread_cleanup_buffer *, int execute);
+
 enum { ONCE_NEW = 0, ONCE_BUSY = 1, ONCE_DONE = 2 };
 
 struct run {
 	int *control;
-	bool done;
+	bool done;      /* init returned */
+	bool over;      /* finish() was here */
+	struct _pthread_cleanup_buffer buffer;
 };
 
-static void finish(struct run *r)
+static void finish(void *arg)
 {
+	struct run *r = arg;
+
+	if (r->over)
+		return;
+	r->over = true;
 	/* Release: pairs with the acquire loads in do_once(). */
 	store_release(r->control, r->done ? ONCE_DONE : ONCE_NEW);
 	plain_syscall(SYS_futex, (long)r->control, FUTEX_WAKE_PRIVATE, INT_MAX);
@@ -63,11 +74,23 @@ static void wait_for(int *control, int seen)
 		interrupt_in_lock();
 }
 
+static void leave(struct run *r)
+{
+	if (r->over)
+		return; /* libc ran finish() and took the buffer off its list */
+	finish(r);
+	_pthread_cleanup_pop(&r->buffer, 0);
+}
+
+/*
+ * init() may be left in two ways: an exception or a cancellation unwinds through here and calls leave(); and a
+ * cancellation in an init() without unwind tables, where the unwinder stops, only runs libc's list.
+ */
 static void run(int *control, void (*init)(void))
 {
-	/* Also runs when init() is left by unwinding. */
-	struct run r __attribute__((cleanup(finish))) = {control, false};
+	struct run r __attribute__((cleanup(leave))) = {.control = control};
 
+	_pthread_cleanup_push(&r.buffer, finish, &r);
 	init();
 	r.done = true;
 }

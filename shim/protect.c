@@ -9,8 +9,6 @@
  *
  * Process-shared ones are used in the same way; their waiters sleep in the kernel.
  */
-#include <linux/futex.h>
-
 #include "shim/mutex.h"
 
 enum { CEILING_SHIFT = 19, CEILING_MAX = 99 };
@@ -84,46 +82,6 @@ static void lower_from(int ceiling)
 	unlockosthread();
 }
 
-static int still_contended(void *arg)
-{
-	return (load_relaxed((int *)arg) & STATE_MASK) != 2;
-}
-
-static int wait_contended(int *word, int seen, bool shared, const struct until *u)
-{
-	struct park pk = {
-		.addr = lot_key(word, KEY_OTHER),
-		.refuse = still_contended,
-		.arg = word,
-		.reason = WaitMutexLock,
-		.interruptible = true,
-	};
-	int op = FUTEX_WAIT_BITSET, err = until_ns(u, &pk.deadline);
-	long r;
-
-	if (err)
-		return err;
-	if (!shared) {
-		r = lot_park(&pk);
-		if (r == -EINTR)
-			interrupt_in_lock();
-		return r == -ETIMEDOUT ? ETIMEDOUT : 0;
-	}
-	if (u && u->clock == CLOCK_REALTIME)
-		op |= FUTEX_CLOCK_REALTIME;
-	r = block_nocp(SYS_futex, (long)word, op, seen, (long)(u ? u->abs : NULL), 0,
-		       FUTEX_BITSET_MATCH_ANY);
-	return r == -ETIMEDOUT ? ETIMEDOUT : 0;
-}
-
-static void wake(int *word, int n, bool shared)
-{
-	if (shared)
-		plain_syscall(SYS_futex, (long)word, FUTEX_WAKE, n);
-	else
-		lot_wake(lot_key(word, KEY_OTHER), (unsigned)n, 0, READY_TAIL, NULL, NULL);
-}
-
 /* Takes the word; the caller runs at *ceiling, or *ceiling is -1.  The ceiling may change while
  * we wait. */
 static int take(pthread_mutex_t *mu, int *ceiling, const struct until *u, bool try)
@@ -156,7 +114,7 @@ static int take(pthread_mutex_t *mu, int *ceiling, const struct until *u, bool t
 				continue;
 			v = (v & ~STATE_MASK) | 2;
 		}
-		err = wait_contended(word, v, shared, u);
+		err = word_wait(word, v, shared, u);
 		if (err)
 			return err;
 		held = 2; /* others may be queued */
@@ -207,7 +165,7 @@ int protect_unlock(pthread_mutex_t *mu, bool leave)
 	while (!cas_release(word, &v, v & ~STATE_MASK))
 		;
 	if ((v & STATE_MASK) == 2)
-		wake(word, 1, kind & MUTEX_SHARED);
+		word_wake(word, 1, kind & MUTEX_SHARED);
 	if (raised.held)
 		lower_from(ceiling_of(v));
 	return 0;
@@ -239,7 +197,7 @@ EXPORT int pthread_mutex_setprioceiling(pthread_mutex_t *mu, int ceiling, int *o
 				break;
 		} else if ((v & STATE_MASK) == 2 ||
 			   cas_acquire(word, &v, (v & ~STATE_MASK) | 2)) {
-			wait_contended(word, (v & ~STATE_MASK) | 2, kind & MUTEX_SHARED, FOREVER);
+			word_wait(word, (v & ~STATE_MASK) | 2, kind & MUTEX_SHARED, FOREVER);
 		}
 	}
 	v = load_relaxed(word);
@@ -255,6 +213,6 @@ EXPORT int pthread_mutex_setprioceiling(pthread_mutex_t *mu, int ceiling, int *o
 		return 0;
 	}
 	store_release(word, ceiling << CEILING_SHIFT);
-	wake(word, INT_MAX, kind & MUTEX_SHARED);
+	word_wake(word, INT_MAX, kind & MUTEX_SHARED);
 	return 0;
 }

@@ -11,13 +11,14 @@
  * unlocks, and while it holds any the M's robust list is the G's (the M's own is put back after).
  * The words are libc's in every bit: processes without weft share these mutexes.  A foreign thread
  * uses libc's functions for the shared kinds, its ids are true; for the private kinds it works as a
- * G does, but nobody notices when it ends while holding one.
+ * G does, and a key's destructor notices its end.
  *
  * libc's way of giving the kernel the id in the thread block cannot be used: on a G it is no kernel
  * id, and two listed blocks with one kernel id make setuid wait for ever.
  *
- * Not exact: a G that ends while it holds a shared robust inheriting mutex somebody waits for
- * passes it on without the news of its death, which the kernel tells only for kernel threads.
+ * A shared robust inheriting mutex that somebody waits for can be passed on as a dead owner's only by the
+ * kernel, when its owner, a kernel thread, ends.  A G that ends with one therefore takes its M with it.
+ * Not exact: M0 cannot end, so main's pthread_exit passes such a mutex on without the news.
  */
 #include <linux/futex.h>
 #include <string.h>
@@ -131,55 +132,6 @@ static int word_id(int kind)
 
 /* ---- robust words ---------------------------------------------------------------------------- */
 
-struct wordwait {
-	int *word;
-	int seen;
-};
-
-static int word_changed(void *arg)
-{
-	struct wordwait *w = arg;
-
-	return load_relaxed(w->word) != w->seen;
-}
-
-/* Waits while the word is seen: 0 (look again) or an error. */
-static int word_wait(pthread_mutex_t *mu, int seen, bool shared, const struct until *u)
-{
-	struct wordwait w = {&mu->__data.__lock, seen};
-	struct park pk = {
-		.addr = lot_key(mu, KEY_OTHER),
-		.refuse = word_changed,
-		.arg = &w,
-		.reason = WaitMutexLock,
-		.interruptible = true,
-	};
-	int op = FUTEX_WAIT_BITSET, err = until_ns(u, &pk.deadline);
-	long r;
-
-	if (err)
-		return err;
-	if (!shared) {
-		r = lot_park(&pk);
-		if (r == -EINTR)
-			interrupt_in_lock();
-		return r == -ETIMEDOUT ? ETIMEDOUT : 0;
-	}
-	if (u && u->clock == CLOCK_REALTIME)
-		op |= FUTEX_CLOCK_REALTIME;
-	r = block_nocp(SYS_futex, (long)w.word, op, seen, (long)(u ? u->abs : NULL), 0,
-		       FUTEX_BITSET_MATCH_ANY);
-	return r == -ETIMEDOUT ? ETIMEDOUT : 0;
-}
-
-static void word_wake(pthread_mutex_t *mu, bool shared)
-{
-	if (shared)
-		plain_syscall(SYS_futex, (long)&mu->__data.__lock, FUTEX_WAKE, 1);
-	else
-		lot_wake(lot_key(mu, KEY_OTHER), 1, 0, READY_TAIL, NULL, NULL);
-}
-
 /* 0, EOWNERDEAD (taken as well), EBUSY, ETIMEDOUT, EINVAL. */
 static int take_word(pthread_mutex_t *mu, int id, bool shared, const struct until *u, bool try)
 {
@@ -204,7 +156,7 @@ static int take_word(pthread_mutex_t *mu, int id, bool shared, const struct unti
 				continue;
 			v = (int)(v | FUTEX_WAITERS);
 		}
-		err = word_wait(mu, v, shared, u);
+		err = word_wait(word, v, shared, u);
 		if (err)
 			return err;
 		waiters = FUTEX_WAITERS;
@@ -215,7 +167,7 @@ static int take_word(pthread_mutex_t *mu, int id, bool shared, const struct unti
 static void free_word(pthread_mutex_t *mu, bool shared)
 {
 	if (xchg_release(&mu->__data.__lock, 0) & FUTEX_WAITERS)
-		word_wake(mu, shared);
+		word_wake(&mu->__data.__lock, 1, shared);
 }
 
 /* ---- the kernel's inheriting lock ------------------------------------------------------------ */
@@ -335,6 +287,34 @@ static int lock_first(struct held *h, pthread_mutex_t *mu, int kind, const struc
 	return err;
 }
 
+/*
+ * A foreign thread's end, seen by a key of libc's that exists from the first time one takes such a mutex:
+ * programs count the keys they can have.  Other destructors may still unlock, so the last round counts.
+ */
+static pthread_key_t end_key;
+static int end_key_made; /* 0 not yet, 1 being made, 2 made, 3 there is none */
+
+static void foreign_end(void *rounds)
+{
+	if ((uintptr_t)rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(end_key, (void *)((uintptr_t)rounds + 1));
+	else
+		robust_exit();
+}
+
+static void watch_foreign(void)
+{
+	int none = 0;
+
+	if (cas_acquire(&end_key_made, &none, 1))
+		store_release(&end_key_made,
+			      real.pthread_key_create(&end_key, foreign_end) ? 3 : 2);
+	while (load_acquire(&end_key_made) == 1)
+		plain_syscall(SYS_sched_yield, 0, 0, 0);
+	if (load_relaxed(&end_key_made) == 2 && !pthread_getspecific(end_key))
+		pthread_setspecific(end_key, (void *)1);
+}
+
 int robust_lock(pthread_mutex_t *mu, const struct until *u, bool try)
 {
 	int kind = load_relaxed(&mu->__data.__kind);
@@ -353,11 +333,15 @@ int robust_lock(pthread_mutex_t *mu, const struct until *u, bool try)
 	if (kind & MUTEX_SHARED) {
 		if (!try)
 			mutex_yield_while_held(mu);
+		if (in_kernel(kind) && kind & MUTEX_ROBUST)
+			leavem0(); /* its end must be able to end its M */
 		share_enter(h);
 	}
 	err = lock_first(h, mu, kind, u, try);
 	if (kind & MUTEX_SHARED && err && err != EOWNERDEAD)
 		share_leave(h);
+	if (unlikely(!on_g()) && (!err || err == EOWNERDEAD))
+		watch_foreign();
 	return err;
 }
 
@@ -405,7 +389,8 @@ int robust_consistent(pthread_mutex_t *mu)
 
 /* ---- ends of lives --------------------------------------------------------------------------- */
 
-static void die_holding(pthread_mutex_t *mu)
+/* False: somebody waits in the kernel for the kernel to say who is next. */
+static bool die_holding(pthread_mutex_t *mu)
 {
 	int kind = load_relaxed(&mu->__data.__kind);
 	int *word = &mu->__data.__lock;
@@ -413,29 +398,87 @@ static void die_holding(pthread_mutex_t *mu)
 
 	do {
 		died = (int)((v & FUTEX_WAITERS) | FUTEX_OWNER_DIED);
-		if (in_kernel(kind) && v & FUTEX_WAITERS) {
-			plain_syscall(SYS_futex, (long)word, FUTEX_UNLOCK_PI, 0);
-			return;
-		}
+		if (in_kernel(kind) && v & FUTEX_WAITERS)
+			return false;
 	} while (!cas_release(word, &v, died));
 	if (v & FUTEX_WAITERS)
-		word_wake(mu, kind & MUTEX_SHARED);
+		word_wake(word, 1, kind & MUTEX_SHARED);
+	return true;
+}
+
+/*
+ * List heads of Ms on their way out.  The G's own is in its thread block, which may live again before the
+ * kernel has walked the list; a head here belongs to an M until no thread has its id.
+ */
+static struct legacy {
+	struct kernel_list list;
+	int owner; /* 0: nobody yet */
+} legacies[64];
+
+static struct legacy *legacy_of(int tid)
+{
+	long pid = plain_syscall(SYS_getpid, 0, 0, 0);
+
+	for (size_t i = 0; i < sizeof(legacies) / sizeof(legacies[0]); i++) {
+		struct legacy *l = &legacies[i];
+		int old = load_relaxed(&l->owner);
+
+		if (old && plain_syscall(SYS_tgkill, pid, old, 0) != -ESRCH)
+			continue;
+		if (cas_acquire(&l->owner, &old, tid))
+			return l;
+	}
+	return NULL;
+}
+
+/*
+ * What is still listed waits for the end of this kernel thread.  The caller stays wired, so its M ends with
+ * it.  False: this one cannot end, or too many are about to.
+ */
+static bool leave_to_kernel(struct held *h)
+{
+	int tid = word_id(MUTEX_SHARED);
+	struct legacy *l = NULL;
+
+	if (tid != (int)plain_syscall(SYS_getpid, 0, 0, 0))
+		l = legacy_of(tid);
+	if (!l)
+		return false;
+	l->list = (struct kernel_list){h->list.first, h->list.word_offset, 0};
+	plain_syscall(SYS_set_robust_list, (long)&l->list, sizeof(l->list), 0);
+	store_release(next_of(h->last), (uintptr_t)&l->list.first);
+	return true;
 }
 
 void robust_exit(void)
 {
 	struct held *h = &held;
+	uintptr_t l, next;
 
 	if (!h->list.first)
 		return;
+	for (l = h->list.first; l != (uintptr_t)&h->list.first; l = next) {
+		pthread_mutex_t *mu = mutex_of(l);
+		int kind = load_relaxed(&mu->__data.__kind);
+
+		next = *next_of(l);
+		/* Off the list first: whoever takes it over uses the same links. */
+		h->list.pending = link_of(mu) | in_kernel(kind);
+		list_del(mu);
+		if (!die_holding(mu))
+			list_add(h, mu, true);
+		else if (kind & MUTEX_SHARED)
+			share_leave(h);
+		h->list.pending = 0;
+	}
+	if (h->list.first == (uintptr_t)&h->list.first || leave_to_kernel(h))
+		return;
 	while (h->list.first != (uintptr_t)&h->list.first) {
 		pthread_mutex_t *mu = mutex_of(h->list.first);
-		bool shared = load_relaxed(&mu->__data.__kind) & MUTEX_SHARED;
 
 		list_del(mu);
-		die_holding(mu);
-		if (shared)
-			share_leave(h);
+		plain_syscall(SYS_futex, (long)&mu->__data.__lock, FUTEX_UNLOCK_PI, 0);
+		share_leave(h);
 	}
 }
 

@@ -311,7 +311,7 @@ static long set_attrs(struct thread *th, struct attrs *a, unsigned which)
 
 /* ---- creation --------------------------------------------------------------------------------------------- */
 
-int sched_inherit(struct thread *th, const pthread_attr_t *attr)
+static int inherit(struct thread *th, const pthread_attr_t *attr)
 {
 	struct sched_param sp = {0};
 	int how = PTHREAD_INHERIT_SCHED;
@@ -320,7 +320,6 @@ int sched_inherit(struct thread *th, const pthread_attr_t *attr)
 	long r = 0;
 
 	if (on_g()) {
-		sched_apply();
 		if (unlikely(own.set)) {
 			a = own.attrs;
 			if (a.policy & SCHED_RESET_ON_FORK) {
@@ -356,6 +355,16 @@ int sched_inherit(struct thread *th, const pthread_attr_t *attr)
 	if (unlikely(which))
 		note(th, &a, which);
 	return 0;
+}
+
+int sched_inherit(struct thread *th, const pthread_attr_t *attr)
+{
+	if (on_g())
+		sched_apply();
+	/* The base's own attributes are what every kernel thread has. */
+	if (likely(!attr && !(on_g() && own.set)))
+		return 0;
+	return inherit(th, attr);
 }
 
 void sched_describe(struct thread *th, pthread_attr_t *attr)

@@ -84,6 +84,8 @@ static inline long syscall_ret(long r)
 enum handoff { HANDOFF_INSIDE, HANDOFF_DONE };
 
 void handoff_unwound(void) hidden;
+/* Before libc unwinds a thread of ours: the unwinder is loaded by then. */
+void unwind_ready(void) hidden;
 
 static inline void handoff_end(const enum handoff *state)
 {

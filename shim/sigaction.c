@@ -8,6 +8,7 @@
  *
  * While a handler runs on a G, the G's mask is what the kernel installed, so a handler may park, migrate and
  * return anywhere: sigreturn restores the old mask on the M it then runs on, and both masks are set to it.
+ * What was queued on the G meanwhile and that mask lets in is taken before (signals_return), as by the kernel.
  *
  * Must never: call a program's handler on g0 or with a runtime lock held.
  */
@@ -42,14 +43,10 @@ void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 		((void (*)(int, siginfo_t *, void *))(void *)sa->sa_handler)(sig, si, uc);
 }
 
-static uint64_t mask_in(const ucontext_t *uc)
-{
-	return *(const uint64_t *)(const void *)&uc->uc_sigmask;
-}
-
 static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigaction *sa)
 {
-	uint64_t during = mask_in(uc) | *(const uint64_t *)(const void *)&sa->sa_mask;
+	uint64_t kernel = sigs_of(&uc->uc_sigmask), noted = g_mask(getg());
+	uint64_t during = kernel | sigs_of(&sa->sa_mask);
 	struct thread *th = &self_thread;
 	bool region = callmask_pause();
 
@@ -62,8 +59,7 @@ static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigactio
 	run_handler(sig, si, uc, sa);
 	th->sigdone++;
 	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
-	/* sigreturn installs this mask on whatever M we are now. */
-	g_notemask(mask_in(uc) & ~SIGS_OURS);
+	signals_return(uc, kernel, noted);
 	callmask_resume(region, true);
 }
 
@@ -81,7 +77,7 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 
 	if (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
 		return; /* changed since the kernel chose to call us */
-	if (weft_on && !synchronous(sig, si) && (runtime_busy() || sigroute_is_router()))
+	if (weft_on && !synchronous(sig, si) && signals_busy())
 		sigroute_defer(sig, si);
 	else if (on_g())
 		on_a_g(sig, si, ctx, &sa);

@@ -19,6 +19,7 @@ enum { NODES = 8192 };
 struct signode {
 	struct signode *next;
 	_Atomic uint32_t used;
+	bool shared;                /* sent to the process: outlives the thread */
 	int sig;
 	siginfo_t info;
 };
@@ -119,9 +120,15 @@ static void before_jump(struct __jmp_buf_tag *env)
 {
 	if (!on_g())
 		return;
+	weft_tls.depth = 0; /* out of a fault inside malloc, say */
 	syscall_reset();
-	if (env->__mask_was_saved)
-		g_setmask(getg(), *(uint64_t *)(void *)&env->__saved_mask & ~SIGS_OURS);
+	if (env->__mask_was_saved) {
+		uint64_t mask = sigs_of(&env->__saved_mask) & ~SIGS_OURS;
+
+		g_setmask(getg(), mask);
+		sigroute_unblocked(~mask);
+		signals_deliver();
+	}
 }
 
 #define JUMP(name)                                                                                  \
@@ -156,7 +163,35 @@ static bool ignored(int sig)
 	       (sa.sa_handler == SIG_DFL && (sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH));
 }
 
+/*
+ * The list of a thread that has ended.  Whoever pushes looks at the state afterwards and calls this again;
+ * held is the thread's own, and is only looked at when it is over.
+ */
+static void abandon(struct signode *n)
+{
+	while (n) {
+		struct signode *next = n->next;
+
+		if (n->shared)
+			sigroute_defer(n->sig, &n->info);
+		atomic_store(&n->used, 0);
+		n = next;
+	}
+}
+
+void signals_abandon(struct thread *th)
+{
+	abandon(th->held);
+	th->held = th->heldtail = NULL;
+	abandon(atomic_exchange(&th->sigq, NULL));
+}
+
 int thread_kill(struct thread *th, int sig, const siginfo_t *info)
+{
+	return thread_signal(th, sig, info, false);
+}
+
+int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared)
 {
 	struct signode *n, *first;
 
@@ -169,6 +204,9 @@ int thread_kill(struct thread *th, int sig, const siginfo_t *info)
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), direct3(SYS_gettid, 0, 0, 0), sig);
 		return 0;
 	}
+	/* As the kernel: what is ignored and not blocked is not even queued. */
+	if (!(thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)) && ignored(sig))
+		return 0;
 	first = atomic_load(&th->sigq);
 	if (sig < 34 && first && has(first, sig))
 		return 0; /* a standard signal is pending once */
@@ -176,6 +214,7 @@ int thread_kill(struct thread *th, int sig, const siginfo_t *info)
 	if (!n)
 		return EAGAIN;
 	n->sig = sig;
+	n->shared = shared;
 	if (info) {
 		n->info = *info;
 	} else {
@@ -188,6 +227,10 @@ int thread_kill(struct thread *th, int sig, const siginfo_t *info)
 	do
 		n->next = first;
 	while (!atomic_compare_exchange_weak(&th->sigq, &first, n));
+	if (unlikely(atomic_load(&th->state) & TH_EXITED)) {
+		abandon(atomic_exchange(&th->sigq, NULL));
+		return 0;
+	}
 	atomic_store(&th->look, true);
 	if (th == &self_thread && on_g() && !runtime_busy()) {
 		signals_deliver();
@@ -199,6 +242,52 @@ int thread_kill(struct thread *th, int sig, const siginfo_t *info)
 	if (atomic_load(&th->sigq))
 		sigroute_watch();
 	return 0;
+}
+
+/*
+ * A signal to one's own process is queued at once on a thread that lets it in: as natively, that thread
+ * has it before it does anything else, and it is not lost to threads that end meanwhile.  What no
+ * thread lets in, or the kernel must act on, goes to the kernel.  True: done, *err is 0 or an errno value.
+ */
+static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
+{
+	struct sigaction sa;
+	struct g *gp;
+
+	if (!on_g() || sig < 1 || sig > NSIG_ || runtime_busy() ||
+	    pid != (pid_t)direct3(SYS_getpid, 0, 0, 0) || real.sigaction(sig, NULL, &sa) ||
+	    sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
+		return false;
+	gp = sigroute_find(sig);
+	if (!gp)
+		return false;
+	*err = thread_signal(g_data(gp), sig, si, true);
+	return true;
+}
+
+EXPORT int kill(pid_t pid, int sig)
+{
+	siginfo_t si = { .si_signo = sig, .si_code = SI_USER };
+	int err;
+
+	si.si_pid = pid;
+	si.si_uid = (uid_t)direct3(SYS_getuid, 0, 0, 0);
+	if (!to_self(pid, sig, &si, &err))
+		return real.kill(pid, sig);
+	return err ? (errno = err, -1) : 0;
+}
+
+EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
+{
+	siginfo_t si = { .si_signo = sig, .si_code = SI_QUEUE };
+	int err;
+
+	si.si_pid = pid;
+	si.si_uid = (uid_t)direct3(SYS_getuid, 0, 0, 0);
+	si.si_value = value;
+	if (!to_self(pid, sig, &si, &err))
+		return real.sigqueue(pid, sig, value);
+	return err ? (errno = err, -1) : 0;
 }
 
 EXPORT int pthread_kill(pthread_t t, int sig)
@@ -225,7 +314,7 @@ EXPORT int pthread_sigqueue(pthread_t t, int sig, const union sigval value)
 
 /* ---- taking ------------------------------------------------------------------------------------------ */
 
-/* Moves what arrived to the end of held, oldest first. */
+/* Moves what arrived to the end of held, oldest first.  Between this and pick() no handler may come: taking. */
 static void collect(struct thread *th)
 {
 	struct signode *n = atomic_exchange(&th->sigq, NULL), *fifo = NULL;
@@ -269,13 +358,15 @@ static struct signode *pick(struct thread *th, uint64_t set)
 	return best;
 }
 
-/* Under the mask that let it in; what returns to is the G's own, whatever a call had for its time. */
-static void act(int sig, siginfo_t *si, uint64_t let, uint64_t old)
+/*
+ * As the kernel delivers: over uc, the handler adding to the mask that let the signal in: uc's, unless a call
+ * has its own.  The mask stays as the handler left it.
+ */
+static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 {
 	struct sigaction sa, k;
 	uint64_t during;
 	struct thread *th = &self_thread;
-	ucontext_t uc;
 
 	if (real.sigaction(sig, NULL, &k))
 		return;
@@ -286,7 +377,7 @@ static void act(int sig, siginfo_t *si, uint64_t let, uint64_t old)
 		return;
 	}
 	sa = *act_of(sig);
-	during = let | *(uint64_t *)(void *)&sa.sa_mask;
+	during = let | sigs_of(&sa.sa_mask);
 	if (!(sa.sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
 	if (sa.sa_flags & SA_RESETHAND) {
@@ -295,78 +386,116 @@ static void act(int sig, siginfo_t *si, uint64_t let, uint64_t old)
 		real.sigaction(sig, &dfl, NULL);
 	}
 	g_setmask(getg(), during & ~SIGS_OURS);
-	memset(&uc, 0, sizeof(uc));
-	getcontext(&uc);
-	*(uint64_t *)(void *)&uc.uc_sigmask = old;
-	run_handler(sig, si, &uc, &sa);
+	run_handler(sig, si, uc, &sa);
 	th->sigdone++;
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
-	g_setmask(getg(), *(uint64_t *)(void *)&uc.uc_sigmask & ~SIGS_OURS);
+}
+
+/* The next signal of set that is queued on the calling G, out of its node; 0: none. */
+int signals_take(uint64_t set, siginfo_t *si)
+{
+	struct thread *th = &self_thread;
+	struct signode *n;
+	int sig = 0;
+
+	th->taking = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	collect(th);
+	n = pick(th, set);
+	if (n) {
+		sig = n->sig;
+		if (si)
+			*si = n->info;
+		atomic_store(&n->used, 0);
+	}
+	atomic_signal_fence(memory_order_seq_cst);
+	th->taking = false;
+	return sig;
+}
+
+/* Delivers one here and now; apart, because getcontext returns twice in the eyes of the compiler. */
+static __attribute__((noinline)) void act_here(int sig, siginfo_t *si, uint64_t let)
+{
+	struct g *gp = getg();
+	ucontext_t uc;
+	uint64_t now;
+
+	memset(&uc, 0, sizeof(uc));
+	getcontext(&uc);
+	*(uint64_t *)(void *)&uc.uc_sigmask = g_mask(gp);
+	act(sig, si, &uc, let);
+	now = sigs_of(&uc.uc_sigmask) & ~SIGS_OURS;
+	if (now != g_mask(gp)) {
+		g_setmask(gp, now);
+		sigroute_unblocked(~now); /* some were out while the handler ran */
+	}
 }
 
 bool signals_deliver(void)
 {
 	struct thread *th = &self_thread;
-	bool interrupts = false, ran = false, region;
+	bool interrupts = false, region, ran;
+	siginfo_t si;
 	uint64_t mask;
-	int saved;
+	int saved, sig;
 
 	if (likely(!atomic_load_explicit(&th->sigq, memory_order_relaxed) && !th->held))
 		return false;
 	saved = errno;
-again:
-	mask = thread_mask(th);
-	region = callmask_pause();
-	for (;;) {
-		struct signode *n;
-		siginfo_t si;
-		int sig;
-
-		collect(th);
-		if (!region)
-			mask = g_mask(th->g);
-		n = pick(th, ~mask);
-		if (!n)
-			break;
-		sig = n->sig;
-		si = n->info;
-		atomic_store(&n->used, 0);
-		act(sig, &si, mask, g_mask(th->g));
-		interrupts |= !th->sigrestart;
-		ran = true;
-	}
-	callmask_resume(region, ran);
-	/* A sender who looked at the mask between the two may have let the signal lie. */
-	if (region && atomic_load(&th->sigq))
-		goto again;
+	do {
+		mask = thread_mask(th);
+		region = callmask_pause();
+		ran = false;
+		while ((sig = signals_take(~mask, &si))) {
+			act_here(sig, &si, mask);
+			interrupts |= !th->sigrestart;
+			ran = true;
+		}
+		callmask_resume(region, ran);
+		/* A sender who looked at the mask in between may have let its signal lie. */
+	} while (region && atomic_load(&th->sigq));
 	errno = saved;
 	return interrupts;
 }
 
-int signals_take(uint64_t set, siginfo_t *info)
+/*
+ * Two masks: this handler may have come between a change of the kernel's mask and its note, or when an outer
+ * handler's return had noted what its sigreturn has yet to make true.  What either lets in is about to be let
+ * in, and nobody else will look for it.
+ */
+void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted)
 {
 	struct thread *th = &self_thread;
-	struct signode *n;
-	int sig;
 
-	collect(th);
-	n = pick(th, set);
-	if (!n)
-		return 0;
-	sig = n->sig;
-	if (info)
-		*info = n->info;
-	atomic_store(&n->used, 0);
-	return sig;
+	for (;;) {
+		uint64_t after = sigs_of(&uc->uc_sigmask);
+		siginfo_t si;
+		int sig;
+
+		if (after != kernel)
+			kernel = noted = after; /* the handler changed it */
+		while ((sig = signals_take(~(kernel & noted), &si)))
+			act(sig, &si, uc, sigs_of(&uc->uc_sigmask));
+		g_notemask(noted & ~SIGS_OURS);
+		/* Pairs with thread_kill: it queues, then looks at the mask. */
+		atomic_thread_fence(memory_order_seq_cst);
+		if (likely(!atomic_load_explicit(&th->sigq, memory_order_relaxed)))
+			break;
+	}
+	sigroute_unblocked(~noted);
 }
 
 uint64_t signals_pending(void)
 {
 	uint64_t set = 0;
 
+	self_thread.taking = true;
+	atomic_signal_fence(memory_order_seq_cst);
 	collect(&self_thread);
 	for (struct signode *n = self_thread.held; n; n = n->next)
 		set |= SIGBIT(n->sig);
+	atomic_signal_fence(memory_order_seq_cst);
+	self_thread.taking = false;
 	return set & g_mask(getg());
 }
 

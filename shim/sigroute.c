@@ -48,9 +48,10 @@ int sigroute_tid(void)
 {
 	int tid;
 
-	sigroute_start();
-	while (!(tid = atomic_load(&router_tid)))
+	while (!(tid = atomic_load(&router_tid))) {
+		sigroute_start();
 		direct3(SYS_sched_yield, 0, 0, 0);
+	}
 	return tid;
 }
 
@@ -104,7 +105,7 @@ static bool lets_in(struct g *gp, int sig)
 	return th && !(thread_mask(th) & SIGBIT(sig)) && !(atomic_load(&th->state) & TH_EXITED);
 }
 
-static struct g *find(int sig)
+struct g *sigroute_find(int sig)
 {
 	struct g *gp = g_main();
 	uint32_t i = 0;
@@ -114,8 +115,18 @@ static struct g *find(int sig)
 	while ((gp = g_next(&i)))
 		if (lets_in(gp, sig))
 			return gp;
+	return NULL;
+}
+
+static struct g *find(int sig)
+{
+	struct g *gp = sigroute_find(sig);
+	uint32_t i = 0;
+
+	if (gp)
+		return gp;
 	/* Somebody may wait for it with sigwait, which blocks it. */
-	for (i = 0; (gp = g_next(&i));) {
+	while ((gp = g_next(&i))) {
 		struct thread *th = g_data(gp);
 
 		if (th && (th->waitset & SIGBIT(sig)))
@@ -124,13 +135,9 @@ static struct g *find(int sig)
 	return NULL;
 }
 
-/* Nobody wants it now: pending on the process, as if it had just been sent. */
-static void give_back(int sig, siginfo_t *si)
+/* Pending on the process, as if it had just been sent. */
+static void requeue(int sig, siginfo_t *si)
 {
-	uint64_t mask = SIGBIT(sig);
-
-	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, 8);
-	atomic_fetch_or(&blocked, mask);
 	if (direct3(SYS_rt_sigqueueinfo, pid(), sig, si)) {
 		/* The kernel lets only main repeat what it sent itself. */
 		si->si_code = SI_QUEUE;
@@ -138,13 +145,39 @@ static void give_back(int sig, siginfo_t *si)
 	}
 }
 
+/*
+ * Nobody wants it now.  False: somebody does again.  Whoever changes his mask looks at blocked afterwards; we
+ * change blocked and look at the masks afterwards.
+ */
+static bool give_back(int sig, siginfo_t *si)
+{
+	uint64_t mask = SIGBIT(sig);
+
+	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, 8);
+	atomic_fetch_or(&blocked, mask);
+	if (find(sig)) {
+		sigroute_unblocked(mask);
+		return false;
+	}
+	requeue(sig, si);
+	return true;
+}
+
 static void route(int sig, siginfo_t *si)
 {
 	struct thread *named = timer_target(si);
-	struct g *gp = named ? named->g : find(sig);
 
-	if (!gp || thread_kill(g_data(gp), sig, si))
-		give_back(sig, si);
+	for (;;) {
+		struct g *gp = named ? named->g : find(sig);
+
+		if (gp) {
+			if (thread_signal(g_data(gp), sig, si, !named))
+				requeue(sig, si); /* no room: again in a moment */
+			return;
+		}
+		if (give_back(sig, si))
+			return;
+	}
 }
 
 static void drain(void)
@@ -205,7 +238,7 @@ static bool rekick(void)
 
 		struct tcb *t = g_tls(gp);
 
-		if (th && t && (atomic_load(&th->sigq) || (th->held && (th->waitset || th->masked)) ||
+		if (th && t && (atomic_load(&th->sigq) || (th->held && th->waitset) ||
 				(tcb_cancel_async(t) && tcb_cancel_pending(t)))) {
 			left = true;
 			sigroute_kick(gp);
@@ -259,19 +292,25 @@ static void *router(void *arg)
 	return NULL;
 }
 
-void sigroute_start(void)
+bool sigroute_start(void)
 {
 	enum { STACK = 128 * 1024 };
 	static void *stack;
 	uintptr_t os;
 
-	if (atomic_exchange(&router_started, 1))
-		return;
-	if (!stack)
+	/* Whoever comes while another starts it need not wait: the ring holds what is deferred. */
+	if (likely(atomic_load_explicit(&router_started, memory_order_relaxed)) ||
+	    atomic_exchange(&router_started, 1))
+		return true;
+	if (!stack && !runtime_fault("stack of the signal thread"))
 		stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (stack != MAP_FAILED)
-		thread_native(router, (void *)(uintptr_t)g_mask(getg()), stack, STACK, &os);
+	if (stack == MAP_FAILED)
+		stack = NULL;
+	if (stack && !thread_native(router, (void *)(uintptr_t)g_mask(getg()), stack, STACK, &os))
+		return true;
+	atomic_store(&router_started, 0);
+	return false;
 }
 
 void sigroute_fork_child(void)

@@ -15,12 +15,36 @@ enum { NSIG_ = 64, SIGKICK = 32 };
 #define SIGBIT(sig) (UINT64_C(1) << ((sig)-1))
 #define SIGS_OURS (SIGBIT(32) | SIGBIT(33))
 
+static inline uint64_t sigs_of(const sigset_t *set)
+{
+	return *(const uint64_t *)(const void *)set;
+}
+
 struct sigaction *act_of(int sig) hidden;
+/*
+ * A handler that the kernel called on this G is about to return by sigreturn.  kernel and noted: the mask it
+ * will give back, and the G's noted one, as they were when it was called.
+ */
+void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted) hidden;
+/*
+ * Directs a signal at a G that lets it in.  shared: it was sent to the process, and goes to another thread
+ * should this one end first.
+ */
+int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared) hidden;
+/* The G of this process that takes a signal sent to the process now; NULL: all keep it out. */
+struct g *sigroute_find(int sig) hidden;
+/* th has ended: frees what it had not taken. */
+void signals_abandon(struct thread *th) hidden;
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
 void sigaction_adopt(void) hidden;
 /* From a handler that may not run the program: the signal thread takes it. */
 void sigroute_defer(int sig, const siginfo_t *si) hidden;
 bool sigroute_is_router(void) hidden;
+/* No handler may run here: the runtime, or the lists of this thread's signals, are in use. */
+static inline bool signals_busy(void)
+{
+	return runtime_busy() || self_thread.taking || sigroute_is_router();
+}
 int sigroute_tid(void) hidden; /* kernel id of the signal thread */
 struct thread *timer_target(const siginfo_t *si) hidden;
 /* The calling G lets these signals in again: the router must see them too. */

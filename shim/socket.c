@@ -4,29 +4,30 @@
  * A call with MSG_DONTWAIT cannot wait, so it keeps its P.  EINTR is no danger there: with nothing
  * done such a call ends in EAGAIN before it looks at signals, with something done in a count.
  */
-#include "shim/io.h"
+#include "shim/netio.h"
 
-/* One call; flags decides whether it may wait. */
-static long sock_call(enum io_dir dir, int flags, long nr, int fd, long b, long c, long d, long e,
-		      long f)
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+/* A call that cannot wait. */
+static long sock_now(long nr, int fd, long b, long c, long d, long e, long f)
 {
-	if (flags & MSG_DONTWAIT) {
-		testcancel();
-		return direct(nr, fd, b, c, d, e, f);
-	}
-	return io_call(dir, nr, fd, b, c, d, e, f);
+	testcancel();
+	return direct(nr, fd, b, c, d, e, f);
 }
 
-#define sock6(dir, flags, nr, fd, b, c, d, e, f)                                                   \
-	sock_call(dir, flags, nr, fd, (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
-#define sock3(dir, flags, nr, fd, b, c) sock6(dir, flags, nr, fd, b, c, 0, 0, 0)
+#define now6(nr, fd, b, c, d, e, f)                                                                \
+	sock_now(nr, fd, (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#define now3(nr, fd, b, c) now6(nr, fd, b, c, 0, 0, 0)
 
 EXPORT ssize_t recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr *from,
 			socklen_t *len)
 {
 	if (!on_g())
 		return real.recvfrom(fd, buf, n, flags, from, len);
-	return syscall_ret(sock6(IO_IN, flags, SYS_recvfrom, fd, buf, n, flags, from, len));
+	if (flags & MSG_DONTWAIT)
+		return syscall_ret(now6(SYS_recvfrom, fd, buf, n, flags, from, len));
+	return syscall_ret(net_recv(fd, buf, n, flags, from, len));
 }
 TWIN(recvfrom);
 
@@ -42,7 +43,9 @@ EXPORT ssize_t recv(int fd, void *buf, size_t n, int flags)
 {
 	if (!on_g())
 		return real.recv(fd, buf, n, flags);
-	return syscall_ret(sock6(IO_IN, flags, SYS_recvfrom, fd, buf, n, flags, NULL, NULL));
+	if (flags & MSG_DONTWAIT)
+		return syscall_ret(now6(SYS_recvfrom, fd, buf, n, flags, NULL, NULL));
+	return syscall_ret(net_recv(fd, buf, n, flags, NULL, NULL));
 }
 TWIN(recv);
 
@@ -57,7 +60,9 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	if (!on_g())
 		return real.recvmsg(fd, msg, flags);
-	return syscall_ret(sock3(IO_IN, flags, SYS_recvmsg, fd, msg, flags));
+	if (flags & MSG_DONTWAIT)
+		return syscall_ret(now3(SYS_recvmsg, fd, msg, flags));
+	return syscall_ret(net_recvmsg(fd, msg, flags));
 }
 
 /* The kernel writes the time that is left into timeout; so does glibc's. */
@@ -66,7 +71,9 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
 {
 	if (!on_g())
 		return real.recvmmsg(fd, msgs, n, flags, timeout);
-	return (int)syscall_ret(sock6(IO_IN, flags, SYS_recvmmsg, fd, msgs, n, flags, timeout, 0));
+	if (flags & MSG_DONTWAIT)
+		return (int)syscall_ret(now6(SYS_recvmmsg, fd, msgs, n, flags, timeout, 0));
+	return (int)syscall_ret(block5(SYS_recvmmsg, fd, msgs, n, flags, timeout));
 }
 
 EXPORT ssize_t sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to,
@@ -74,14 +81,18 @@ EXPORT ssize_t sendto(int fd, const void *buf, size_t n, int flags, const struct
 {
 	if (!on_g())
 		return real.sendto(fd, buf, n, flags, to, len);
-	return syscall_ret(sock6(IO_OUT, flags, SYS_sendto, fd, buf, n, flags, to, len));
+	if (flags & MSG_DONTWAIT)
+		return syscall_ret(now6(SYS_sendto, fd, buf, n, flags, to, len));
+	return syscall_ret(net_send(fd, buf, n, flags, to, len));
 }
 
 EXPORT ssize_t send(int fd, const void *buf, size_t n, int flags)
 {
 	if (!on_g())
 		return real.send(fd, buf, n, flags);
-	return syscall_ret(sock6(IO_OUT, flags, SYS_sendto, fd, buf, n, flags, NULL, 0));
+	if (flags & MSG_DONTWAIT)
+		return syscall_ret(now6(SYS_sendto, fd, buf, n, flags, NULL, 0));
+	return syscall_ret(net_send(fd, buf, n, flags, NULL, 0));
 }
 ALIAS(__send, send);
 
@@ -89,34 +100,55 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
 	if (!on_g())
 		return real.sendmsg(fd, msg, flags);
-	return syscall_ret(sock3(IO_OUT, flags, SYS_sendmsg, fd, msg, flags));
+	if (flags & MSG_DONTWAIT)
+		return syscall_ret(now3(SYS_sendmsg, fd, msg, flags));
+	return syscall_ret(net_sendmsg(fd, msg, flags));
 }
 
 EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 {
 	if (!on_g())
 		return real.sendmmsg(fd, msgs, n, flags);
-	return (int)syscall_ret(sock6(IO_OUT, flags, SYS_sendmmsg, fd, msgs, n, flags, 0, 0));
+	if (flags & MSG_DONTWAIT)
+		return (int)syscall_ret(now6(SYS_sendmmsg, fd, msgs, n, flags, 0, 0));
+	return (int)syscall_ret(block4(SYS_sendmmsg, fd, msgs, n, flags));
 }
 
 EXPORT int accept4(int fd, struct sockaddr *peer, socklen_t *len, int flags)
 {
 	if (!on_g())
 		return real.accept4(fd, peer, len, flags);
-	return (int)syscall_ret(io4(IO_IN, SYS_accept4, fd, peer, len, flags));
+	return netfd_made((int)syscall_ret(net_accept(fd, peer, len, flags, true)));
 }
 
 EXPORT int accept(int fd, struct sockaddr *peer, socklen_t *len)
 {
 	if (!on_g())
 		return real.accept(fd, peer, len);
-	return (int)syscall_ret(io3(IO_IN, SYS_accept, fd, peer, len));
+	return netfd_made((int)syscall_ret(net_accept(fd, peer, len, 0, false)));
+}
+
+/* What a park depends on is asked for again after it was set, on whatever number of the same socket. */
+EXPORT int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
+{
+	int r = real.setsockopt(fd, level, name, value, len);
+
+	if (!weft_on || r)
+		return r;
+	if (level == SOL_SOCKET && name == SO_RCVLOWAT)
+		netfd_lowat_used();
+	else if (level == SOL_SOCKET && (name == SO_RCVTIMEO_NEW || name == SO_RCVTIMEO_OLD ||
+					 name == SO_SNDTIMEO_NEW || name == SO_SNDTIMEO_OLD))
+		netfd_changed();
+	else if (level == IPPROTO_TCP && name == TCP_ULP)
+		netfd_records(fd);
+	return r;
 }
 
 EXPORT int connect(int fd, const struct sockaddr *to, socklen_t len)
 {
 	if (!on_g())
 		return real.connect(fd, to, len);
-	return (int)syscall_ret(io3(IO_OUT, SYS_connect, fd, to, len));
+	return (int)syscall_ret(block3(SYS_connect, fd, to, len));
 }
 ALIAS(__connect, connect);

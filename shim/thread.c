@@ -11,6 +11,7 @@
 #include "shim/attr.h"
 #include "shim/mutex.h"
 #include "shim/sched.h"
+#include "shim/sigroute.h"
 
 #include <setjmp.h>
 
@@ -24,6 +25,7 @@ static void gone(struct g *gp, void *arg)
 	struct thread *th = arg;
 	uint32_t old = atomic_fetch_or(&th->state, TH_EXITED);
 
+	signals_abandon(th);
 	if (old & TH_DETACHED)
 		g_free(gp);
 	else
@@ -74,6 +76,7 @@ EXPORT void pthread_exit(void *result)
 		self_thread.result = result;
 		self_thread.exiting = true;
 	}
+	unwind_ready();
 	real.pthread_exit(result);
 	__builtin_unreachable();
 }
@@ -102,14 +105,16 @@ static struct g *make(const pthread_attr_t *attr)
 	tid = g_nextid();
 	g_stackbounds(gp, &stk.base, &stk.size, &stk.guard);
 	t = g_tls(gp);
-	entersyscall(); /* allocates, and takes the loader's locks */
-	if (t) {
-		if (tcb_reuse(t, &stk, tid))
+	if (!t || tcb_renew(t, &stk, tid)) {
+		entersyscall(); /* allocates, and takes the loader's locks */
+		if (runtime_fault("thread block"))
 			t = NULL;
-	} else {
-		t = tcb_create(g_tlsarea(gp), &stk, tid);
+		else if (!t)
+			t = tcb_create(g_tlsarea(gp), &stk, tid);
+		else if (tcb_reuse(t, &stk, tid))
+			t = NULL;
+		exitsyscall();
 	}
-	exitsyscall();
 	if (!t) {
 		g_free(gp);
 		return NULL;
@@ -121,34 +126,38 @@ static struct g *make(const pthread_attr_t *attr)
 
 static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 {
-	int detach = PTHREAD_CREATE_JOINABLE, err = sched_inherit(th, attr);
-	sigset_t mask;
+	int err = sched_inherit(th, attr);
+	uint64_t mask;
 
-	if (on_g()) {
-		char name[16];
-
-		g_getname(getg(), name);
-		g_setname(gp, name);
-	}
-	if (err || !attr)
+	if (on_g())
+		g_copyname(gp, getg());
+	if (err)
 		return err;
-	pthread_attr_getdetachstate(attr, &detach);
-	if (detach == PTHREAD_CREATE_DETACHED)
+	if (attr_sigmask(attr, &mask))
+		g_setmask(gp, mask & ~SIGS_OURS);
+	if (attr_detached(attr))
 		th->state = TH_DETACHED;
-	if (pthread_attr_getsigmask_np(attr, &mask) == 0)
-		g_setmask(gp, *(uint64_t *)(void *)&mask);
 	return 0;
 }
 
 static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *),
 		  int (*start11)(void *), void *arg)
 {
-	struct g *gp = make(attr);
 	struct thread *th;
+	struct g *gp;
 	int err;
 
-	if (!gp)
+	/* Once a process.  Without the signal thread signals that find no G would be lost. */
+	if (!runtime_monitor() || !sigroute_start())
 		return EAGAIN;
+	dumpsig_start();
+	gp = make(attr);
+	if (!gp) {
+		/* Threads that wait to run hold the memory: a caller that tries again must not starve them. */
+		if (on_g())
+			gosched();
+		return EAGAIN;
+	}
 	th = thread_of((pthread_t)g_tls(gp));
 	th->start = start;
 	th->start11 = start11;
@@ -160,8 +169,6 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 		return err;
 	}
 	*out = (pthread_t)g_tls(gp);
-	sigroute_start(); /* once a process */
-	dumpsig_start();
 	g_start(gp);
 	runtime_checkyield();
 	return 0;
@@ -237,7 +244,8 @@ static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
 		return EINVAL; /* before EDEADLK, as libc: a detached thread may ask about itself */
 	if (t == (pthread_t)tcb_self())
 		return EDEADLK;
-	if (th->joins && th->joins == (pthread_t)tcb_self())
+	/* A cycle, unless th will leave its join: it was cancelled, or is ending already. */
+	if (th->joins && th->joins == (pthread_t)tcb_self() && !tcb_cancel_requested((struct tcb *)t))
 		return EDEADLK;
 	old = atomic_fetch_or(&th->state, TH_JOINING);
 	if (old & (TH_DETACHED | TH_JOINING)) {

@@ -24,11 +24,13 @@ struct thread {
 	int (*start11)(void *);      /* thrd_create's form, exclusive with start */
 	void *arg;
 	void *result;
+	bool cancelling;             /* a cancellation is being acted upon (own) */
 	bool exiting;                /* result was set by pthread_exit */
 	pthread_t joins;             /* whom this thread is joining: EDEADLK of a cycle */
 	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */
 	struct signode *_Atomic sigq; /* directed at it, newest first; anybody pushes, it takes */
-	struct signode *held, *heldtail; /* taken but masked, oldest first (own) */
+	struct signode *held, *heldtail; /* taken but masked, oldest first (own, while taking) */
+	volatile bool taking;        /* at its lists: a handler that comes now must leave them alone */
 	uint64_t waitset;            /* what its sigwait waits for, else 0 */
 	_Atomic bool masked;         /* in a call with a mask of its own (callmask.h): */
 	_Atomic uint64_t callmask;   /* that mask */
@@ -89,7 +91,7 @@ uint64_t signals_pending(void) hidden; /* directed at the calling G and masked *
 int thread_kill(struct thread *th, int sig, const siginfo_t *info) hidden;
 void cancel_init(void) hidden;
 void signal_init(void) hidden;
-void sigroute_start(void) hidden;
+bool sigroute_start(void) hidden; /* false: no memory or no kernel thread */
 /* describe.c: runtime_hooks.describe */
 bool describe(unsigned reason, const void *addr, char *text, size_t n) hidden;
 /* dumpsig.c: the handler; its thread, with the first thread of a process; a fork child has none yet. */

@@ -10,9 +10,13 @@
  * way is taken: nothing is needed until an exception passes, and by then somebody has loaded
  * libgcc_s to raise it.
  *
+ * Libc itself loads it at the first cancellation, past the gate that Gs wait at (dl.c): whoever came second would
+ * block with its kernel thread if the first loses the CPU in a constructor.  unwind_ready() goes first.
+ *
  * Must never: be visible outside the library; be compiled into anything that links libgcc_s itself.
  */
 #include "shim/direct.h"
+#include "shim/dl.h"
 
 #include "runtime/log.h"
 
@@ -32,7 +36,7 @@ static resume_fn *resume;
 
 static void find_libgcc(void)
 {
-	void *lib = real.dlopen("libgcc_s.so.1", RTLD_NOW);
+	void *lib = dl_open_gated("libgcc_s.so.1", RTLD_NOW);
 	void *p = lib ? dlsym(lib, "__gcc_personality_v0") : NULL;
 	void *r = lib ? dlsym(lib, "_Unwind_Resume") : NULL;
 
@@ -46,6 +50,11 @@ static void bound(void)
 {
 	if (!__atomic_load_n(&personality, __ATOMIC_ACQUIRE))
 		find_libgcc();
+}
+
+void unwind_ready(void)
+{
+	bound();
 }
 
 int __gcc_personality_v0(int version, int actions, uint64_t class, struct _Unwind_Exception *exc,

@@ -16,12 +16,40 @@
 long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
 	__attribute__((visibility("hidden")));
 
+/* ---- what is not there (deny.c) -------------------------------------------------------------------- */
+/*
+ * What is used of kernel and CPU where it is there; each has a fallback.  The words of the option `without`.
+ *
+ *	guard       mprotect for each guard page
+ *	wrfsbase    arch_prctl at each switch
+ *	vdso        a system call to read a clock
+ *	peek        process_vm_readv: dumps read plainly
+ *	proc        /proc: no cgroup limit, no names in dumps, no look at a blocked kernel thread
+ *	membarrier  fences where it would have been implied
+ *	pwait2      epoll_pwait2: timeouts in milliseconds
+ *	preadv2     reads of files give the P away
+ */
+#define OS_FEATURES(F)                                                                             \
+	F(guard) F(wrfsbase) F(vdso) F(peek) F(proc) F(membarrier) F(pwait2) F(preadv2)
+enum os_feature {
+#define FEATURE(name) OS_##name,
+	OS_FEATURES(FEATURE)
+#undef FEATURE
+};
+/* Once, before anything is probed: without the features 1 << enum os_feature; the nth fault() is one (0: none). */
+void os_deny(unsigned features, unsigned nth);
+bool os_has(enum os_feature f);          /* nobody denied it; the kernel may still lack it */
+/* A call that can fail for want of something asks here first: true, then it must fail now. */
+bool os_fault(const char *what);
+extern bool os_denying __attribute__((visibility("hidden")));
+long os_denied(long nr, long a, long b, long c); /* 0 or the -errno that system call must return */
+
 /* ---- memory: zero-filled, never NULL-mapped; NULL when the kernel has none --------------------- */
 void *os_alloc(size_t n);                /* committed, read-write */
 void *os_reserve(size_t n);              /* read-write on touch, not accounted, never huge pages */
 void os_free(void *p, size_t n);
 int os_guard(void *p, size_t n);         /* makes [p, p+n) fault: MADV_GUARD_INSTALL or mprotect */
-void os_guard_init(int mode);            /* 0 probe, 1 install, 2 mprotect */
+void os_guard_init(void);                /* probes which */
 bool os_guard_is_cheap(void);            /* guards need no mapping of their own */
 void os_discard(void *p, size_t n);      /* gives pages back; they read as zero */
 
@@ -39,13 +67,49 @@ int os_getpid(void);
 int os_futex_wait(uint32_t *w, uint32_t v, uint64_t deadline);
 void os_futex_wake(uint32_t *w, int n);
 int os_tgkill(int pid, int tid, int sig);
+/* Where a kernel thread of this process is blocked. 1: here; 0: nowhere, it runs or could; -errno. */
+struct os_where {
+	long nr;                         /* system call, -1: none (a page fault, say), OS_UNKNOWN */
+	uintptr_t sp, pc;                /* of its user code; 0: unknown */
+};
+enum { OS_UNKNOWN = -2 };
+int os_blocked(int tid, struct os_where *w);
+int os_thread_cpu(int tid, uint64_t *ns); /* its CPU clock */
+int os_membarrier_start(void);
+void os_membarrier(void);                /* every thread of the process passes a full fence */
 /* Kernel signal mask of this thread: sets all 64 bits, returns the old ones. */
 uint64_t os_sigmask(uint64_t mask);
 uint64_t os_sigmask_get(void);
+void os_sigunblock(int sig);
 /* Alternate signal stack of this kernel thread; sp NULL: none. */
 void os_sigaltstack(void *sp, size_t size, int flags);
 void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores the default */
 void os_setname(const char *name);
+
+/* ---- waiting for descriptors: the kernel's own event bits --------------------------------------------- */
+enum {
+	OS_POLLIN = 0x1,
+	OS_POLLPRI = 0x2,
+	OS_POLLOUT = 0x4,
+	OS_POLLERR = 0x8,
+	OS_POLLHUP = 0x10,
+	OS_POLLRDHUP = 0x2000,
+};
+#define OS_POLLEDGE 0x80000000u          /* told once per change, not as long as it lasts */
+struct os_event {
+	uint32_t events;
+	uint64_t data;
+} __attribute__((packed)); /* the kernel's layout on x86-64 */
+int os_poll_create(void);                /* an epoll instance; all descriptors here close on exec */
+int os_poll_add(int ep, int fd, uint32_t events, uint64_t data); /* or changes what is there */
+int os_poll_del(int ep, int fd);
+/* Events, 0 at the deadline (CLOCK_MONOTONIC ns; 0: none) or -errno; OS_NOWAIT: only looks. */
+int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline);
+#define OS_NOWAIT UINT64_MAX
+int os_eventfd(void);                    /* a counter that never blocks */
+int os_dup_above(int fd, int lowest);    /* a second number for it */
+int os_close(int fd);
+unsigned long os_fdlimit(void);          /* RLIMIT_NOFILE, soft */
 
 /* ---- machine ------------------------------------------------------------------------------------- */
 unsigned os_ncpu(void);                  /* CPUs in the affinity mask, bounded by the cgroup quota */
@@ -58,11 +122,14 @@ size_t os_stacklimit(void);              /* RLIMIT_STACK soft limit; 0: unlimite
 /* ---- looking ---------------------------------------------------------------------------------------- */
 /* The whole file, terminated, as far as it fits; bytes or -errno. */
 ssize_t os_slurp(const char *path, char *buf, size_t n);
+/* The thread of this process is on a CPU or waits for one; also when the kernel does not tell (no /proc). */
+bool os_thread_runs(int tid);
 /* Copies memory that may not be there; false: it is not. */
 bool os_peek(const void *from, void *to, size_t n);
 
 /* ---- output, exit ----------------------------------------------------------------------------------- */
 ssize_t os_write(int fd, const void *p, size_t n);
+ssize_t os_read(int fd, void *p, size_t n);
 void os_exit(int code) __attribute__((noreturn));
 void os_abort(void) __attribute__((noreturn));
 

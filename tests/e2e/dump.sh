@@ -21,9 +21,11 @@ verdict()	# verdict STATUS NAME [DETAIL]
 	fi
 }
 
-# Two threads that hold one mutex each and want the other's; main joins the first; one reads a pipe.  With
+# Two threads that hold one mutex each and want the other's; main joins the first; one reads a pipe,
+# one opens a named one.  With
 # `spin` one computes, with `block` all of them let no signal in.  Prints the addresses.
 cat >"$tmp/stuck.c" <<'X'
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -76,6 +78,15 @@ static void *reader(void *arg)
 	return (void *)read(*(int *)arg, &c, 1);
 }
 
+static void *opener(void *arg)
+{
+	char fifo[4096];
+
+	name("opener");
+	snprintf(fifo, sizeof fifo, "%s.fifo", (char *)arg);
+	return (void *)(long)open(fifo, O_RDONLY);
+}
+
 static void *rdlock(void *arg)
 {
 	name("rdlock");
@@ -125,6 +136,7 @@ int main(int argc, char **argv)
 	pthread_create(&u, NULL, right, NULL);
 	pthread_barrier_wait(&ready);
 	pthread_create(&u, NULL, reader, p);
+	pthread_create(&u, NULL, opener, argv[0]);
 	pthread_create(&u, NULL, rdlock, NULL);
 	pthread_create(&u, NULL, semwait, NULL);
 	if (argc > 1 && !strcmp(argv[1], "spin"))
@@ -134,6 +146,7 @@ int main(int argc, char **argv)
 }
 X
 ${CC:-cc} -D_GNU_SOURCE -O2 -fomit-frame-pointer -g -pthread -o "$tmp/stuck" "$tmp/stuck.c" || exit 2
+mkfifo "$tmp/stuck.fifo" || exit 2
 
 start()	# start [ARG]: the program until it is stuck
 {
@@ -197,7 +210,8 @@ for mode in "" spin block; do
 	says "$mode: main joins left" "^G1 \"stuck\" .*waiting, join: $left \"left\""
 	says "$mode: the rwlock's writer" "\"rdlock\" .*rwlock read: rwlock $rw, held by $right \"right\""
 	says "$mode: the semaphore's value" "\"semwait\" .*semaphore wait: semaphore $sem, which says 0"
-	says "$mode: who is in a system call" '"reader" .*: syscall, M[0-9]+ kernel thread [0-9]+'
+	says "$mode: who waits for bytes" '"reader" .*: waiting, IO wait'
+	says "$mode: who is in a system call" '"opener" .*: syscall, M[0-9]+ kernel thread [0-9]+'
 	if command -v addr2line >/dev/null; then
 		called_from left take_second
 		called_from left left

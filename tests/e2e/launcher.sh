@@ -101,7 +101,7 @@ run "$weft" --procs=two true; refused "bad number" 125 'procs=two: not a number'
 run "$weft" --procs=1,2 true; refused "two numbers" 125 'more than one'
 run "$weft" -o nosuch=1 true; refused "unknown key" 125 'nosuch=1: no such option'
 run "$weft" -o procs true; refused "key without value" 125 'procs: its value is missing'
-run "$weft" -o guard=maybe true; refused "word that is not allowed" 125 'guard=maybe: not one of'
+run "$weft" -o without=guard+maybe true; refused "word that is not allowed" 125 'without=guard[+]maybe: holds a word'
 run "$weft" -o procs=1,spin=x true; refused "second of a list" 125 'spin=x: not a time'
 run env WEFT=nosuch=1 "$weft" true; refused "bad entry in the variable" 125 'WEFT: nosuch=1'
 run "$weft" sh -c 'echo "$WEFT"'; printed "no option sets no variable" ""
@@ -272,8 +272,8 @@ complete_words()	# complete_words WORD...: what bash would offer for the last
 }
 [ "$(complete_words -o '' | tr -d = | sort)" = "$(cut -f 1 "$tmp/options" | sort)" ]
 verdict $? "completion offers every option" "$(complete_words -o '' | tr '\n' ' ')"
-[ "$(complete_words -o guard = m)" = mprotect ]
-verdict $? "completion offers the words of an option" "$(complete_words -o guard = m | tr '\n' ' ')"
+[ "$(complete_words -o without = m)" = membarrier ]
+verdict $? "completion offers the words of an option" "$(complete_words -o without = m | tr '\n' ' ')"
 [ "$(complete_words --op)" = "$(printf '%s\n' --option= --options)" ]
 verdict $? "completion offers the launcher's own options" "$(complete_words --op | tr '\n' ' ')"
 

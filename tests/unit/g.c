@@ -193,7 +193,8 @@ Test(g, a_guard_by_mprotect_is_a_guard_too, .signal = SIGSEGV)
 {
 	struct g *gp;
 
-	os_guard_init(2);
+	os_deny(1u << OS_guard, 0);
+	os_guard_init();
 	gp = g_new(&usual);
 	*(volatile char *)(gp->stack.base + 4095) = 1;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/options.h"
+#include "runtime/os/os.h"
 
 static struct weft_options opt;
 static char complaints[4096];
@@ -40,7 +41,7 @@ Test(options, defaults_come_from_the_table)
 	cr_expect_eq(opt.procs, 0);
 	cr_expect_eq(opt.maxthreads, 10000);
 	cr_expect_eq(opt.stealage, 20000);
-	cr_expect_str_eq(opt.guard, "auto"); /* the first word, not the list */
+	cr_expect_eq(opt.without, 0); /* not all the words it may hold */
 	cr_expect_str_eq(opt.breaktcb, "");
 }
 
@@ -50,7 +51,7 @@ Test(options, every_default_is_accepted_by_its_own_parser)
 		const struct option_desc *d = &weft_option_table[i];
 		char text[256];
 
-		snprintf(text, sizeof(text), "%s=%.*s", d->name, (int)strcspn(d->dflt, "|"), d->dflt);
+		snprintf(text, sizeof(text), "%s=%.*s", d->name, (int)strcspn(d->dflt, "+"), d->dflt);
 		ACCEPTED(text);
 		cr_expect(d->help[0], "%s has no help", d->name);
 	}
@@ -154,12 +155,6 @@ Test(options, words)
 {
 	char text[2 * OPTION_STR];
 
-	ACCEPTED("guard=mprotect,fsbase=wrfsbase");
-	cr_expect_str_eq(opt.guard, "mprotect");
-	cr_expect_str_eq(opt.fsbase, "wrfsbase");
-	REFUSED("guard=install|mprotect");
-	REFUSED("guard=mpro");
-	REFUSED("guard=");
 	ACCEPTED("breaktcb=dtv");
 	cr_expect_str_eq(opt.breaktcb, "dtv");
 	ACCEPTED("breaktcb=");
@@ -173,6 +168,24 @@ Test(options, words)
 	text[9 + OPTION_STR - 1] = 'x';
 	text[9 + OPTION_STR] = '\0';
 	REFUSED(text);
+}
+
+Test(options, sets_of_words)
+{
+	ACCEPTED("without=guard");
+	cr_expect_eq(opt.without, 1u << OS_guard);
+	ACCEPTED("without=proc+guard+vdso");
+	cr_expect_eq(opt.without, 1u << OS_proc | 1u << OS_guard | 1u << OS_vdso);
+	ACCEPTED("without=");
+	cr_expect_eq(opt.without, 0);
+	REFUSED("without=guards");
+	REFUSED("without=gua");
+	REFUSED("without=guard+");
+	REFUSED("without=guard++vdso");
+	REFUSED("without=+guard");
+	REFUSED("without=guard|vdso");
+	weft_options_default(&opt);
+	cr_expect_eq(opt.without, 0, "the words are not its value");
 }
 
 Test(options, lists_keep_what_is_good)
@@ -218,13 +231,13 @@ Test(options, environment)
 
 Test(options, nothing_points_into_the_environment)
 {
-	char text[] = "WEFT=breaktcb=dtv,guard=install";
+	char text[] = "WEFT=breaktcb=dtv,without=guard";
 	char *env[] = { text, NULL };
 
 	weft_options_init(env);
 	memset(text, 'x', sizeof(text) - 1); /* as setproctitle does */
 	cr_expect_str_eq(weft_opt.breaktcb, "dtv");
-	cr_expect_str_eq(weft_opt.guard, "install");
+	cr_expect_eq(weft_opt.without, 1u << OS_guard);
 }
 
 Test(options, a_bad_entry_in_the_variable_is_one_line_and_the_default_stays)

@@ -46,6 +46,30 @@ static void heap_is_sound(struct p *pp)
 	cr_assert_eq(atomic_load(&pp->timer0), pp->ntimers ? pp->timers[0]->when : 0);
 }
 
+/* Memory is short once, at the moment the heap is full: some stand in the list, the rest in the heap. */
+Test(timer, without_room_in_the_heap_they_fire_in_order_all_the_same)
+{
+	bool ran = false;
+	unsigned listed = 0;
+
+	os_deny(0, 1);
+	for (unsigned i = 0; i < MANY; i++) {
+		add(i, 1000 + i * 7919 % MANY / 2);
+		listed += allp[0]->timers == NULL;
+	}
+	cr_assert_eq(listed, 1);
+	for (unsigned i = 1; i < MANY; i += 7)
+		cr_assert(timer_del(&timers[i]));
+	timers_move(allp[0], allp[1]);
+	cr_assert_null(allp[0]->timerlist);
+	timers_check(allp[1], 1000 + MANY, &ran);
+	cr_assert(ran);
+	cr_expect_eq(nfired, MANY - (MANY + 6) / 7);
+	for (unsigned i = 1; i < nfired; i++)
+		cr_assert_leq(timers[fired[i - 1]].when, timers[fired[i]].when);
+	cr_expect_eq(atomic_load(&allp[1]->timer0), 0);
+}
+
 Test(timer, they_fire_in_order_of_their_time)
 {
 	bool ran = false;

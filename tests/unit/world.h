@@ -31,7 +31,7 @@ static inline void world(unsigned n)
 	hooks.newosproc = world_newosproc;
 	lot_init();
 	os_time_init();
-	os_guard_init(0);
+	os_guard_init();
 	sched.maxm = 100;
 	sched.defstack = 256 * 1024;
 	atomic_store(&sched.lastpoll, 1);

@@ -47,14 +47,11 @@ void os_free(void *p, size_t n)
 	os_syscall(SYS_munmap, (long)p, (long)n, 0, 0, 0, 0);
 }
 
-void os_guard_init(int mode)
+void os_guard_init(void)
 {
-	void *p;
+	void *p = map(os_pagesize(), 0);
 
-	guard_mode = mode ? mode : 2;
-	if (mode)
-		return;
-	p = map(os_pagesize(), 0);
+	guard_mode = 2;
 	if (!p)
 		return;
 	if (os_syscall(SYS_madvise, (long)p, (long)os_pagesize(), MADV_GUARD_INSTALL_, 0, 0, 0) == 0)
@@ -98,7 +95,11 @@ bool os_peek(const void *from, void *to, size_t n)
 
 size_t os_pagesize(void)
 {
-	return getauxval(AT_PAGESZ);
+	static size_t size; /* asked for with every thread that is made */
+
+	if (!size)
+		size = getauxval(AT_PAGESZ);
+	return size;
 }
 
 size_t os_stacklimit(void)

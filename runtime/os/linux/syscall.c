@@ -10,13 +10,17 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
 long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
-	long r;
+	long r = unlikely(os_denying) ? os_denied(nr, a, b, c) : 0;
 	register long r10 __asm__("r10") = d;
 	register long r8 __asm__("r8") = e;
 	register long r9 __asm__("r9") = f;
 
+	if (unlikely(r))
+		return r;
 	__asm__ volatile("syscall"
 			 : "=a"(r)
 			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
@@ -73,6 +77,13 @@ uint64_t os_sigmask_get(void)
 	return old;
 }
 
+void os_sigunblock(int sig)
+{
+	uint64_t mask = UINT64_C(1) << (sig - 1);
+
+	sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, NULL, sizeof(mask));
+}
+
 void os_sigaltstack(void *sp, size_t size, int flags)
 {
 	struct {
@@ -102,6 +113,11 @@ void os_osyield(void)
 ssize_t os_write(int fd, const void *p, size_t n)
 {
 	return sys3(SYS_write, fd, p, n);
+}
+
+ssize_t os_read(int fd, void *p, size_t n)
+{
+	return sys3(SYS_read, fd, p, n);
 }
 
 void os_exit(int code)

@@ -58,7 +58,7 @@ void os_time_init(void)
 {
 	const char *base = (const char *)getauxval(AT_SYSINFO_EHDR);
 
-	if (base && !vdso_gettime)
+	if (base && !vdso_gettime && os_has(OS_vdso))
 		*(void **)&vdso_gettime = vdso_sym(base, "__vdso_clock_gettime");
 }
 

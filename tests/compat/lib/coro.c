@@ -41,6 +41,9 @@ bool coro_again(struct coro *c, uint32_t tid)
 	struct tcb_stack stk = bounds(c);
 
 	c->done = c->unwound = false;
+	/* As the scheduler: the short way if it can be had; and the long way must do as well. */
+	if (tid % 4 && tcb_renew(c->tcb, &stk, tid) == 0)
+		return true;
 	return tcb_reuse(c->tcb, &stk, tid) == 0;
 }
 

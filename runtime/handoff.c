@@ -1,0 +1,320 @@
+/*
+ * handoff: the P of an M that blocks where we do not see it.
+ *
+ * A call that the shim knows goes through entersyscall and leaves its P behind.  Everything else that blocks
+ * (a lock inside libc, a resolver's poll, an inline futex of an OpenMP runtime, a page fault) would keep it.
+ * sysmon finds such an M in two steps:
+ *
+ *   suspect   the P's schedtick stands still, and so does the CPU clock of the M (0.3 us to read)
+ *   proof     the kernel says that the thread is blocked, and where (os_blocked, a few us)
+ *
+ * The clock alone would do wrong thousands of times: a thread that waits for a CPU uses none either.  With work
+ * waiting and no P idle, two looks a tenth of a millisecond apart decide; without, an M loses its P after 10 ms,
+ * so that a process that waits as a whole lets sysmon sleep.
+ *
+ * The G need not cooperate, so taking the P is a handshake on a word of its thread block, weft_tls.nop (lock.h):
+ *
+ *	sysmon                                  G
+ *	nop = NOP_ASKED                         locks++            (pin, lock)
+ *	proof, membarrier                       nop != 0?          wait, or get a P
+ *	locks == 0, still gp on mp with pp?     ...
+ *	P taken, nop = NOP_TAKEN                locks--
+ *
+ * Either the G sees NOP_ASKED or we see its locks.  The G's side is two plain instructions; the fence it lacks is
+ * membarrier(2) on ours (0.3 us; a kernel without it leaves the feature off).  The fence makes the taking exact
+ * even if the proof is no longer true; chaos takes Ps from Ms that run.
+ *
+ * From NOP_ASKED to the answer nothing here takes a lock or waits: the G may be spinning for it.
+ * A G whose P was taken goes on without one, in the kernel and then in the program's code, until it next enters
+ * the runtime: pin_slow() gets a P as a return from a system call does, or queues the G and the M sleeps.  One
+ * that computes without calling us is found by its CPU clock and sent signal 32; the handler does the same.  The
+ * word is NOP_KICKED until the handler has run, so the signal meets no system call that the shim knows.
+ *
+ * gp->tls stays mapped when the thread ends: a dead G keeps its thread block, and stack_free() is for blocks
+ * that never lived.  A G that ended and lives again has a word that reads NOP_NONE.
+ *
+ * Rejected: a flag in struct m, read through getm(): what pin() protects is exactly the way to the M.
+ *
+ * Must never: take a P from a G inside the runtime; run on anything but sysmon.
+ */
+#include "runtime/gmp.h"
+
+enum {
+	SIGREJOIN = 32,        /* libc's own: no program can see or block it */
+	LOOK_MIN = 80000,      /* ns between two looks */
+	LOOK_SUSPECT = 100,    /* us until the next when an M stands still and work waits */
+	LOOK_WORK = 500,       /* us when work waits */
+	KICK_AGAIN = 1000000,  /* ns until an M without a P is signalled once more */
+	CHAOS_TAKES = 8,       /* chaos: one look in so many takes a P from an M that may run */
+};
+
+#define WORK_LASTS 10000000ULL /* ns after which no work means that none will come */
+#define KEEP 10000000ULL       /* ns an M keeps its P when no work waits */
+
+static uint64_t lastlook, lastwork;
+static uint32_t lastwish, quick;
+static struct m *taken;        /* Ms whose P was taken and that have not come back */
+static bool have_fence;
+static uint64_t rng = 1;
+
+/* ---- the G's side ---------------------------------------------------------------------------------- */
+
+void pin_slow(void)
+{
+	struct g *gp = weft_tls.g;
+
+	/* Inside already: whoever asks will find that and leave us alone. */
+	if (weft_tls.locks != 1)
+		return;
+	for (uint32_t i = 1;; i++) {
+		uint32_t s = NOP_TAKEN;
+
+		/* Acquire: pairs with the store of NOP_TAKEN; mp->p reads NULL. */
+		if (__atomic_compare_exchange_n(&weft_tls.nop, &s, NOP_NONE, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+			break;
+		if (s == NOP_NONE)
+			return;
+		/* A handful of instructions of sysmon's, if it is on a CPU; or a signal that comes as soon as
+		 * we are in user mode, unless a system call that nobody saw blocks it. */
+		arch_pause();
+		if (i % 1024 == 0)
+			os_osyield();
+		if (i % (1 << 20) == 0 && s == NOP_KICKED)
+			os_sigmask(os_sigmask_get() & ~(1ULL << (SIGREJOIN - 1)));
+	}
+	regainp(gp);
+}
+
+bool runtime_rejoin_asked(void)
+{
+	uint32_t nop = __atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED);
+
+	if (likely(nop != NOP_KICKED && nop != NOP_TAKEN))
+		return false;
+	/* Only now may the G enter the runtime: until here the signal was on its way to this M. */
+	if (nop == NOP_KICKED)
+		__atomic_store_n(&weft_tls.nop, NOP_TAKEN, __ATOMIC_RELEASE);
+	return !runtime_busy();
+}
+
+void runtime_rejoin(uint64_t kernelmask, void *altsp)
+{
+	struct m *mp;
+
+	/* Inside, and not by pin(): what is noted must be noted before the M goes on to others. */
+	weft_tls.locks++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	mp = getm();
+	/* Both may have changed and not be noted yet; sigreturn gives this G what it had. */
+	mp->sigmask = kernelmask;
+	mp->altsp = altsp;
+	pin_slow();
+	unpin();
+}
+
+/* ---- sysmon's -------------------------------------------------------------------------------------- */
+
+/* Something an M with a P could do at once, and nobody about to do it. */
+static bool starving(uint64_t now)
+{
+	uint64_t first;
+
+	if (atomic_load(&sched.npidle) > 0 || atomic_load(&sched.nmspinning) > 0)
+		return false;
+	if (atomic_load(&sched.runqsize) > 0)
+		return true;
+	for (int i = 0; i < MAXPROCS && allp[i]; i++)
+		if (!runqempty(allp[i]))
+			return true;
+	first = timers_next();
+	return first && first <= now;
+}
+
+/* After the fence: gp is outside the runtime, on mp, with pp; and cannot enter before we answer. */
+static bool outside(struct p *pp, struct m *mp, struct g *gp, struct weft_tls *tls)
+{
+	/* First: the rest is stable once this reads 0. */
+	if (__atomic_load_n(&tls->locks, __ATOMIC_ACQUIRE))
+		return false;
+	/* A new life of gp has another word, or this one at NOP_NONE again. */
+	return gp->tls == tls && __atomic_load_n(&tls->nop, __ATOMIC_RELAXED) == NOP_ASKED &&
+	       atomic_load(&gp->m) == mp && __atomic_load_n(&mp->curg, __ATOMIC_RELAXED) == gp &&
+	       __atomic_load_n(&mp->p, __ATOMIC_RELAXED) == pp && pp->m == mp;
+}
+
+static void note_taken(struct m *mp, struct g *gp, uint64_t cpu)
+{
+	if (!mp->takenfrom) {
+		mp->takenlink = taken;
+		taken = mp;
+	}
+	mp->takenfrom = gp;
+	mp->takencpu = cpu;
+	mp->takenkick = 0;
+}
+
+/* Takes pp from mp if mp is blocked outside the runtime (any: if it is outside). */
+static bool take(struct p *pp, struct m *mp, uint64_t cpu, bool any)
+{
+	struct g *gp = __atomic_load_n(&mp->curg, __ATOMIC_ACQUIRE);
+	struct weft_tls *tls = gp ? gp->tls : NULL;
+	uint32_t asked = NOP_ASKED, s = Prunning;
+	struct os_where where = { 0 };
+
+	/* Most of the time the runtime is where it is: no need to ask. */
+	if (!tls || __atomic_load_n(&tls->locks, __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&tls->nop, NOP_ASKED, __ATOMIC_SEQ_CST);
+	if (!any && os_blocked(mp->ostid, &where) != 1)
+		goto leave;
+	os_membarrier();
+	/* The last step that may fail; only sysmon changes a P whose M is outside. */
+	if (!outside(pp, mp, gp, tls) || !atomic_compare_exchange_strong(&pp->status, &s, Pidle))
+		goto leave;
+	mp->p = NULL;
+	pp->m = NULL;
+	gp->syscallsp = where.sp; /* for dumps, as the status */
+	atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
+	note_taken(mp, gp, cpu);
+	/* Release: pairs with pin_slow's acquire. */
+	__atomic_store_n(&tls->nop, NOP_TAKEN, __ATOMIC_RELEASE);
+	pp->hand_m = NULL;
+	handoffp(pp);
+	return true;
+leave:
+	/* Not a plain store: the block may have begun a new life meanwhile. */
+	__atomic_compare_exchange_n(&tls->nop, &asked, NOP_NONE, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+	return false;
+}
+
+/* One P; true: its M stands still. */
+static bool look_p(struct p *pp, uint64_t now, bool work)
+{
+	uint32_t tick = atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+	uint64_t cpu, used;
+	bool moved;
+
+	if (atomic_load(&pp->status) != Prunning || !mp || !mp->ostid) {
+		pp->hand_m = NULL;
+		return false;
+	}
+	if (unlikely(weft_opt.chaos) && nextrand(&rng) % CHAOS_TAKES == 0 && take(pp, mp, 0, true))
+		return false;
+	if (os_thread_cpu(mp->ostid, &cpu))
+		return false;
+	used = pp->hand_m == mp ? cpu - pp->hand_cpu : ~0ULL;
+	moved = used || pp->hand_tick != tick;
+	pp->hand_m = mp;
+	pp->hand_tick = tick;
+	pp->hand_cpu = cpu;
+	if (moved) {
+		pp->hand_still = 0;
+		/* It did not compute all the time: it may have stopped in between. */
+		return used < (now - lastlook) / 8 * 7;
+	}
+	if (!pp->hand_still)
+		pp->hand_still = now;
+	if ((work || now - pp->hand_still >= KEEP) && take(pp, mp, cpu, false))
+		return false;
+	return true;
+}
+
+/* gp, without a P, may compute: if so its M gets a signal, whose handler makes it rejoin (runtime_rejoin). */
+static bool kick(struct m *mp, struct g *gp, uint64_t now)
+{
+	struct weft_tls *tls = gp->tls;
+	uint32_t s = NOP_TAKEN;
+	struct os_where where;
+
+	/* Whoever gets EINTR from a call we do not see would not know why: only one that runs is signalled. */
+	if (now - mp->takenkick < KICK_AGAIN)
+		return false;
+	mp->takenkick = now;
+	if (os_blocked(mp->ostid, &where) != 0)
+		return false;
+	/* From here on it stays on this M until the handler has run. */
+	if (!__atomic_compare_exchange_n(&tls->nop, &s, NOP_KICKED, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return false;
+	if (os_tgkill(os_getpid(), mp->ostid, SIGREJOIN))
+		__atomic_store_n(&tls->nop, NOP_TAKEN, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* The Ms without a P: forgets those that came back.  True: one computes. */
+static bool look_taken(uint64_t now)
+{
+	struct m **link = &taken, *mp;
+	bool computes = false;
+
+	while ((mp = *link)) {
+		struct g *gp = mp->takenfrom;
+		uint32_t nop = __atomic_load_n(&gp->tls->nop, __ATOMIC_RELAXED);
+		uint64_t cpu;
+
+		if (atomic_load(&gp->m) != mp || (nop != NOP_TAKEN && nop != NOP_KICKED)) {
+			*link = mp->takenlink;
+			mp->takenfrom = NULL;
+			continue;
+		}
+		link = &mp->takenlink;
+		if (os_thread_cpu(mp->ostid, &cpu) || cpu == mp->takencpu)
+			continue;
+		mp->takencpu = cpu;
+		if (nop == NOP_TAKEN)
+			computes |= kick(mp, gp, now);
+	}
+	return computes;
+}
+
+void handoff_forget(struct m *mp)
+{
+	struct m **link;
+
+	if (!mp->takenfrom)
+		return;
+	for (link = &taken; *link != mp; link = &(*link)->takenlink)
+		;
+	*link = mp->takenlink;
+	mp->takenfrom = NULL;
+}
+
+uint32_t handoff_look(uint64_t now)
+{
+	bool work, suspect = false, computes;
+
+	if (now - lastlook < LOOK_MIN)
+		return lastwish;
+	if (!have_fence)
+		return 0;
+	work = starving(now);
+	computes = look_taken(now);
+	for (int i = 0; i < MAXPROCS && allp[i]; i++)
+		suspect |= look_p(allp[i], now, work);
+	lastlook = now;
+	if (work)
+		lastwork = now;
+	/* On a busy machine an M waits for its CPU again and again and is no longer suspect for that. */
+	quick = !work || !suspect ? LOOK_SUSPECT : quick * 2 < LOOK_WORK ? quick * 2 : LOOK_WORK;
+	if (work && suspect)
+		lastwish = quick / 2;
+	else
+		/* A queue is empty for moments. */
+		lastwish = computes || now - lastwork < WORK_LASTS ? LOOK_WORK : 0;
+	return lastwish;
+}
+
+void handoff_start(void)
+{
+	have_fence = os_membarrier_start() == 0;
+}
+
+void handoff_fork_child(void)
+{
+	lastlook = 0;
+	lastwish = 0;
+	taken = NULL;
+}

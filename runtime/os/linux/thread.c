@@ -1,0 +1,121 @@
+/*
+ * thread: what the kernel knows of another thread of this process.
+ *
+ * os_blocked() reads /proc/self/task/TID/syscall.  It says "running" for a thread that runs or could, "-1 SP PC"
+ * for one that is blocked elsewhere than in a system call, and else "NR ARG... SP PC" (six arguments).  A process
+ * that gave up its privileges (a server started by root) may not read that file of its own; the state letter in
+ * the file stat is for everybody.
+ *
+ * Must never: need memory, keep a descriptor.
+ */
+#include "runtime/os/os.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+enum { PERTHREAD_SCHED = 6 };
+enum { MEMBARRIER_PRIVATE_EXPEDITED = 1 << 3, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
+
+int os_thread_cpu(int tid, uint64_t *ns)
+{
+	return os_clock_gettime((int)(~(uint32_t)tid << 3 | PERTHREAD_SCHED), ns);
+}
+
+static char *decimal(char *p, unsigned v)
+{
+	char digits[12];
+	int n = 0;
+
+	do
+		digits[n++] = (char)('0' + v % 10);
+	while (v /= 10);
+	while (n)
+		*p++ = digits[--n];
+	return p;
+}
+
+static char *append(char *p, const char *s)
+{
+	while (*s)
+		*p++ = *s++;
+	return p;
+}
+
+/* The field at *s, decimal or 0x and hexadecimal; moves past it and the blank behind. */
+static uintptr_t field(const char **s)
+{
+	const char *p = *s;
+	unsigned base = 10;
+	uintptr_t v = 0;
+
+	if (p[0] == '0' && p[1] == 'x') {
+		base = 16;
+		p += 2;
+	}
+	for (;; p++) {
+		if (*p >= '0' && *p <= '9')
+			v = v * base + (uintptr_t)(*p - '0');
+		else if (base == 16 && *p >= 'a' && *p <= 'f')
+			v = v * base + (uintptr_t)(*p - 'a' + 10);
+		else
+			break;
+	}
+	*s = *p ? p + 1 : p;
+	return v;
+}
+
+static ssize_t slurp_of(int tid, const char *file, char *text, size_t size)
+{
+	char path[64], *p;
+
+	p = append(path, "/proc/self/task/");
+	p = decimal(p, (unsigned)tid);
+	*append(p, file) = '\0';
+	return os_slurp(path, text, size);
+}
+
+/* "TID (NAME) STATE ..."; the name may hold anything. */
+static int blocked_by_state(int tid)
+{
+	char text[512];
+	ssize_t n = slurp_of(tid, "/stat", text, sizeof(text));
+	const char *s = n > 0 ? strrchr(text, ')') : NULL;
+
+	if (!s || s[1] != ' ')
+		return n < 0 ? (int)n : -ENOENT;
+	return s[2] == 'S' || s[2] == 'D';
+}
+
+int os_blocked(int tid, struct os_where *w)
+{
+	char text[256];
+	const char *s = text;
+
+	*w = (struct os_where){ .nr = OS_UNKNOWN };
+	if (slurp_of(tid, "/syscall", text, sizeof(text)) <= 0)
+		return blocked_by_state(tid);
+	if (text[0] == 'r')
+		return 0;
+	if (text[0] == '-') {
+		s += 3;
+		w->nr = -1;
+	} else {
+		w->nr = (long)field(&s);
+		for (int i = 0; i < 6; i++)
+			field(&s);
+	}
+	w->sp = field(&s);
+	w->pc = field(&s);
+	return 1;
+}
+
+int os_membarrier_start(void)
+{
+	return (int)os_syscall(SYS_membarrier, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+}
+
+void os_membarrier(void)
+{
+	os_syscall(SYS_membarrier, MEMBARRIER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+}

@@ -1,0 +1,400 @@
+/*
+ * netio: how each kind of call is tried without blocking, and when a try is not the whole call.
+ *
+ *	socket		recvfrom, sendto, recvmsg, sendmsg with MSG_DONTWAIT
+ *	pipe, eventfd	preadv2, pwritev2 with RWF_NOWAIT
+ *	named pipe, accept	ask with poll, then the call itself on a kernel thread
+ *	the rest	the call itself on a kernel thread
+ *
+ * A blocking write to a stream returns when all bytes are queued, so a try that moved some is followed by
+ * others; an error or a handler after the first bytes ends the call with their count, as in the kernel.  A
+ * write of up to PIPE_BUF bytes to a pipe is whole or EAGAIN, as a try too.  A message is never split.
+ *
+ * Sending on message sockets is not parked for: a full queue of the receiver is no edge of the sender.
+ */
+#include "shim/netio.h"
+
+#include <limits.h>
+
+#include "shim/sync.h"
+
+#ifndef RWF_NOWAIT
+#define RWF_NOWAIT 8
+#endif
+
+enum { WINDOW = 16 }; /* pieces of a vector that are tried again at once */
+
+#define SET_CALL(op, nr_, b_, c_, d_, e_, f_)                                                      \
+	((op)->nr = (nr_), (op)->b = (long)(b_), (op)->c = (long)(c_), (op)->d = (long)(d_),       \
+	 (op)->e = (long)(e_), (op)->f = (long)(f_))
+
+static size_t vector_size(const struct iovec *iov, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		n += iov[i].iov_len;
+	return n;
+}
+
+/* Bytes of the op's vector, which the kernel has found good. */
+static size_t size_of(const struct netop *op)
+{
+	const struct msghdr *msg = (const struct msghdr *)op->b;
+
+	if (op->nr == SYS_sendmsg)
+		return vector_size(msg->msg_iov, msg->msg_iovlen);
+	return vector_size((const struct iovec *)op->b, (size_t)op->c);
+}
+
+/* What a try's result means for the call: true: *r ends it. */
+static bool counted(struct netop *op, long *r)
+{
+	if (op->vector && (*r >= 0 || *r == -EAGAIN)) {
+		op->vector = false;
+		op->n = size_of(op);
+		if (op->n == 0 && *r == -EAGAIN)
+			*r = NETFD_FALLBACK; /* no bytes: the kernel does not wait for them */
+	}
+	if (*r < 0) {
+		if (*r != -EAGAIN && op->done)
+			*r = op->done;
+		return true;
+	}
+	op->done += *r;
+	if (op->all && *r > 0 && (size_t)op->done < op->n)
+		return false;
+	op->ends_short = op->done > 0 && (size_t)op->done < op->n;
+	*r = op->done;
+	return true;
+}
+
+/* ---- one piece ----------------------------------------------------------------------------------------- */
+
+static long try_recv(struct netop *op, int fd)
+{
+	long r;
+
+	do
+		r = direct6(SYS_recvfrom, fd, op->b + op->done, op->n - (size_t)op->done,
+			    op->d | MSG_DONTWAIT, op->e, op->f);
+	while (!counted(op, &r));
+	return r;
+}
+
+/* The reader may go while we wait: after the first bytes that is no signal. */
+static long no_signal(const struct netop *op)
+{
+	return op->done ? MSG_DONTWAIT | MSG_NOSIGNAL : MSG_DONTWAIT;
+}
+
+static long try_send(struct netop *op, int fd)
+{
+	long r;
+
+	do
+		r = direct6(SYS_sendto, fd, op->b + op->done, op->n - (size_t)op->done,
+			    op->d | no_signal(op), op->e, op->f);
+	while (!counted(op, &r));
+	return r;
+}
+
+static long try_positionless(struct netop *op, int fd, long nr)
+{
+	long r;
+
+	do {
+		struct iovec v = { (char *)op->b + op->done, op->n - (size_t)op->done };
+
+		r = direct6(nr, fd, &v, 1, -1, -1, RWF_NOWAIT);
+	} while (!counted(op, &r));
+	return r;
+}
+
+static long try_read(struct netop *op, int fd)
+{
+	return try_positionless(op, fd, SYS_preadv2);
+}
+
+static long try_write(struct netop *op, int fd)
+{
+	return try_positionless(op, fd, SYS_pwritev2);
+}
+
+/* ---- vectors ------------------------------------------------------------------------------------------- */
+
+/* What is left of a vector after done bytes, as far as it fits: pieces in w. */
+static int rest(const struct iovec *iov, size_t count, size_t done, struct iovec w[WINDOW])
+{
+	int n = 0;
+
+	for (; count && n < WINDOW; iov++, count--) {
+		if (done >= iov->iov_len) {
+			done -= iov->iov_len;
+			continue;
+		}
+		w[n].iov_base = (char *)iov->iov_base + done;
+		w[n++].iov_len = iov->iov_len - done;
+		done = 0;
+	}
+	return n;
+}
+
+/* Pieces, count for a pipe: the whole vector first, what is left of it later. */
+static long try_vector(struct netop *op, int fd, long nr)
+{
+	const struct iovec *iov = (const struct iovec *)op->b;
+	struct iovec w[WINDOW];
+	long r;
+
+	do {
+		long n = op->c;
+		const struct iovec *v = iov;
+
+		if (op->done) {
+			n = rest(iov, (size_t)op->c, (size_t)op->done, w);
+			v = w;
+		}
+		r = direct6(nr, fd, v, n, -1, -1, RWF_NOWAIT);
+	} while (!counted(op, &r));
+	return r;
+}
+
+static long try_readv(struct netop *op, int fd)
+{
+	return try_vector(op, fd, SYS_preadv2);
+}
+
+static long try_writev(struct netop *op, int fd)
+{
+	return try_vector(op, fd, SYS_pwritev2);
+}
+
+static long try_recvmsg(struct netop *op, int fd)
+{
+	long r = direct3(SYS_recvmsg, fd, op->b, op->c | MSG_DONTWAIT);
+
+	counted(op, &r);
+	return r;
+}
+
+/* Address and control data went with the first bytes. */
+static long try_sendmsg(struct netop *op, int fd)
+{
+	const struct msghdr *msg = (const struct msghdr *)op->b;
+	struct iovec w[WINDOW];
+	long r;
+
+	do {
+		struct msghdr later = { .msg_iov = w };
+
+		if (op->done)
+			later.msg_iovlen =
+				(size_t)rest(msg->msg_iov, msg->msg_iovlen, (size_t)op->done, w);
+		r = direct3(SYS_sendmsg, fd, op->done ? &later : msg, op->c | no_signal(op));
+	} while (!counted(op, &r));
+	return r;
+}
+
+/* A vector as a message, for readv and writev on sockets. */
+static long try_recv_vector(struct netop *op, int fd)
+{
+	struct msghdr msg = { .msg_iov = (struct iovec *)op->b, .msg_iovlen = (size_t)op->c };
+	long r = direct3(SYS_recvmsg, fd, &msg, MSG_DONTWAIT);
+
+	counted(op, &r);
+	return r;
+}
+
+static long try_send_vector(struct netop *op, int fd)
+{
+	struct iovec w[WINDOW];
+	long r;
+
+	do {
+		struct msghdr msg = { .msg_iov = (struct iovec *)op->b,
+				      .msg_iovlen = (size_t)op->c };
+
+		if (op->done) {
+			msg.msg_iovlen =
+				(size_t)rest(msg.msg_iov, (size_t)op->c, (size_t)op->done, w);
+			msg.msg_iov = w;
+		}
+		r = direct3(SYS_sendmsg, fd, &msg, no_signal(op));
+	} while (!counted(op, &r));
+	return r;
+}
+
+/* ---- the calls ----------------------------------------------------------------------------------------- */
+
+static bool is_stream(enum netkind kind)
+{
+	return kind == NET_TCP || kind == NET_STREAM;
+}
+
+/*
+ * Runs the op with the tries of its kind; NULL: cannot be tried.  What turns out to be another kind of file than
+ * the slot says, or a pipe that cannot be tried (a named one; older kernels), is looked at once more.
+ */
+static long run(struct netop *op, long (*on_socket)(struct netop *, int),
+		long (*on_pipe)(struct netop *, int))
+{
+	struct netfd *s = op->s = netfd_of(op->fd);
+	enum netkind kind = s ? netfd_kind(s, op->fd) : NET_FILE;
+	long r;
+
+	op->attempt = kind == NET_PIPE || kind == NET_COUNTER ? on_pipe : on_socket;
+	switch (kind) {
+	case NET_NEW:
+	case NET_FILE:
+	case NET_EPOLL:
+		return netfd_call(op);
+	case NET_ASKED:
+		return on_pipe ? netfd_ask_and_call(op) : netfd_call(op);
+	default:
+		if (!op->attempt)
+			return netfd_call(op);
+	}
+	op->all |= op->dir == NETPOLL_OUT && (is_stream(kind) || kind == NET_PIPE);
+	r = netfd_run(op);
+	if (r == -EOPNOTSUPP && op->attempt == on_pipe) {
+		atomic_store(&s->kind, NET_ASKED);
+		return netfd_ask_and_call(op);
+	}
+	if (r == -ENOTSOCK) {
+		netfd_made_slow(op->fd);
+		return netfd_call(op);
+	}
+	return r == NETFD_FALLBACK ? netfd_call(op) : r;
+}
+
+/* Writes to counters and to sockets of packets, and message sockets that are full: on a kernel thread. */
+static bool parks_for_writing(int fd)
+{
+	struct netfd *s = netfd_of(fd);
+	enum netkind kind = s ? netfd_kind(s, fd) : NET_FILE;
+
+	return is_stream(kind) || kind == NET_PIPE || kind == NET_ASKED;
+}
+
+long net_read(int fd, void *buf, size_t n)
+{
+	struct netop op = { .fd = fd, .dir = NETPOLL_IN, .n = n, .hints = true };
+
+	SET_CALL(&op, SYS_read, buf, n, 0, 0, 0);
+	/* No bytes: a stream's answer is at once, and differs between the calls. */
+	if ((ssize_t)n <= 0)
+		return netfd_call(&op);
+	return run(&op, try_recv, try_read);
+}
+
+long net_write(int fd, const void *buf, size_t n)
+{
+	struct netop op = { .fd = fd, .dir = NETPOLL_OUT, .n = n };
+
+	SET_CALL(&op, SYS_write, buf, n, 0, 0, 0);
+	if ((ssize_t)n <= 0 || !parks_for_writing(fd))
+		return netfd_call(&op);
+	return run(&op, try_send, try_write);
+}
+
+long net_readv(int fd, const struct iovec *iov, int count)
+{
+	struct netop op = { .fd = fd, .dir = NETPOLL_IN, .vector = true, .hints = true };
+
+	SET_CALL(&op, SYS_readv, iov, count, 0, 0, 0);
+	if (count <= 0 || count > IOV_MAX)
+		return netfd_call(&op);
+	return run(&op, try_recv_vector, try_readv);
+}
+
+long net_writev(int fd, const struct iovec *iov, int count)
+{
+	struct netop op = { .fd = fd, .dir = NETPOLL_OUT, .vector = true };
+
+	SET_CALL(&op, SYS_writev, iov, count, 0, 0, 0);
+	if (count <= 0 || count > IOV_MAX || !parks_for_writing(fd))
+		return netfd_call(&op);
+	return run(&op, try_send_vector, try_writev);
+}
+
+long net_recv(int fd, void *buf, size_t n, int flags, struct sockaddr *from, socklen_t *len)
+{
+	struct netop op = { .fd = fd, .dir = NETPOLL_IN, .n = n, .hints = flags == 0 };
+	struct netfd *s = netfd_of(fd);
+
+	SET_CALL(&op, SYS_recvfrom, buf, n, flags, from, len);
+	if (flags & (MSG_ERRQUEUE | MSG_OOB))
+		return netfd_call(&op);
+	if (flags & MSG_WAITALL && s && is_stream(netfd_kind(s, fd))) {
+		if (flags & MSG_PEEK || from)
+			return netfd_call(&op);
+		op.all = true;
+	}
+	return run(&op, try_recv, NULL);
+}
+
+/* One call, or a connection with it: the kernel keeps account of these. */
+#define WHOLE_SEND (MSG_OOB | MSG_ZEROCOPY | MSG_FASTOPEN)
+
+/* A message that cannot be sent at once waits in the kernel. */
+static long send_message(struct netop *op, long (*try)(struct netop *, int))
+{
+	long r;
+
+	runtime_checkyield();
+	testcancel();
+	r = try(op, op->fd);
+	return r == -EAGAIN || r == NETFD_FALLBACK ? netfd_call(op) : r;
+}
+
+static long sent(struct netop *op, int flags, long (*try)(struct netop *, int))
+{
+	struct netfd *s = netfd_of(op->fd);
+	enum netkind kind = s ? netfd_kind(s, op->fd) : NET_FILE;
+
+	if (flags & WHOLE_SEND)
+		return netfd_call(op);
+	if (kind == NET_DGRAM || kind == NET_SEQ)
+		return send_message(op, try);
+	return is_stream(kind) ? run(op, try, NULL) : netfd_call(op);
+}
+
+long net_send(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to,
+	      socklen_t len)
+{
+	struct netop op = { .fd = fd, .dir = NETPOLL_OUT, .n = n };
+
+	SET_CALL(&op, SYS_sendto, buf, n, flags, to, len);
+	return sent(&op, flags, try_send);
+}
+
+long net_recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	struct netop op = { .fd = fd, .dir = NETPOLL_IN };
+
+	SET_CALL(&op, SYS_recvmsg, msg, flags, 0, 0, 0);
+	if (flags & (MSG_ERRQUEUE | MSG_OOB | MSG_WAITALL))
+		return netfd_call(&op);
+	return run(&op, try_recvmsg, NULL);
+}
+
+long net_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	struct netop op = { .fd = fd, .dir = NETPOLL_OUT, .vector = true };
+
+	SET_CALL(&op, SYS_sendmsg, msg, flags, 0, 0, 0);
+	return sent(&op, flags, try_sendmsg);
+}
+
+long net_accept(int fd, struct sockaddr *peer, socklen_t *len, int flags, bool with_flags)
+{
+	struct netop op = { .fd = fd, .dir = NETPOLL_IN };
+	struct netfd *s = op.s = netfd_of(fd);
+	enum netkind kind = s ? netfd_kind(s, fd) : NET_FILE;
+
+	SET_CALL(&op, with_flags ? SYS_accept4 : SYS_accept, peer, len, flags, 0, 0);
+	if (!is_stream(kind) && kind != NET_SEQ)
+		return netfd_call(&op);
+	return netfd_ask_and_call(&op);
+}

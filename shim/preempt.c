@@ -1,0 +1,103 @@
+/*
+ * preempt: where a G may be switched away by a signal.
+ *
+ * Anywhere, as far as our own code goes: what must not be interrupted is pinned.  Libc is another matter: it has
+ * locks of its own (malloc's arenas, the loader, the environment, atexit, time zones, locales).  A G that loses
+ * its CPU with one of them held makes whoever wants it block a kernel thread, with its P, perhaps the very P that
+ * the holder waits for.  So:
+ *
+ *	inside a call that weft wraps and that takes such a lock	never; the wish is honoured when it returns
+ *								to the program (setenv, dlsym allocate too)
+ *	the PC is in the loader, or in one of these wrappers	never; sysmon asks again
+ *	the PC is elsewhere in libc					not at first; after 20 ms all the same
+ *
+ * The last is for long memset, qsort, strlen and their like, which hold no lock; what does hold one that nobody
+ * wraps is left within microseconds, so that a request a millisecond later finds it done.
+ *
+ * The frame lies on the G's own stack (no SA_ONSTACK): an alternate stack that the kernel knows on an M belongs
+ * to the G that ran there last, and on g0 it is somebody else's.  The frame is AT_MINSIGSTKSZ, 3.4 KB with
+ * AVX-512; a thread's stack here is larger than what glibc leaves of the same size by its thread block, which
+ * lies outside, so there is room for it on the smallest.
+ *
+ * Must never: call anything that is interposed, or touch errno: both are the interrupted code's.
+ */
+#include "shim/preempt.h"
+
+#include <link.h>
+#include <signal.h>
+
+struct range {
+	uintptr_t start, end;
+};
+
+static struct range libc_text, loader_text;
+/* The linker's: CALLED_BY_LIBC. */
+extern const char __start_weft_called[] hidden, __stop_weft_called[] hidden;
+
+static bool inside(const struct range *r, uintptr_t pc)
+{
+	return pc - r->start < r->end - r->start;
+}
+
+/* The object that holds addr: its executable part. */
+struct search {
+	uintptr_t addr;
+	struct range text;
+};
+
+static int search_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *s = arg;
+	struct range text = {0, 0};
+	bool here = false;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + ph->p_vaddr, end = start + ph->p_memsz;
+
+		if (ph->p_type != PT_LOAD)
+			continue;
+		here |= s->addr >= start && s->addr < end;
+		if (!(ph->p_flags & PF_X))
+			continue;
+		text.start = text.end ? text.start : start;
+		text.end = end;
+	}
+	if (here)
+		s->text = text;
+	return here;
+}
+
+static struct range text_of(const void *addr)
+{
+	struct search s = {.addr = (uintptr_t)addr};
+
+	real.dl_iterate_phdr(search_object, &s);
+	return s.text;
+}
+
+void preempt_init(void)
+{
+	libc_text = text_of((const void *)real.read);
+	loader_text = text_of(dlsym(RTLD_DEFAULT, "_r_debug")); /* the loader's, however it was started */
+}
+
+bool preempt_may(const void *caller)
+{
+	return !inside(&libc_text, (uintptr_t)caller) && !inside(&loader_text, (uintptr_t)caller);
+}
+
+void preempt_here(const ucontext_t *uc)
+{
+	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+	const stack_t *alt = &uc->uc_stack;
+
+	if (weft_tls.depth == 0 && !inside(&loader_text, pc) &&
+	    (pc < (uintptr_t)__start_weft_called || pc >= (uintptr_t)__stop_weft_called) &&
+	    (!inside(&libc_text, pc) || runtime_forced()) &&
+	    runtime_preempt(*(const uint64_t *)(const void *)&uc->uc_sigmask,
+			    alt->ss_flags & SS_DISABLE ? NULL : alt->ss_sp))
+		return;
+	weft_tls.preempt = 1;
+}

@@ -1,0 +1,40 @@
+/*
+ * preempt: where a G may be switched away by a signal: see preempt.c.
+ */
+#ifndef WEFT_SHIM_PREEMPT_H
+#define WEFT_SHIM_PREEMPT_H
+
+#include <ucontext.h>
+
+#include "shim/shim.h"
+
+void preempt_init(void) hidden;
+/* The calling G, unpinned before the handler, is to give way: does so, or leaves the wish. */
+void preempt_here(const ucontext_t *uc) hidden;
+
+/* The caller is not libc or the loader, which may hold another lock while they call us. */
+bool preempt_may(const void *caller) hidden;
+/* Functions that libc calls: while the PC is in one of them, libc counts as interrupted. */
+#define CALLED_BY_LIBC __attribute__((section("weft_called")))
+
+/*
+ * Around a call of libc that takes a lock of libc's.  Whoever waits for such a lock blocks a kernel thread and its
+ * P, so its holder must not be switched away.  On a G only.
+ */
+static inline __attribute__((always_inline)) void libc_enter(void)
+{
+	weft_tls.depth++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline __attribute__((always_inline)) void libc_leave(void)
+{
+	bool wish = unlikely(weft_tls.preempt) && preempt_may(__builtin_return_address(0));
+
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	weft_tls.depth--;
+	if (unlikely(wish))
+		runtime_wish();
+}
+
+#endif

@@ -1,0 +1,261 @@
+#!/usr/bin/env bash
+# scarce: weft where something is missing: each modern feature by itself and all of them, by option and by a
+# filter that the kernel enforces; each call that gets memory, a descriptor or a kernel thread failing in turn.
+#
+# A failed call leads to a fallback or to an error that the program is told (EAGAIN), or to one line and a run on
+# plain pthreads; never to a signal, a hang or a wrong result.
+
+set -u
+top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${top_builddir:-$top/build}
+weft=$build/weft
+limit=60
+tmp=$(mktemp -d) || exit 2
+passed=0 failed=0
+unset WEFT LD_PRELOAD GOMAXPROCS
+trap 'rm -rf "$tmp"' EXIT
+
+verdict()	# verdict STATUS NAME [DETAIL]
+{
+	if [ "$1" -eq 0 ]; then
+		passed=$((passed + 1))
+		echo "ok $2"
+	else
+		failed=$((failed + 1))
+		echo "not ok $2: ${3-}"
+	fi
+}
+
+# Threads that lock, sleep, pass bytes over pipes, read a file, allocate and fork, with a stack that overflows
+# in a child.  A thread that cannot be had is done without: with one there must be the same sum.
+cat >"$tmp/work.c" <<'C'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { JOBS = 60, THREADS = 12 };
+
+static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cv = PTHREAD_COND_INITIALIZER;
+static int next, done, sum;
+
+static void job(int n)
+{
+	struct timespec ts;
+	char c = (char)n, *p = malloc(5000);
+	int fd[2];
+
+	if (!p || pipe(fd) || write(fd[1], &c, 1) != 1 || read(fd[0], p, 1) != 1 || p[0] != c)
+		_exit(10);
+	close(fd[0]);
+	close(fd[1]);
+	usleep(500);
+	clock_gettime(CLOCK_REALTIME, &ts);
+	pthread_mutex_lock(&mu);
+	ts.tv_nsec = (ts.tv_nsec + 1000000) % 1000000000;
+	pthread_cond_timedwait(&cv, &mu, &ts);
+	sum += n;
+	if (++done == JOBS)
+		pthread_cond_broadcast(&cv);
+	pthread_mutex_unlock(&mu);
+	free(p);
+}
+
+static void *worker(void *arg)
+{
+	for (;;) {
+		int n;
+
+		pthread_mutex_lock(&mu);
+		n = next++;
+		pthread_mutex_unlock(&mu);
+		if (n >= JOBS)
+			return arg;
+		job(n);
+	}
+}
+
+static void *overflow(void *arg)
+{
+	volatile char big[60000];
+
+	big[0] = 1;
+	overflow((void *)&big[0]);
+	return (char *)arg + big[0];
+}
+
+static void reap(pid_t pid, int signal)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid)
+		_exit(11);
+	if (signal ? !WIFSIGNALED(status) || WTERMSIG(status) != signal : status != 0)
+		_exit(12);
+}
+
+static int run(void)
+{
+	pthread_t t[THREADS];
+	int n = 0;
+
+	next = done = sum = 0;
+	for (int i = 0; i < THREADS; i++) {
+		int e = pthread_create(&t[n], NULL, worker, NULL);
+
+		if (e && e != EAGAIN)
+			_exit(13);
+		n += !e;
+	}
+	worker(NULL);
+	for (int i = 0; i < n; i++)
+		if (pthread_join(t[i], NULL))
+			_exit(14);
+	return sum;
+}
+
+int main(void)
+{
+	struct rlimit none = {0, 0};
+	pthread_t t;
+	pid_t pid;
+
+	setrlimit(RLIMIT_CORE, &none);
+	printf("sum %d\n", run());
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(run() != JOBS * (JOBS - 1) / 2);
+	reap(pid, 0);
+	printf("child\n");
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		if (pthread_create(&t, NULL, overflow, NULL)) /* no thread: as it would end */
+			raise(SIGSEGV);
+		pthread_join(t, NULL);
+		_exit(1);
+	}
+	reap(pid, SIGSEGV);
+	printf("overflow\n");
+	return 0;
+}
+C
+
+# deny WORD... -- COMMAND: a filter that answers ENOSYS or EPERM (argument 1) to what the words stand for.
+cat >"$tmp/deny.c" <<'C'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	static const struct { const char *name; unsigned nr; } known[] = {
+		{"clone3", 435}, {"rseq", SYS_rseq}, {"membarrier", SYS_membarrier},
+		{"process_vm_readv", SYS_process_vm_readv}, {"epoll_pwait2", 441},
+		{"preadv2", SYS_preadv2}, {"openat2", 437}, {"close_range", 436}, {"faccessat2", 439},
+		{"futex_waitv", 449}, {"statx", SYS_statx}, {"getrandom", SYS_getrandom},
+		{"sched_setscheduler", SYS_sched_setscheduler}, {"madvise-guard", SYS_madvise},
+		{"pidfd_open", 434},
+	};
+	struct sock_filter f[128];
+	struct sock_fprog prog = {0, f};
+	unsigned err = !strcmp(argv[1], "EPERM") ? EPERM : ENOSYS;
+	int i, n = 0;
+
+	for (i = 2; i < argc && strcmp(argv[i], "--"); i++) {
+		for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+			if (strcmp(argv[i], known[k].name))
+				continue;
+			f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+			if (known[k].nr == SYS_madvise) {
+				f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 3);
+				f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2]));
+				f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 102, 0, 1);
+				f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL);
+			} else {
+				f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, known[k].nr, 0, 1);
+				f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | err);
+			}
+		}
+	}
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	prog.len = (unsigned short)n;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog))
+		return 77;
+	execv(argv[i + 1], argv + i + 1);
+	return 126;
+}
+C
+for p in work deny; do
+	${CC:-cc} -O1 -pthread -o "$tmp/$p" "$tmp/$p.c" || exit 2
+done
+"$tmp/work" >"$tmp/want" || exit 2
+
+same()	# same NAME COMMAND...: output and status are those of the native run, and weft did run
+{
+	local name=$1 status
+	shift
+	timeout -k 5 $limit "$@" >"$tmp/out" 2>"$tmp/err"
+	status=$?
+	[ $status -eq 0 ] && cmp -s "$tmp/want" "$tmp/out" && ! grep -q 'plain pthreads' "$tmp/err"
+	verdict $? "$name" "status $status; $(diff "$tmp/want" "$tmp/out" | sed -n 2p) $(head -n 2 "$tmp/err" | tr '\n' ' ')"
+}
+
+# ---- features ----
+
+features=$("$weft" --options | awk -F '\t' '$1 == "without" { gsub(/\+/, " ", $3); print $3 }')
+for f in $features $(echo $features | tr ' ' +); do
+	same "without=$f" "$weft" --procs=2 -o without="$f" -- "$tmp/work"
+done
+
+"$tmp/deny" ENOSYS -- /bin/true
+if [ $? -ne 77 ]; then
+	filters="clone3 rseq membarrier process_vm_readv epoll_pwait2 preadv2 madvise-guard close_range getrandom
+		sched_setscheduler"
+	for err in ENOSYS EPERM; do
+		for f in $filters; do
+			# libc itself takes only ENOSYS for a missing clone3.
+			[ "$f$err" = clone3EPERM ] && continue
+			same "a filter: $err to $f" "$tmp/deny" $err $f -- "$weft" --procs=2 -- "$tmp/work"
+		done
+	done
+	# shellcheck disable=SC2086 # words
+	same "a filter: ENOSYS to all of them" "$tmp/deny" ENOSYS $filters -- "$weft" --procs=2 -- "$tmp/work"
+else
+	echo "# no filters on this machine"
+fi
+
+# ---- failures ----
+
+# Nothing is left of the failure but one thread less.
+for ((n = 1; n <= 2000; n++)); do
+	timeout -k 5 $limit "$weft" --procs=2 -o fail=$n -- "$tmp/work" >"$tmp/out" 2>"$tmp/err"
+	status=$?
+	what=$(sed -n 's/^weft: fail: \(.*\): fails as asked/\1/p' "$tmp/err" | sort | uniq | tr '\n' ' ')
+	[ -n "$what" ] || break
+	[ $status -eq 0 ] && cmp -s "$tmp/want" "$tmp/out"
+	verdict $? "fail=$n ($what)" "status $status; $(diff "$tmp/want" "$tmp/out" | sed -n 2p) $(tail -n 2 "$tmp/err" | tr '\n' ' ')"
+done
+[ $n -gt 20 ] && [ $n -le 2000 ]
+verdict $? "after $((n - 1)) calls that can fail there is no other" "$n"
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
