@@ -9,7 +9,8 @@
 #include "runtime/gmp.h"
 #include "runtime/os/os.h"
 
-enum { SPINS = 4, PAUSES = 30, MISSED = 1000000 /* ns: see unlock() */ };
+/* ns: see unlock().  Doubled each time: thousands that wait must not wake up for nothing all the time. */
+enum { SPINS = 4, PAUSES = 30, MISSED = 1000000, MISSED_MAX = 512000000 };
 
 static bool take(struct lock *l)
 {
@@ -29,8 +30,8 @@ void lock_slow(struct lock *l)
 	}
 	/* A full fence before the word is looked at again: pairs, but for MISSED, with unlock(). */
 	__atomic_add_fetch(&l->sleepers, 1, __ATOMIC_SEQ_CST);
-	while (!take(l))
-		os_futex_wait(&l->word, 1, os_nanotime() + MISSED);
+	for (uint64_t ns = MISSED; !take(l); ns = ns < MISSED_MAX ? ns * 2 : ns)
+		os_futex_wait(&l->word, 1, os_nanotime() + ns);
 	__atomic_sub_fetch(&l->sleepers, 1, __ATOMIC_RELAXED);
 }
 

@@ -90,8 +90,8 @@ static inline void lock(struct lock *l)
 
 /*
  * A store and a load, not an exchange: two of these are in every park.  So the load may be done before the
- * store is visible, and a thread that goes to sleep in between be missed; it sleeps for 1 ms at most then
- * (lock_slow).  Locks live in memory that is never given back.
+ * store is visible, and a thread that goes to sleep in between be missed; it sleeps for 1 ms then, longer if it
+ * had to wait before (lock_slow).  Locks live in memory that is never given back.
  */
 static inline void unlock(struct lock *l)
 {
