@@ -268,6 +268,7 @@ static inline uint64_t nextrand(uint64_t *s)
 /* ---- proc.c, m.c, p.c ---- */
 void schedule(void *unused) __attribute__((noreturn)) hidden;
 void settle(struct m *mp, struct g *gp, bool inherit) hidden;
+void settle_kernel(struct m *mp, struct g *gp) hidden;
 struct g *nextlocal(struct m *mp, bool *inherit) hidden;
 void ready(struct g *gp, enum readyhow how) hidden;
 void globrunqput(struct g *gp, bool front) hidden;
