@@ -77,13 +77,25 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 
 	if (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
 		return; /* changed since the kernel chose to call us */
-	if (weft_on && !synchronous(sig, si) && signals_busy())
+	if (weft_on && !synchronous(sig, si) && signals_busy()) {
 		sigroute_defer(sig, si);
-	else if (on_g())
+		errno = saved;
+		return;
+	}
+	if (sa.sa_flags & SA_RESETHAND)
+		sigaction_reset(sig);
+	if (on_g())
 		on_a_g(sig, si, ctx, &sa);
 	else
 		run_handler(sig, si, ctx, &sa);
 	errno = saved;
+}
+
+void sigaction_reset(int sig)
+{
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+
+	real.sigaction(sig, &dfl, NULL);
 }
 
 static bool is_handler(const struct sigaction *sa)
@@ -98,7 +110,8 @@ static int install(int sig, const struct sigaction *sa)
 	set_act(sig, sa);
 	if (is_handler(sa)) {
 		k.sa_sigaction = trampoline;
-		k.sa_flags |= SA_SIGINFO;
+		/* Reset by who runs the handler: the kernel would do so for one that is only passed on. */
+		k.sa_flags = (k.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
 	}
 	return real.sigaction(sig, &k, NULL);
 }
@@ -113,7 +126,7 @@ EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
 		want = *sa; /* old may be the same object */
 	if (real.sigaction(sig, NULL, &was))
 		return -1;
-	/* SA_RESETHAND may have reset it in the kernel alone. */
+	/* SA_RESETHAND resets it in the kernel alone. */
 	if (was.sa_sigaction == trampoline)
 		was = *act_of(sig);
 	if (sa && install(sig, &want))

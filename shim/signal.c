@@ -8,6 +8,7 @@
  *
  * Must never: let a program block 32 or 33; run a handler while runtime_busy().
  */
+#include "shim/altstack.h"
 #include "shim/callmask.h"
 #include "shim/sigroute.h"
 
@@ -290,6 +291,18 @@ EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 	return err ? (errno = err, -1) : 0;
 }
 
+/* Not the kernel's: what the mask keeps out would be pending on the M, and met by whoever runs there then. */
+EXPORT int raise(int sig)
+{
+	int err;
+
+	if (!on_g() || sig < 1 || sig > NSIG_)
+		return real.raise(sig);
+	err = thread_kill(&self_thread, sig, NULL);
+	return err ? (errno = err, -1) : 0;
+}
+__asm__(".globl gsignal\n.type gsignal, @function\n.set gsignal, raise");
+
 EXPORT int pthread_kill(pthread_t t, int sig)
 {
 	if (!weft_on || !g_of(t))
@@ -380,13 +393,10 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	during = let | sigs_of(&sa.sa_mask);
 	if (!(sa.sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
-	if (sa.sa_flags & SA_RESETHAND) {
-		struct sigaction dfl = { .sa_handler = SIG_DFL };
-
-		real.sigaction(sig, &dfl, NULL);
-	}
+	if (sa.sa_flags & SA_RESETHAND)
+		sigaction_reset(sig);
 	g_setmask(getg(), during & ~SIGS_OURS);
-	run_handler(sig, si, uc, &sa);
+	run_handler_on(sig, si, uc, &sa);
 	th->sigdone++;
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
 }

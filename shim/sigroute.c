@@ -138,6 +138,10 @@ static struct g *find(int sig)
 /* Pending on the process, as if it had just been sent. */
 static void requeue(int sig, siginfo_t *si)
 {
+	if (si->si_code == SI_USER && si->si_pid == (pid_t)pid()) {
+		direct3(SYS_kill, pid(), sig, 0); /* the same again */
+		return;
+	}
 	if (direct3(SYS_rt_sigqueueinfo, pid(), sig, si)) {
 		/* The kernel lets only main repeat what it sent itself. */
 		si->si_code = SI_QUEUE;
