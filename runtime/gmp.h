@@ -217,7 +217,7 @@ struct sched {
 	int32_t nm;               /* (L) Ms alive, sysmon apart */
 	int32_t mnext;            /* (L) next id */
 	int32_t maxm;             /* limit (c) */
-	struct m *mdead;          /* (L) left, to be joined by sysmon */
+	struct m *mdead;          /* (L) left, to be joined by maker */
 	struct m *mfree;          /* (L) structs to reuse */
 	struct m *allm;           /* (L) */
 	struct p *pidle;          /* (L) LIFO */
@@ -402,6 +402,12 @@ void handoff_forget(struct m *mp) hidden; /* it left for good */
 void handoff_fork_child(void) hidden;
 
 void handoff_report_open(void) hidden; /* at exit: counts the blocks that go on; any thread */
+
+/* ---- maker.c ---- */
+bool maker_start(void) hidden;      /* once a process; false: no kernel thread */
+bool maker_runs(void) hidden;       /* it makes Ms, and the caller is not it */
+bool maker_call(void) hidden;       /* there are Ms to make or to join; false: it does not run */
+void maker_fork_child(void) hidden;
 
 /* ---- aside.c: sysmon only ---- */
 int aside_blocked(int tid, struct os_where *w) hidden; /* as os_blocked */

@@ -57,7 +57,7 @@ void mexit(struct m *mp)
 	mp->schedlink = sched.mdead;
 	sched.mdead = mp;
 	unlock(&sched.lock);
-	sysmon_wake();
+	maker_call();
 	arch_gogo(mp->sp, mp->fs);
 }
 
@@ -67,7 +67,7 @@ static uintptr_t mp_os(const struct m *mp)
 	return __atomic_load_n(&mp->os, __ATOMIC_ACQUIRE);
 }
 
-/* Joins Ms that left (sysmon only: it may block). */
+/* Joins Ms that left (maker only: it may block). */
 void m_reap(void)
 {
 	for (;;) {
@@ -282,23 +282,17 @@ void startm(struct p *pp, bool spinning)
 	pp->startspinning = spinning;
 	pp->link = sched.pstart;
 	sched.pstart = pp;
-	if ((!weft_tls.m || weft_tls.m->lockedg) && !sysmon_here() && sysmon_runs()) {
-		/*
-		 * Made by sysmon.  On a G, because this may be a handler that interrupted malloc or the loader,
-		 * whose locks libc takes to make a thread.  By a wired M never, because a new kernel thread
-		 * inherits its maker's policy, affinity, filters and namespaces; sysmon is clean.  (A fork child
-		 * that has made no thread yet has no sysmon, and only one G.)
-		 */
+	if (maker_runs()) {
 		sched.nmwanted++;
 		unlock(&sched.lock);
-		sysmon_call();
+		maker_call();
 		return;
 	}
 	unlock(&sched.lock);
 	startnewm();
 }
 
-/* Starts the Ms that were wanted where none can be made (sysmon only). */
+/* Starts the Ms that were wanted where none can be made (maker only). */
 int m_start_wanted(void)
 {
 	int n;

@@ -207,11 +207,12 @@ static void *sysmon(void *arg)
 		}
 		now = nanotime();
 		preempt_look(now);
-		did = m_start_wanted() + retake(now) + wake_for_queued(now) +
+		did = retake(now) + wake_for_queued(now) +
 		      poll_for_busy(now);
 		idle = did ? 0 : idle + 1;
 		wish = handoff_look(now);
-		m_reap();
+		if (sched.mdead) /* one may have left before its handle was noted */
+			maker_call();
 		reap_idle(now);
 		if (weft_opt.schedtrace &&
 		    now - lasttrace >= (uint64_t)weft_opt.schedtrace * 1000000) {
@@ -238,11 +239,11 @@ bool runtime_monitor(void)
 
 	if (__atomic_load_n(&running, __ATOMIC_RELAXED) ||
 	    __atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
-		return true;
+		return maker_start();
 	handoff_start();
 	stack = os_reserve(STACK);
 	if (stack && !hooks.newosproc(sysmon, NULL, stack, STACK, &os))
-		return true;
+		return maker_start();
 	if (stack)
 		os_free(stack, STACK);
 	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
@@ -257,4 +258,5 @@ bool sysmon_runs(void)
 void sysmon_forget(void)
 {
 	running = false;
+	maker_fork_child();
 }
