@@ -249,6 +249,7 @@ struct sched {
 	_Atomic uint32_t monwake;  /* futex of that sleep, */
 	_Atomic bool monpolls;     /* which may be in the poller */
 
+	_Atomic bool oversubscribed; /* more Ps than CPUs */
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
 	size_t stdstack;          /* size class of pooled stacks: area included (c once set) */

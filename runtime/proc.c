@@ -572,6 +572,9 @@ void gosched(void)
 	alone = !pp || (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
 			atomic_load(&pp->timer0) == 0 && !weft_opt.chaos);
 	unpin();
+	/* More Ps than CPUs: the others wait for the kernel's turn as well, which an M with work never ends. */
+	if (unlikely(atomic_load_explicit(&sched.oversubscribed, memory_order_relaxed)))
+		os_osyield();
 	if (!alone)
 		mcall(gosched0);
 }
