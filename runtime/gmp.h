@@ -215,7 +215,8 @@ struct sched {
 	struct m *mfree;          /* (L) structs to reuse */
 	struct m *allm;           /* (L) */
 	struct p *pidle;          /* (L) LIFO */
-	struct p *pstart;         /* (L) want a new M, by sysmon */
+	struct p *pstart;         /* (L) Ps whose M is being made; the first M that comes takes one */
+	int32_t nmwanted;         /* (L) Ms for them that sysmon is to make */
 	_Atomic int32_t npidle;
 	_Atomic int32_t nmspinning;
 	_Atomic uint32_t needspinning; /* a wake-up found a spinner finishing (Go's needspinning) */

@@ -78,8 +78,8 @@ bool runtime_signalled(void)
 	struct m *mp;
 	struct p *pp;
 
-	/* The next signal may come at any instruction. */
-	hold();
+	/* The next signal may come at any instruction: which M this is holds while pinned. */
+	pinm();
 	mp = getm();
 	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
 	if (pp) {
@@ -104,7 +104,7 @@ bool runtime_signal_lost(void)
 		__atomic_store_n(&weft_tls.nop, NOP_TAKEN, __ATOMIC_RELEASE);
 		return true;
 	}
-	hold();
+	pinm();
 	mp = getm();
 	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
 	if (pp)
@@ -157,7 +157,7 @@ void runtime_preempt(uint64_t kernelmask, void *altsp)
 {
 	struct m *mp;
 
-	hold();
+	pinm();
 	mp = getm();
 	/* Both may have changed and not be noted yet: then the next G's differ from what the kernel has,
 	 * although our notes say the same.  sigreturn gives this G what it had. */

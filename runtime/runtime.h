@@ -150,8 +150,14 @@ uint64_t g_mask(const struct g *gp);
 void g_setmask(struct g *gp, uint64_t mask);
 /* The kernel already has this mask on the calling G's M (a handler runs): only remember it. */
 void g_notemask(uint64_t mask);
-/* Alternate signal stack of the calling G: follows it from M to M. sp NULL: none. */
-void g_setaltstack(void *sp, size_t size, int flags);
+/*
+ * In a signal handler that interrupted a G outside the runtime: what the kernel had for the interrupted code, which
+ * may be newer than the notes.  Before anything that may give this M to another G, whose own would be compared
+ * with the notes.
+ */
+void g_notekernel(uint64_t kernelmask, void *altsp);
+/* Alternate signal stack of the calling G: follows it from M to M. sp NULL: none. 0 or -errno. */
+int g_setaltstack(void *sp, size_t size, int flags);
 void g_getaltstack(void **sp, size_t *size, int *flags);
 /* First live G at or after *i in the table of all Gs, NULL at the end; *i moves past it.  A snapshot: it
  * may end meanwhile, its memory stays. */

@@ -128,7 +128,7 @@ static void sleep_deep(void)
 		return;
 	}
 	lock(&sched.lock);
-	if (sched.pstart) {
+	if (sched.nmwanted) {
 		unlock(&sched.lock);
 		atomic_store(&sched.sysmonwait, 0);
 		return;

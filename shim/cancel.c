@@ -119,10 +119,10 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 
 	(void)sig;
 	(void)si;
-	/* Before anything that pins: who has no P gets one then, and here what the kernel has is noted first. */
-	if (runtime_rejoin_asked())
-		runtime_rejoin(*(const uint64_t *)(const void *)&uc->uc_sigmask,
-			       uc->uc_stack.ss_flags & SS_DISABLE ? NULL : uc->uc_stack.ss_sp);
+	if (on_g() && !runtime_busy())
+		g_notekernel(sigs_of(&uc->uc_sigmask), altstack_of(uc));
+	if (!rejoin_here(uc))
+		return; /* sysmon asks again */
 	preempt = runtime_signalled();
 	if (!on_g() || signals_busy())
 		return; /* whoever kicked, kicks again or is seen at the next look */

@@ -22,6 +22,7 @@
  * Must never: call anything that is interposed, or touch errno: both are the interrupted code's.
  */
 #include "shim/preempt.h"
+#include "shim/sigroute.h"
 
 #include <link.h>
 #include <signal.h>
@@ -86,16 +87,33 @@ bool preempt_may(const void *caller)
 	return !inside(&libc_text, (uintptr_t)caller) && !inside(&loader_text, (uintptr_t)caller);
 }
 
+/* The interrupted code may be continued on another kernel thread, as far as its PC tells. */
+static bool may_move(uintptr_t pc, bool forced)
+{
+	return weft_tls.depth == 0 && !inside(&loader_text, pc) &&
+	       (pc < (uintptr_t)called_begin || pc >= (uintptr_t)called_end) &&
+	       (forced || !inside(&libc_text, pc));
+}
+
+static uint64_t mask_of(const ucontext_t *uc)
+{
+	return *(const uint64_t *)(const void *)&uc->uc_sigmask;
+}
+
+bool rejoin_here(const ucontext_t *uc)
+{
+	if (!runtime_rejoin_asked())
+		return true;
+	if (!may_move((uintptr_t)uc->uc_mcontext.gregs[REG_RIP], false))
+		return false;
+	runtime_rejoin(mask_of(uc), altstack_of(uc));
+	return true;
+}
+
 void preempt_here(const ucontext_t *uc)
 {
-	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
-	const stack_t *alt = &uc->uc_stack;
-
-	if (weft_tls.depth == 0 && !inside(&loader_text, pc) &&
-	    (pc < (uintptr_t)called_begin || pc >= (uintptr_t)called_end) &&
-	    (!inside(&libc_text, pc) || runtime_forced()))
-		runtime_preempt(*(const uint64_t *)(const void *)&uc->uc_sigmask,
-				alt->ss_flags & SS_DISABLE ? NULL : alt->ss_sp);
+	if (may_move((uintptr_t)uc->uc_mcontext.gregs[REG_RIP], runtime_forced()))
+		runtime_preempt(mask_of(uc), altstack_of(uc));
 	else
 		weft_tls.preempt = 1;
 }

@@ -106,12 +106,19 @@ EXPORT int sigpending(sigset_t *set)
 
 EXPORT int sigaltstack(const stack_t *ss, stack_t *old)
 {
-	int r = real.sigaltstack(ss, old);
+	stack_t want, was;
+	int r;
 
-	if (r == 0 && ss && on_g())
-		g_setaltstack(ss->ss_flags & SS_DISABLE ? NULL : ss->ss_sp, ss->ss_size,
-			      ss->ss_flags);
-	return r;
+	if (!on_g() || !ss)
+		return real.sigaltstack(ss, old);
+	want = *ss; /* old may be the same object */
+	if (real.sigaltstack(NULL, &was))
+		return -1;
+	r = want.ss_flags & SS_DISABLE ? g_setaltstack(NULL, 0, 0)
+				       : g_setaltstack(want.ss_sp, want.ss_size, want.ss_flags);
+	if (r == 0 && old)
+		*old = was;
+	return (int)syscall_ret(r);
 }
 
 /* libc restores the mask by a call of its own; a jump also leaves any system call region. */
@@ -289,6 +296,18 @@ EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 	return err ? (errno = err, -1) : 0;
 }
 
+/* libc's asks for the kernel thread's id first and signals that: a thread may have moved in between. */
+EXPORT int raise(int sig)
+{
+	int err;
+
+	if (!on_g())
+		return real.raise(sig);
+	err = thread_kill(&self_thread, sig, NULL);
+	return err ? (errno = err, -1) : 0;
+}
+ALIAS(gsignal, raise);
+
 EXPORT int pthread_kill(pthread_t t, int sig)
 {
 	if (!weft_on || !g_of(t))
@@ -358,6 +377,58 @@ static struct signode *pick(struct thread *th, uint64_t set)
 }
 
 /* As the kernel delivers: over uc, whose mask the handler adds to.  The mask stays as the handler left it. */
+/* void call_on(void *top, void (*fn)(void *), void *arg): fn(arg) on the stack that ends at top. */
+void call_on(void *top, void (*fn)(void *), void *arg) hidden;
+__asm__(".pushsection .text\n"
+	".globl call_on\n.hidden call_on\n.type call_on, @function\n"
+	"call_on:\n"
+	".cfi_startproc\n"
+	"	push %rbp\n"
+	".cfi_adjust_cfa_offset 8\n"
+	".cfi_rel_offset rbp, 0\n"
+	"	mov %rsp, %rbp\n"
+	".cfi_def_cfa_register rbp\n"
+	"	and $-16, %rdi\n"
+	"	mov %rdi, %rsp\n"
+	"	mov %rdx, %rdi\n"
+	"	call *%rsi\n"
+	"	leave\n"
+	".cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size call_on, . - call_on\n"
+	".popsection\n");
+
+struct call {
+	int sig;
+	siginfo_t *si;
+	ucontext_t *uc;
+	const struct sigaction *sa;
+};
+
+static void call(void *arg)
+{
+	struct call *c = arg;
+
+	run_handler(c->sig, c->si, c->uc, c->sa);
+}
+
+/* The program's handler, on the alternate stack if it asked for that, as the kernel would have it. */
+static void call_handler(int sig, siginfo_t *si, ucontext_t *uc, const struct sigaction *sa)
+{
+	struct call c = { sig, si, uc, sa };
+	char *here = __builtin_frame_address(0);
+	void *sp;
+	size_t size;
+	int flags;
+
+	g_getaltstack(&sp, &size, &flags);
+	if (sa->sa_flags & SA_ONSTACK && sp && (here < (char *)sp || here >= (char *)sp + size))
+		call_on((char *)sp + size, call, &c);
+	else
+		call(&c);
+}
+
 static void act(int sig, siginfo_t *si, ucontext_t *uc)
 {
 	struct sigaction sa, k;
@@ -382,7 +453,7 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc)
 		real.sigaction(sig, &dfl, NULL);
 	}
 	g_setmask(getg(), during & ~SIGS_OURS);
-	run_handler(sig, si, uc, &sa);
+	call_handler(sig, si, uc, &sa);
 	th->sigdone++;
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
 }

@@ -55,4 +55,10 @@ void sigroute_kick(struct g *gp) hidden;
 /* Something is queued on a G that could not be told yet. */
 void sigroute_watch(void) hidden;
 
+/* The alternate stack the kernel had when it called a handler; NULL: none. */
+static inline void *altstack_of(const ucontext_t *uc)
+{
+	return uc->uc_stack.ss_flags & SS_DISABLE ? NULL : uc->uc_stack.ss_sp;
+}
+
 #endif

@@ -82,7 +82,7 @@ uint64_t os_sigmask(uint64_t mask);
 uint64_t os_sigmask_get(void);
 void os_sigunblock(int sig);
 /* Alternate signal stack of this kernel thread; sp NULL: none. */
-void os_sigaltstack(void *sp, size_t size, int flags);
+int os_sigaltstack(void *sp, size_t size, int flags);
 void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores the default */
 void os_setname(const char *name);
 
