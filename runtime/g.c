@@ -327,7 +327,7 @@ void g_setmask(struct g *gp, uint64_t mask)
 
 void g_notemask(uint64_t mask)
 {
-	pinm();
+	hold();
 	weft_tls.g->sigmask = mask;
 	getm()->sigmask = mask;
 	unpin();
@@ -339,7 +339,7 @@ int g_setaltstack(void *sp, size_t size, int flags)
 	int err;
 
 	/* The kernel and the notes as one step: nobody may look in between. */
-	pinm();
+	hold();
 	err = os_sigaltstack(sp, size, flags);
 	if (!err) {
 		gp->altsp = sp;
@@ -355,7 +355,7 @@ void g_notekernel(uint64_t kernelmask, void *altsp)
 {
 	struct m *mp;
 
-	pinm();
+	hold();
 	mp = getm();
 	mp->sigmask = kernelmask;
 	mp->altsp = altsp;
@@ -382,6 +382,11 @@ struct g *g_next(uint32_t *i)
 			return gp;
 	}
 	return NULL;
+}
+
+void *_Atomic *g_mailbox(struct g *gp)
+{
+	return &gp->mailbox;
 }
 
 void *g_data(struct g *gp)

@@ -90,6 +90,7 @@ struct g {
 
 	struct stack stack;       /* (c) while alive */
 	void *data;               /* the shim's */
+	void *_Atomic mailbox;    /* the shim's, and not reset between lives */
 	char name[16];            /* written by anybody, read by dumps: torn reads are harmless */
 	uint64_t sigmask;         /* kernel mask while it runs (o) */
 	void *altsp;              /* alternate signal stack (o); NULL: none */
@@ -234,6 +235,7 @@ struct sched {
 	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
 
 	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
+	_Atomic uint32_t sysmonnap;  /* it sleeps for a moment; futex */
 	_Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
 	_Atomic uint64_t polluntil;  /* until when (0: for ever) */
 	_Atomic uint32_t pollbreak;  /* futex of the poller */
@@ -376,8 +378,12 @@ void p_leave_slow(struct p *pp, uint32_t to) hidden;
 
 /* ---- sysmon.c, trace.c ---- */
 bool sysmon_runs(void) hidden;
+bool sysmon_here(void) hidden; /* the caller is sysmon */
+void sysmon_call(void) hidden; /* sched.pstart has work for it */
 void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
+void sysmon_nap(uint32_t us) hidden; /* sysmon only */
+bool sysmon_wanted(void) hidden;    /* something that only sysmon can make */
 void schedtrace(bool detail) hidden;
 const char *waitreason_text(unsigned r) hidden;
 

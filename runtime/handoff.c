@@ -98,16 +98,9 @@ bool runtime_rejoin_asked(void)
 	return !runtime_busy();
 }
 
-void runtime_rejoin(uint64_t kernelmask, void *altsp)
+void runtime_rejoin(void)
 {
-	struct m *mp;
-
-	/* Not by pin(): what is noted must be noted before the M goes on to others. */
-	pinm();
-	mp = getm();
-	/* Both may have changed and not be noted yet; sigreturn gives this G what it had. */
-	mp->sigmask = kernelmask;
-	mp->altsp = altsp;
+	hold();
 	pin_slow();
 	unpin();
 }

@@ -282,20 +282,23 @@ void startm(struct p *pp, bool spinning)
 	pp->startspinning = spinning;
 	pp->link = sched.pstart;
 	sched.pstart = pp;
-	if (getm() && getm()->lockedg && sysmon_runs()) {
-		/* A new kernel thread inherits its maker's policy, affinity, filters and namespaces: what a
-		 * wired G did to this one must not spread.  sysmon is clean; a fork child that has made no
-		 * thread yet has none, and only one G. */
+	if ((!weft_tls.m || weft_tls.m->lockedg) && !sysmon_here() && sysmon_runs()) {
+		/*
+		 * Made by sysmon.  On a G, because this may be a handler that interrupted malloc or the loader,
+		 * whose locks libc takes to make a thread.  By a wired M never, because a new kernel thread
+		 * inherits its maker's policy, affinity, filters and namespaces; sysmon is clean.  (A fork child
+		 * that has made no thread yet has no sysmon, and only one G.)
+		 */
 		sched.nmwanted++;
 		unlock(&sched.lock);
-		sysmon_wake();
+		sysmon_call();
 		return;
 	}
 	unlock(&sched.lock);
 	startnewm();
 }
 
-/* Starts the Ms that a wired one wanted (sysmon only). */
+/* Starts the Ms that were wanted where none can be made (sysmon only). */
 int m_start_wanted(void)
 {
 	int n;

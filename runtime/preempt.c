@@ -78,8 +78,8 @@ bool runtime_signalled(void)
 	struct m *mp;
 	struct p *pp;
 
-	/* The next signal may come at any instruction: which M this is holds while pinned. */
-	pinm();
+	/* The next signal may come at any instruction. */
+	hold();
 	mp = getm();
 	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
 	if (pp) {
@@ -104,7 +104,7 @@ bool runtime_signal_lost(void)
 		__atomic_store_n(&weft_tls.nop, NOP_TAKEN, __ATOMIC_RELEASE);
 		return true;
 	}
-	pinm();
+	hold();
 	mp = getm();
 	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
 	if (pp)
@@ -157,7 +157,7 @@ void runtime_preempt(uint64_t kernelmask, void *altsp)
 {
 	struct m *mp;
 
-	pinm();
+	hold();
 	mp = getm();
 	/* Both may have changed and not be noted yet: then the next G's differ from what the kernel has,
 	 * although our notes say the same.  sigreturn gives this G what it had. */
@@ -393,7 +393,7 @@ void preempt_alarm(uint64_t when)
 /* What came while nobody could know that sysmon wants to be told. */
 static bool came(uint64_t until)
 {
-	if (atomic_load(&sched.urgentsize) > 0)
+	if (atomic_load(&sched.urgentsize) > 0 || sysmon_wanted())
 		return true;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		uint64_t t = atomic_load(&allp[i]->timer0);
@@ -435,7 +435,7 @@ void preempt_sleep(uint32_t us)
 	uint64_t now, until;
 
 	if (!next_look && !computing) {
-		os_usleep(us);
+		sysmon_nap(us);
 		return;
 	}
 	now = nanotime();
@@ -445,7 +445,7 @@ void preempt_sleep(uint32_t us)
 	if (until < now + LOOK_MIN)
 		until = now + LOOK_MIN;
 	if (!computing) {
-		os_usleep((uint32_t)((until - now) / 1000));
+		sysmon_nap((uint32_t)((until - now) / 1000));
 		return;
 	}
 	atomic_store(&sched.monwake, 0);

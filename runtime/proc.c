@@ -209,7 +209,8 @@ struct g *nextlocal(struct m *mp, bool *inherit)
 	uint64_t first = atomic_load_explicit(&pp->timer0, memory_order_relaxed);
 	struct g *gp;
 
-	if (unlikely(mp->lockedg || weft_opt.chaos ||
+	/* An alternate stack leaves the M with its G, before anything else happens: on g0. */
+	if (unlikely(mp->lockedg || mp->altsp || weft_opt.chaos ||
 		     atomic_load_explicit(&cputime_on, memory_order_relaxed) ||
 		     pp->id >= atomic_load_explicit(&gomaxprocs, memory_order_relaxed)))
 		return NULL;

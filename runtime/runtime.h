@@ -163,6 +163,7 @@ void g_getaltstack(void **sp, size_t *size, int *flags);
  * may end meanwhile, its memory stays. */
 struct g *g_next(uint32_t *i);
 void *g_data(struct g *gp); /* one word the shim owns */
+void *_Atomic *g_mailbox(struct g *gp); /* another one, which stays from one life to the next */
 void g_setdata(struct g *gp, void *data);
 struct g *g_main(void);
 /* Kernel id of the M that runs gp (user code or system call) right now, or 0; a snapshot. */
@@ -191,11 +192,10 @@ void syscall_reset(void);
 /*
  * A G whose P was taken while it was blocked unseen (handoff.c), and which computes since, is signalled.  The
  * handler asks first thing, wherever it is; when told so and the G may be switched away where it was interrupted,
- * it calls rejoin, which returns when the G owns a P, perhaps on another M.  kernelmask and altsp: what the
- * kernel had for the interrupted code.
+ * it calls rejoin, which returns when the G owns a P, perhaps on another M.
  */
 bool runtime_rejoin_asked(void);
-void runtime_rejoin(uint64_t kernelmask, void *altsp);
+void runtime_rejoin(void);
 
 /* ---- the parking lot ---------------------------------------------------------------------------- */
 
@@ -320,6 +320,8 @@ void netpoll_move(int fd);
 void cputime_enable(void);
 uint64_t g_cputime(struct g *gp);
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
+/* 0, or the -errno of a kernel without this system call, as asked by WEFT=without. */
+long runtime_denied(long nr);
 /* True: what the caller is about to ask of kernel or libc must fail, as asked by WEFT=fail. */
 bool runtime_fault(const char *what);
 void runtime_dump(void); /* all Gs to stderr; any thread, any moment */

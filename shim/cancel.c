@@ -110,26 +110,54 @@ static void act(void)
 	pthread_testcancel();
 }
 
+/*
+ * The signal is deferred while its handler runs: several may be pending, and the kernel would stack a frame
+ * for each on what may be the smallest stack there is.  But an M that its G leaves inside the handler
+ * must go on with the signal let in.
+ */
+static void let_in(void)
+{
+	uint64_t us = SIGBIT(SIGCANCEL_);
+
+	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &us, NULL, sizeof(us));
+}
+
 static void handler(int sig, siginfo_t *si, void *ctx)
 {
 	ucontext_t *uc = ctx;
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
 	struct tcb *t = tcb_self();
-	bool preempt;
+	bool preempt, in_call, ends;
 
 	(void)sig;
 	(void)si;
 	if (on_g() && !runtime_busy())
 		g_notekernel(sigs_of(&uc->uc_sigmask), altstack_of(uc));
-	if (!rejoin_here(uc))
-		return; /* sysmon asks again */
+	/* Before anything that pins: who has no P gets one then. */
+	if (runtime_rejoin_asked()) {
+		if (!preempt_may_move(uc))
+			return; /* sysmon asks again */
+		let_in();
+		runtime_rejoin();
+	}
 	preempt = runtime_signalled();
 	if (!on_g() || signals_busy())
 		return; /* whoever kicked, kicks again or is seen at the next look */
-	if (preempt)
+	if (preempt) {
+		let_in();
 		preempt_here(uc);
-	sched_apply_here();
-	if (take_signals(between(pc, cp_begin, cp_end) || between(pc, nocp_begin, nocp_end))) {
+	}
+	if (atomic_load_explicit(&self_thread.sched_pending, memory_order_relaxed)) {
+		let_in();
+		sched_apply_here();
+	}
+	/* Again, should one have come that was not kicked for any more. */
+	in_call = between(pc, cp_begin, cp_end) || between(pc, nocp_begin, nocp_end);
+	ends = take_signals(in_call);
+	atomic_store(&self_thread.kicked, false);
+	if (unlikely(atomic_load(mailbox(&self_thread)) != NULL))
+		ends |= take_signals(in_call);
+	if (ends) {
 		/* The call is over before it began, or is not begun again; both stubs return alike. */
 		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_end;
 		uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
@@ -156,8 +184,7 @@ void cancel_init(void)
 	if (direct4(SYS_rt_sigaction, 33, 0, &sa, 8) || !sa.restorer)
 		return;
 	sa.handler = handler;
-	/* Not deferred: the M that a G leaves inside the handler goes on with the signal let in. */
-	sa.flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | 0x04000000; /* SA_RESTORER */
+	sa.flags = SA_SIGINFO | SA_RESTART | 0x04000000; /* SA_RESTORER */
 	sa.mask = 0;
 	direct4(SYS_rt_sigaction, SIGCANCEL_, &sa, 0, 8);
 }
@@ -173,7 +200,7 @@ void testcancel(void)
 	/* What nearly every call finds, asked in line: nothing. */
 	if (unlikely(atomic_load_explicit(&th->sched_pending, memory_order_relaxed)))
 		sched_apply();
-	if (unlikely(atomic_load_explicit(&th->sigq, memory_order_relaxed) || th->held))
+	if (unlikely(atomic_load_explicit(mailbox(th), memory_order_relaxed) || th->held))
 		signals_deliver();
 	if (unlikely(tcb_cancel_pending(tcb_self()))) {
 		syscall_reset();

@@ -99,6 +99,16 @@ static long try_send(struct netop *op, int fd)
 	return r;
 }
 
+/* A kernel, or a filter, that knows no such call: the same answer as for a file that cannot be tried. */
+static long positionless(long nr, int fd, const struct iovec *v, long n)
+{
+	long r = runtime_denied(nr);
+
+	if (likely(!r))
+		r = direct6(nr, fd, v, n, -1, -1, RWF_NOWAIT);
+	return unlikely(r == -ENOSYS || r == -EPERM) ? -EOPNOTSUPP : r;
+}
+
 static long try_positionless(struct netop *op, int fd, long nr)
 {
 	long r;
@@ -106,7 +116,7 @@ static long try_positionless(struct netop *op, int fd, long nr)
 	do {
 		struct iovec v = { (char *)op->b + op->done, op->n - (size_t)op->done };
 
-		r = direct6(nr, fd, &v, 1, -1, -1, RWF_NOWAIT);
+		r = positionless(nr, fd, &v, 1);
 	} while (!counted(op, &r));
 	return r;
 }
@@ -155,7 +165,7 @@ static long try_vector(struct netop *op, int fd, long nr)
 			n = rest(iov, (size_t)op->c, (size_t)op->done, w);
 			v = w;
 		}
-		r = direct6(nr, fd, v, n, -1, -1, RWF_NOWAIT);
+		r = positionless(nr, fd, v, n);
 	} while (!counted(op, &r));
 	return r;
 }

@@ -95,25 +95,15 @@ static bool may_move(uintptr_t pc, bool forced)
 	       (forced || !inside(&libc_text, pc));
 }
 
-static uint64_t mask_of(const ucontext_t *uc)
+bool preempt_may_move(const ucontext_t *uc)
 {
-	return *(const uint64_t *)(const void *)&uc->uc_sigmask;
-}
-
-bool rejoin_here(const ucontext_t *uc)
-{
-	if (!runtime_rejoin_asked())
-		return true;
-	if (!may_move((uintptr_t)uc->uc_mcontext.gregs[REG_RIP], false))
-		return false;
-	runtime_rejoin(mask_of(uc), altstack_of(uc));
-	return true;
+	return may_move((uintptr_t)uc->uc_mcontext.gregs[REG_RIP], false);
 }
 
 void preempt_here(const ucontext_t *uc)
 {
 	if (may_move((uintptr_t)uc->uc_mcontext.gregs[REG_RIP], runtime_forced()))
-		runtime_preempt(mask_of(uc), altstack_of(uc));
+		runtime_preempt(sigs_of(&uc->uc_sigmask), altstack_of(uc));
 	else
 		weft_tls.preempt = 1;
 }

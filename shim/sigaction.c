@@ -132,7 +132,7 @@ EXPORT sighandler_t signal(int sig, sighandler_t handler)
 		return real.signal(sig, handler);
 	memset(&sa, 0, sizeof(sa));
 	sa.sa_handler = handler;
-	sa.sa_flags = SA_RESTART;
+	sa.sa_flags = signal_restarts(sig) ? SA_RESTART : 0;
 	if (sigaction(sig, &sa, &old))
 		return SIG_ERR;
 	return old.sa_handler;

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { RING = 1024, EMPTY = 0, FULL };
+enum { RING = 1024, EMPTY = 0, FULL, SETTLE_TRIES = 200 };
 
 static struct {
 	_Atomic uint32_t state;
@@ -29,6 +29,7 @@ static struct {
 } ring[RING];
 static _Atomic uint32_t head; /* producers */
 static _Atomic uint32_t tail; /* the signal thread writes it */
+static _Atomic uint32_t routed; /* as tail, but when it is done with the slot's signal */
 static _Atomic uint64_t coalesced; /* standard signals that found the ring full */
 
 static _Atomic uint32_t bell;      /* futex: work for the signal thread */
@@ -53,6 +54,19 @@ int sigroute_tid(void)
 		direct3(SYS_sched_yield, 0, 0, 0);
 	}
 	return tid;
+}
+
+/*
+ * Until the signal thread has directed what it has, for a moment at most: it waits for nobody.  Who ends, or
+ * has just sent a signal, must not overtake it.
+ */
+void sigroute_settle(void)
+{
+	for (int tries = 0; tries < SETTLE_TRIES; tries++) {
+		if (!atomic_load(&unblock) && atomic_load(&routed) == atomic_load(&head))
+			return;
+		direct3(SYS_sched_yield, 0, 0, 0);
+	}
 }
 
 static long pid(void)
@@ -102,7 +116,7 @@ static bool lets_in(struct g *gp, int sig)
 {
 	struct thread *th = g_data(gp);
 
-	return th && !(g_mask(gp) & SIGBIT(sig)) && !(atomic_load(&th->state) & TH_EXITED);
+	return th && !(g_mask(gp) & SIGBIT(sig)) && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED));
 }
 
 struct g *sigroute_find(int sig)
@@ -135,10 +149,11 @@ static struct g *find(int sig)
 	return NULL;
 }
 
-/* Pending on the process, as if it had just been sent. */
-static void requeue(int sig, siginfo_t *si)
+void sigroute_requeue(int sig, siginfo_t *si)
 {
-	if (direct3(SYS_rt_sigqueueinfo, pid(), sig, si)) {
+	if (si->si_code == SI_USER && si->si_pid == pid()) {
+		direct3(SYS_kill, pid(), sig, 0);
+	} else if (direct3(SYS_rt_sigqueueinfo, pid(), sig, si)) {
 		/* The kernel lets only main repeat what it sent itself. */
 		si->si_code = SI_QUEUE;
 		direct3(SYS_rt_sigqueueinfo, pid(), sig, si);
@@ -159,7 +174,7 @@ static bool give_back(int sig, siginfo_t *si)
 		sigroute_unblocked(mask);
 		return false;
 	}
-	requeue(sig, si);
+	sigroute_requeue(sig, si);
 	return true;
 }
 
@@ -172,7 +187,7 @@ static void route(int sig, siginfo_t *si)
 
 		if (gp) {
 			if (thread_signal(g_data(gp), sig, si, !named))
-				requeue(sig, si); /* no room: again in a moment */
+				sigroute_requeue(sig, si); /* no room: again in a moment */
 			return;
 		}
 		if (give_back(sig, si))
@@ -196,6 +211,7 @@ static void drain(void)
 		atomic_store(&ring[i].state, EMPTY);
 		atomic_fetch_add(&tail, 1);
 		route(sig, &si);
+		atomic_fetch_add(&routed, 1);
 	}
 	for (set = atomic_exchange(&coalesced, 0); set; set &= set - 1) {
 		int sig = __builtin_ctzll(set) + 1;
@@ -211,9 +227,13 @@ static void drain(void)
 
 void sigroute_kick(struct g *gp)
 {
+	struct thread *th = g_data(gp);
 	int tid;
 
 	if (g_interrupt(gp))
+		return;
+	/* One at a time: each is a frame on its stack, which may be small. */
+	if (th && atomic_exchange(&th->kicked, true))
 		return;
 	tid = g_ostid(gp);
 	if (tid)
@@ -238,9 +258,10 @@ static bool rekick(void)
 
 		struct tcb *t = g_tls(gp);
 
-		if (th && t && (atomic_load(&th->sigq) || (th->held && th->waitset) ||
+		if (th && t && (atomic_load(g_mailbox(gp)) || (th->held && th->waitset) ||
 				(tcb_cancel_async(t) && tcb_cancel_pending(t)))) {
 			left = true;
+			atomic_store(&th->kicked, false); /* that one came when it could not look */
 			sigroute_kick(gp);
 		}
 	}
@@ -249,12 +270,13 @@ static bool rekick(void)
 
 static void apply_unblock(void)
 {
-	uint64_t set = atomic_exchange(&unblock, 0);
+	uint64_t set = atomic_load(&unblock);
 
 	if (!set)
 		return;
 	atomic_fetch_and(&blocked, ~set);
 	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, 8);
+	atomic_fetch_and(&unblock, ~set); /* what was pending is in the ring: see settle */
 }
 
 void sigroute_unblocked(uint64_t set)
@@ -319,6 +341,8 @@ void sigroute_fork_child(void)
 		atomic_store(&ring[i].state, EMPTY);
 	atomic_store(&head, 0);
 	atomic_store(&tail, 0);
+	atomic_store(&routed, 0);
+	atomic_store(&unblock, 0);
 	atomic_store(&coalesced, 0);
 	atomic_store(&watching, 0);
 	atomic_store(&router_started, 0);

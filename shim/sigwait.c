@@ -23,6 +23,7 @@ static long await(const sigset_t *set, siginfo_t *info, const struct timespec *t
 	long r;
 
 	th->waitset = bits;
+	atomic_thread_fence(memory_order_seq_cst); /* as in suspend() */
 	r = signals_take(bits, info);
 	if (!r) {
 		r = block4(SYS_rt_sigtimedwait, set, info, timeout, SIGSET_BYTES);
@@ -92,6 +93,8 @@ static long suspend(const void *mask)
 
 	while (th->sigdone == done) {
 		th->suspended = &bits;
+		/* Pairs with thread_signal: it queues, then asks whether we are here. */
+		atomic_thread_fence(memory_order_seq_cst);
 		signals_deliver_with(bits);
 		if (th->sigdone == done)
 			block2(SYS_rt_sigsuspend, &bits, SIGSET_BYTES);

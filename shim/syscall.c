@@ -283,6 +283,13 @@ static long on_a_g(struct args *x)
 	case SYS_setns:
 	case SYS_setfsuid:
 	case SYS_setfsgid:
+	case SYS_setuid: /* without libc they are one kernel thread's */
+	case SYS_setgid:
+	case SYS_setreuid:
+	case SYS_setregid:
+	case SYS_setresuid:
+	case SYS_setresgid:
+	case SYS_setgroups:
 	case SYS_capset:
 	case SYS_seccomp:
 	case SYS_personality:

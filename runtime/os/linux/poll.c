@@ -61,7 +61,7 @@ int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline)
 	if (no_ns)
 		return wait_ms(ep, ev, n, ns, deadline != 0);
 	r = (int)os_syscall(SYS_epoll_pwait2, ep, (long)ev, n, deadline ? (long)&ts : 0, 0, 0);
-	if (r == -ENOSYS) {
+	if (r == -ENOSYS || r == -EPERM) { /* a filter says the second */
 		no_ns = true;
 		r = wait_ms(ep, ev, n, ns, deadline != 0);
 	}
