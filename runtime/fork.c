@@ -116,4 +116,6 @@ void runtime_fork_child(void)
 	acquirep(&m0, allp[0]);
 	sysmon_forget();
 	handoff_fork_child();
+	pinreport_fork_child();
+	aside_fork_child();
 }

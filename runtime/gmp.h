@@ -137,7 +137,11 @@ struct m {
 	struct m *takenlink;
 	struct g *takenfrom;      /* the G that blocks; NULL: not on the list */
 	uint64_t takencpu;        /* CPU used at the last look */
-	uint64_t takenkick;       /* when it was last signalled to come back */
+	uint64_t takenkick;       /* when it was last signalled to come back, */
+	uint32_t takenkicks;      /* and how often; the M reads it */
+	_Atomic bool takensent;   /* the last signal has left; the M reads it */
+	uint64_t takensince;      /* for pinreport.c: when the block began, */
+	_Atomic int takensite;    /* and where; PINREPORT_NOT: it is over, or nobody wants to know */
 };
 
 struct idcache {
@@ -387,12 +391,27 @@ bool sysmon_wanted(void) hidden;    /* something that only sysmon can make */
 void schedtrace(bool detail) hidden;
 const char *waitreason_text(unsigned r) hidden;
 
-/* ---- handoff.c: sysmon only ---- */
+/* ---- handoff.c ---- */
+/* sysmon only */
 /* Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever). */
 uint32_t handoff_look(uint64_t now) hidden;
 void handoff_start(void) hidden;  /* cheap while the process has one thread */
 void handoff_forget(struct m *mp) hidden; /* it left for good */
 void handoff_fork_child(void) hidden;
+
+void handoff_report_open(void) hidden; /* at exit: counts the blocks that go on; any thread */
+
+/* ---- aside.c: sysmon only ---- */
+int aside_blocked(int tid, struct os_where *w) hidden; /* as os_blocked */
+bool aside_runs(int tid) hidden;   /* on a CPU, or waiting for one; false also if nobody tells */
+unsigned aside_ncpu(void) hidden;  /* as os_ncpu */
+void aside_fork_child(void) hidden;
+
+/* ---- pinreport.c ---- */
+enum { PINREPORT_NOT = -2 };
+int pinreport_begin(struct g *gp, const struct os_where *w) hidden; /* a site for pinreport_end */
+void pinreport_end(int site, uint64_t ns) hidden;
+void pinreport_fork_child(void) hidden;
 
 /* ---- start.c, fork.c ---- */
 void start_m0(struct g *gp, void *fs, char *top) hidden;

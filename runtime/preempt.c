@@ -153,17 +153,10 @@ static bool give_way(struct g *gp, struct p *pp)
 	return true;
 }
 
-void runtime_preempt(uint64_t kernelmask, void *altsp)
+void runtime_preempt(void)
 {
-	struct m *mp;
-
-	hold();
-	mp = getm();
-	/* Both may have changed and not be noted yet: then the next G's differ from what the kernel has,
-	 * although our notes say the same.  sigreturn gives this G what it had. */
-	mp->sigmask = kernelmask;
-	mp->altsp = altsp;
-	give_way(weft_tls.g, mp->p);
+	pin();
+	give_way(weft_tls.g, getp());
 	unpin();
 }
 
@@ -217,7 +210,7 @@ static void ask(struct p *pp, uint64_t now, uint64_t used)
 	uint32_t s = Prunning;
 
 	if (!mp || now - pp->mon_askwhen < (used ? RETRY_URGENT : RETRY) ||
-	    !os_thread_runs(mp->ostid))
+	    !aside_runs(mp->ostid))
 		return;
 	if (!atomic_compare_exchange_strong(&pp->status, &s, Psignal))
 		return;

@@ -192,11 +192,17 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 	return NULL;
 }
 
-/* At a tick that looks around; once, however many Gs share it. */
+/*
+ * At a tick that looks around; once, however many Gs share it.  Not while much is queued: what comes would go
+ * before the global queue, and a local queue that is fed again and again never leaves it its turn (a quarter
+ * of 1,000 busy connections were starved so).  sysmon looks if that lasts.
+ */
 static bool poll_is_due(struct p *pp)
 {
 	return netpoll_watching() &&
-	       pp->polltick != atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+	       pp->polltick != atomic_load_explicit(&pp->schedtick, memory_order_relaxed) &&
+	       atomic_load_explicit(&sched.runqsize, memory_order_relaxed) == 0 &&
+	       runqlen(pp) < RUNQ_SIZE - NETPOLL_BATCH;
 }
 
 /*

@@ -68,10 +68,10 @@ enum waitreason {
 bool runtime_busy(void);
 
 /*
- * Preemption.  The handler of signal SIGPREEMPT calls runtime_signalled() first, whatever it interrupted: true when
- * a G runs here that is asked to give way, and may.  It then calls runtime_preempt(), which returns when the G runs again, perhaps on another M; kernelmask and altsp are what
- * the kernel had for the interrupted code.  Or it sets weft_tls.preempt, and whoever next calls runtime_wish() gives
- * way.
+ * Preemption.  The handler of signal SIGPREEMPT notes what the kernel has (g_notekernel), then calls
+ * runtime_signalled(), whatever it interrupted: true when a G runs here that is asked to give way, and may.  It then
+ * calls runtime_preempt(), which returns when the G runs again, perhaps on another M.  Or it sets weft_tls.preempt,
+ * and whoever next calls runtime_wish() gives way.
  */
 enum { SIGPREEMPT = 32 };
 bool runtime_signalled(void);
@@ -79,7 +79,7 @@ bool runtime_signalled(void);
  * frame the stack had no room. */
 bool runtime_signal_lost(void);
 bool runtime_forced(void); /* it has been asked for so long that libc's locks no longer count */
-void runtime_preempt(uint64_t kernelmask, void *altsp);
+void runtime_preempt(void);
 void runtime_wish(void);
 
 /* ---- start ------------------------------------------------------------------------------------ */
@@ -195,6 +195,7 @@ void syscall_reset(void);
  * it calls rejoin, which returns when the G owns a P, perhaps on another M.
  */
 bool runtime_rejoin_asked(void);
+bool runtime_rejoin_forced(void); /* it has been asked for so long that libc's locks no longer count */
 void runtime_rejoin(void);
 
 /* ---- the parking lot ---------------------------------------------------------------------------- */
@@ -277,7 +278,6 @@ uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir); /* 0 when jus
 /* Around a system call on a held one: its number, which changes when the program closes it meanwhile. */
 int netpoll_begin(struct polldesc *pd);
 void netpoll_end(struct polldesc *pd);
-int netpoll_number(const struct polldesc *pd);
 /*
  * Sleeps until an edge after seq: 0 (perhaps at once), -ETIMEDOUT, -EINTR.  One edge wakes one of those that
  * wait here; after 0 the caller tries, and if that did not end in "would block", passes it on.
@@ -289,16 +289,18 @@ void netpoll_pass(struct polldesc *pd, enum polldir dir);
 void netpoll_drained(struct polldesc *pd, uint32_t seq);
 bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq);
 
-/* Waiting for several at once: links live on the waiter, all of them unlinked before it goes on. */
+/*
+ * Waiting for several at once.  Links live on the waiter, all of them unlinked before it goes on.  An edge of a
+ * linked one that has to do with its events sets fired; the waiter clears it, asks, and parks while it is clear.
+ */
 struct pollset {
 	_Atomic uint32_t fired; /* the waiter's address in the lot */
 };
 struct polllink {
-	struct polldesc *pd; /* held, without the pin */
+	struct polldesc *pd; /* held */
 	struct pollset *set;
 	struct polllink *next, *prev;
 	uint32_t events;
-	uint32_t seq[2]; /* counts before the caller asked; an edge since then fires at once */
 };
 void netpoll_link(struct polllink *l);
 void netpoll_unlink(struct polllink *l);
@@ -309,6 +311,8 @@ int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reas
  * gone already, closed out of our sight and its number given to another, they are told EBADF.
  */
 void netpoll_forget(pollslot *slot, int fd, bool gone);
+/* False: another file than the registered one has the number, so what was registered is gone. */
+bool netpoll_same(pollslot *slot, int fd);
 /* Descriptors of our own: the program must not close them, and may have their numbers. */
 bool netpoll_owns(int fd);
 bool netpoll_owns_above(int fd, int *which); /* the lowest at or above fd */
@@ -328,6 +332,7 @@ void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 /* From the handler of a dump signal that this process directed at the thread: true when it was the dump's
  * question where the G there runs. */
 bool runtime_note_running(uintptr_t pc, uintptr_t sp);
+void runtime_pinreport(void); /* at exit, if the option asks for it */
 bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
 void runtime_checkyield(void); /* chaos: perhaps yields; called at every interposed entry */
 

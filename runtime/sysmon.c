@@ -187,6 +187,7 @@ static void *sysmon(void *arg)
 	os_timerslack(1000);
 	for (;;) {
 		uint64_t now;
+		unsigned ncpu;
 		int did;
 
 		if (idle == 0)
@@ -196,7 +197,8 @@ static void *sysmon(void *arg)
 		preempt_sleep(wish && wish < delay ? wish : delay);
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
-			if (++allidle >= 3 && delay == TICK_MAX) {
+			/* A report wants to see when a block ends. */
+			if (++allidle >= 3 && delay == TICK_MAX && !weft_opt.pinreport) {
 				sleep_deep();
 				allidle = 0;
 			}
@@ -218,8 +220,9 @@ static void *sysmon(void *arg)
 		}
 		if (weft_opt.procs == 0 && now - lastcpu >= SEC) {
 			lastcpu = now;
-			if (os_ncpu() != (unsigned)atomic_load(&gomaxprocs))
-				procresize(os_ncpu());
+			ncpu = aside_ncpu();
+			if (ncpu != (unsigned)atomic_load(&gomaxprocs))
+				procresize(ncpu);
 		}
 	}
 	return NULL;

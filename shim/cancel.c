@@ -135,7 +135,7 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 		g_notekernel(sigs_of(&uc->uc_sigmask), altstack_of(uc));
 	/* Before anything that pins: who has no P gets one then. */
 	if (runtime_rejoin_asked()) {
-		if (!preempt_may_move(uc))
+		if (!preempt_may_move(uc, runtime_rejoin_forced()))
 			return; /* sysmon asks again */
 		let_in();
 		runtime_rejoin();

@@ -143,3 +143,9 @@ bool activate(void)
 	/* compat's own probe threads, and a foreign thread that came at the same moment. */
 	return s == ACTIVE;
 }
+
+static void __attribute__((destructor)) report(void)
+{
+	if (weft_on)
+		runtime_pinreport();
+}

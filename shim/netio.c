@@ -267,15 +267,21 @@ static long run(struct netop *op, long (*on_socket)(struct netop *, int),
 	}
 	op->all |= op->dir == NETPOLL_OUT && (is_stream(kind) || kind == NET_PIPE);
 	r = netfd_run(op);
-	if (r == -EOPNOTSUPP && op->attempt == on_pipe) {
+	switch (r) {
+	case -EOPNOTSUPP:
+		if (op->attempt != on_pipe)
+			return r;
 		atomic_store(&s->kind, NET_ASKED);
 		return netfd_ask_and_call(op);
-	}
-	if (r == -ENOTSOCK) {
+	case -ENOTSOCK:
 		netfd_made_slow(op->fd);
 		return netfd_call(op);
+	case -ENOSYS: /* the try is not the call: a filter may refuse the one and allow the other */
+	case -EPERM:
+	case NETFD_FALLBACK:
+		return netfd_call(op);
 	}
-	return r == NETFD_FALLBACK ? netfd_call(op) : r;
+	return r;
 }
 
 /* Writes to counters and to sockets of packets, and message sockets that are full: on a kernel thread. */
@@ -355,7 +361,7 @@ static long send_message(struct netop *op, long (*try)(struct netop *, int))
 	runtime_checkyield();
 	testcancel();
 	r = try(op, op->fd);
-	return r == -EAGAIN || r == NETFD_FALLBACK ? netfd_call(op) : r;
+	return r == -EAGAIN || r == NETFD_FALLBACK || r == -ENOSYS ? netfd_call(op) : r;
 }
 
 static long sent(struct netop *op, int flags, long (*try)(struct netop *, int))

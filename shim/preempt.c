@@ -87,23 +87,20 @@ bool preempt_may(const void *caller)
 	return !inside(&libc_text, (uintptr_t)caller) && !inside(&loader_text, (uintptr_t)caller);
 }
 
-/* The interrupted code may be continued on another kernel thread, as far as its PC tells. */
-static bool may_move(uintptr_t pc, bool forced)
+/* No lock of libc or the loader is held where the G was interrupted, as far as its PC tells. */
+bool preempt_may_move(const ucontext_t *uc, bool forced)
 {
+	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+
 	return weft_tls.depth == 0 && !inside(&loader_text, pc) &&
 	       (pc < (uintptr_t)called_begin || pc >= (uintptr_t)called_end) &&
 	       (forced || !inside(&libc_text, pc));
 }
 
-bool preempt_may_move(const ucontext_t *uc)
-{
-	return may_move((uintptr_t)uc->uc_mcontext.gregs[REG_RIP], false);
-}
-
 void preempt_here(const ucontext_t *uc)
 {
-	if (may_move((uintptr_t)uc->uc_mcontext.gregs[REG_RIP], runtime_forced()))
-		runtime_preempt(sigs_of(&uc->uc_sigmask), altstack_of(uc));
+	if (preempt_may_move(uc, runtime_forced()))
+		runtime_preempt();
 	else
 		weft_tls.preempt = 1;
 }

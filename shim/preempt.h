@@ -13,7 +13,7 @@ void preempt_init(void) hidden;
 void preempt_here(const ucontext_t *uc) hidden;
 /* The G may go on elsewhere.  False: not at this PC, libc may rely on its kernel thread (raise); the handler must
  * then touch nothing of the runtime that pins. */
-bool preempt_may_move(const ucontext_t *uc) hidden;
+bool preempt_may_move(const ucontext_t *uc, bool forced) hidden;
 
 /* The caller is not libc or the loader, which may hold another lock while they call us. */
 bool preempt_may(const void *caller) hidden;

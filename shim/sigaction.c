@@ -77,7 +77,9 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 	}
 	if (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
 		return; /* changed since the kernel chose to call us */
-	if (weft_on && !synchronous(sig, si) && signals_busy())
+	if (sig == SIGPIPE && weft_on && on_g() && self_thread.holds)
+		self_thread.piped = true; /* netfd.c sends it to this thread once it may run */
+	else if (weft_on && !synchronous(sig, si) && signals_busy())
 		sigroute_defer(sig, si);
 	else if (on_g())
 		on_a_g(sig, si, ctx, &sa);

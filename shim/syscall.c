@@ -16,6 +16,7 @@
  */
 #include <linux/futex.h>
 
+#include "shim/netfd.h"
 #include "shim/sched.h"
 #include "shim/sync.h"
 
@@ -262,6 +263,8 @@ static long on_a_g(struct args *x)
 {
 	long r;
 
+	if (unlikely(!netfd_by_hand(x->nr, x->a, x->b)))
+		return syscall_ret(-EBADF);
 	switch (x->nr) {
 	case SYS_gettid:
 		return weft_tls.tid;
