@@ -39,6 +39,7 @@ void sigroute_requeue(int sig, siginfo_t *si) hidden;
 bool signal_restarts(int sig) hidden; /* siginterrupt() has not said otherwise */
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
 void sigaction_adopt(void) hidden;
+void sigaction_reset(int sig) hidden; /* SA_RESETHAND: the next one finds the default action */
 /* From a handler that may not run the program: the signal thread takes it. */
 void sigroute_defer(int sig, const siginfo_t *si) hidden;
 void sigroute_settle(void) hidden;
