@@ -327,7 +327,7 @@ void g_setmask(struct g *gp, uint64_t mask)
 
 void g_notemask(uint64_t mask)
 {
-	pin();
+	pinm();
 	weft_tls.g->sigmask = mask;
 	getm()->sigmask = mask;
 	unpin();
@@ -338,10 +338,12 @@ void g_setaltstack(void *sp, size_t size, int flags)
 	struct g *gp = weft_tls.g;
 
 	pin();
+	pinm();
 	gp->altsp = sp;
 	gp->altsize = size;
 	gp->altflags = flags;
 	getm()->altsp = sp;
+	unpin();
 	unpin();
 }
 

@@ -207,7 +207,8 @@ struct sched {
 	struct m *mfree;          /* (L) structs to reuse */
 	struct m *allm;           /* (L) */
 	struct p *pidle;          /* (L) LIFO */
-	struct p *pstart;         /* (L) want a new M, by sysmon */
+	struct p *pstart;         /* (L) Ps whose M is being made; the first M that comes takes one */
+	int32_t nmwanted;         /* (L) Ms for them that sysmon is to make */
 	_Atomic int32_t npidle;
 	_Atomic int32_t nmspinning;
 	_Atomic uint32_t needspinning; /* a wake-up found a spinner finishing (Go's needspinning) */
@@ -270,6 +271,7 @@ static inline uint64_t nextrand(uint64_t *s)
 /* ---- proc.c, m.c, p.c ---- */
 void schedule(void *unused) __attribute__((noreturn)) hidden;
 void settle(struct m *mp, struct g *gp, bool inherit) hidden;
+void settle_kernel(struct m *mp, struct g *gp) hidden;
 struct g *nextlocal(struct m *mp, bool *inherit) hidden;
 void ready(struct g *gp, enum readyhow how) hidden;
 void globrunqput(struct g *gp, bool front) hidden;
@@ -361,7 +363,7 @@ void p_leave_slow(struct p *pp, uint32_t to) hidden;
 /* ---- sysmon.c, trace.c ---- */
 bool sysmon_runs(void) hidden;
 bool sysmon_here(void) hidden; /* the caller is sysmon */
-void sysmon_call(void) hidden; /* sched.pstart has work for it */
+void sysmon_call(void) hidden; /* sched.nmwanted has work for it */
 void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
 void schedtrace(bool detail) hidden;

@@ -102,9 +102,8 @@ void runtime_rejoin(uint64_t kernelmask, void *altsp)
 {
 	struct m *mp;
 
-	/* Inside, and not by pin(): what is noted must be noted before the M goes on to others. */
-	weft_tls.locks++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	/* Not by pin(): what is noted must be noted before the M goes on to others. */
+	pinm();
 	mp = getm();
 	/* Both may have changed and not be noted yet; sigreturn gives this G what it had. */
 	mp->sigmask = kernelmask;

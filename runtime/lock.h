@@ -70,6 +70,16 @@ static inline void pin(void)
 		pin_slow();
 }
 
+/*
+ * To stay on this M alone: a G whose P was taken goes on without.  For notes of what the kernel thread has been
+ * told already: getting a P may give the M to others, who would then trust the old note.  unpin() ends it.
+ */
+static inline void pinm(void)
+{
+	weft_tls.locks++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 static inline void unpin(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -33,7 +33,11 @@ static void park0(void *arg)
 /* On the stack of the G that runs next, which is pinned as everything that was switched away. */
 static void switched(void *arg)
 {
-	parked(atomic_load_explicit(&weft_tls.g->m, memory_order_relaxed), arg);
+	struct g *gp = weft_tls.g;
+	struct m *mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
+
+	settle_kernel(mp, gp);
+	parked(mp, arg);
 }
 
 /* Straight to the next G of this P, if that is what schedule() would do: g0 and one change of FS less. */

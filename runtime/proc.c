@@ -68,6 +68,14 @@ void settle(struct m *mp, struct g *gp, bool inherit)
 		/* The owner alone writes it. */
 		atomic_store_explicit(&mp->p->schedtick, tick + 1, memory_order_relaxed);
 	}
+}
+
+/*
+ * The kernel thread gets what gp has.  On any stack but the one that is left: that may be the alternate stack
+ * of the G before, which the kernel does not change under its user.
+ */
+void settle_kernel(struct m *mp, struct g *gp)
+{
 	if (unlikely(mp->sigmask != gp->sigmask)) {
 		mp->sigmask = gp->sigmask;
 		os_sigmask(gp->sigmask);
@@ -81,6 +89,7 @@ void settle(struct m *mp, struct g *gp, bool inherit)
 static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool inherit)
 {
 	settle(mp, gp, inherit);
+	settle_kernel(mp, gp);
 	arch_gogo(gp->sp, gp->fs);
 }
 

@@ -127,7 +127,7 @@ static void nap(uint32_t us)
 {
 	atomic_store(&sched.sysmonnap, 1);
 	/* Pairs with sysmon_call's exchange, which comes after what it wants was stored. */
-	if (!__atomic_load_n(&sched.pstart, __ATOMIC_SEQ_CST))
+	if (!__atomic_load_n(&sched.nmwanted, __ATOMIC_SEQ_CST))
 		os_futex_wait((uint32_t *)&sched.sysmonnap, 1, nanotime() + us * UINT64_C(1000));
 	atomic_store(&sched.sysmonnap, 0);
 }
@@ -151,7 +151,7 @@ static void sleep_deep(void)
 		return;
 	}
 	lock(&sched.lock);
-	if (sched.pstart) {
+	if (sched.nmwanted) {
 		unlock(&sched.lock);
 		atomic_store(&sched.sysmonwait, 0);
 		return;

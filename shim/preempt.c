@@ -22,6 +22,7 @@
  * Must never: call anything that is interposed, or touch errno: both are the interrupted code's.
  */
 #include "shim/preempt.h"
+#include "shim/sigroute.h"
 
 #include <link.h>
 #include <signal.h>
@@ -88,16 +89,42 @@ bool preempt_may(const void *caller)
 	return !inside(&libc_text, (uintptr_t)caller) && !inside(&loader_text, (uintptr_t)caller);
 }
 
+/* The interrupted code may be continued on another kernel thread, as far as its PC tells. */
+static bool may_move(uintptr_t pc, bool forced)
+{
+	return weft_tls.depth == 0 && !inside(&loader_text, pc) &&
+	       (pc < (uintptr_t)__start_weft_called || pc >= (uintptr_t)__stop_weft_called) &&
+	       (forced || !inside(&libc_text, pc));
+}
+
+static uint64_t mask_of(const ucontext_t *uc)
+{
+	return *(const uint64_t *)(const void *)&uc->uc_sigmask;
+}
+
+static void *altstack_of(const ucontext_t *uc)
+{
+	return uc->uc_stack.ss_flags & SS_DISABLE ? NULL : uc->uc_stack.ss_sp;
+}
+
+bool rejoin_here(const ucontext_t *uc)
+{
+	/* Before anything that pins: who has no P gets one then, and what the kernel has is noted first. */
+	if (!runtime_rejoin_asked())
+		return true;
+	if (!may_move((uintptr_t)uc->uc_mcontext.gregs[REG_RIP], false))
+		return false;
+	sigkick_let_in();
+	runtime_rejoin(mask_of(uc), altstack_of(uc));
+	return true;
+}
+
 void preempt_here(const ucontext_t *uc)
 {
-	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
-	const stack_t *alt = &uc->uc_stack;
-
-	if (weft_tls.depth == 0 && !inside(&loader_text, pc) &&
-	    (pc < (uintptr_t)__start_weft_called || pc >= (uintptr_t)__stop_weft_called) &&
-	    (!inside(&libc_text, pc) || runtime_forced()) &&
-	    runtime_preempt(*(const uint64_t *)(const void *)&uc->uc_sigmask,
-			    alt->ss_flags & SS_DISABLE ? NULL : alt->ss_sp))
-		return;
+	if (may_move((uintptr_t)uc->uc_mcontext.gregs[REG_RIP], runtime_forced())) {
+		sigkick_let_in();
+		if (runtime_preempt(mask_of(uc), altstack_of(uc)))
+			return;
+	}
 	weft_tls.preempt = 1;
 }

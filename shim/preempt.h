@@ -11,6 +11,9 @@
 void preempt_init(void) hidden;
 /* The calling G, unpinned before the handler, is to give way: does so, or leaves the wish. */
 void preempt_here(const ucontext_t *uc) hidden;
+/* A G that computes without a P takes one.  False: not at this PC, libc may rely on its kernel thread (raise); the
+ * handler must then touch nothing of the runtime. */
+bool rejoin_here(const ucontext_t *uc) hidden;
 
 /* The caller is not libc or the loader, which may hold another lock while they call us. */
 bool preempt_may(const void *caller) hidden;

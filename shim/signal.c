@@ -294,22 +294,6 @@ EXPORT int kill(pid_t pid, int sig)
 	return err ? (errno = err, -1) : 0;
 }
 
-/* What this thread keeps out is pending for it, not for the kernel thread that runs it. */
-EXPORT int raise(int sig)
-{
-	int err;
-
-	if (!on_g() || sig < 1 || sig > NSIG_ || !(g_mask(getg()) & SIGBIT(sig)))
-		return real.raise(sig);
-	err = thread_kill(&self_thread, sig, NULL);
-	return err ? (errno = err, -1) : 0;
-}
-
-EXPORT int gsignal(int sig)
-{
-	return raise(sig);
-}
-
 EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 {
 	siginfo_t si = { .si_signo = sig, .si_code = SI_QUEUE };
@@ -322,6 +306,21 @@ EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 		return real.sigqueue(pid, sig, value);
 	return err ? (errno = err, -1) : 0;
 }
+
+/*
+ * libc's asks for the kernel thread's id first and signals that: a thread may have moved in between, and
+ * what it keeps out is pending for it and not for its kernel thread.
+ */
+EXPORT int raise(int sig)
+{
+	int err;
+
+	if (!on_g())
+		return real.raise(sig);
+	err = thread_kill(&self_thread, sig, NULL);
+	return err ? (errno = err, -1) : 0;
+}
+ALIAS(gsignal, raise);
 
 EXPORT int pthread_kill(pthread_t t, int sig)
 {
@@ -395,6 +394,58 @@ static struct signode *pick(struct thread *th, uint64_t set)
 	return best;
 }
 
+/* void call_on(void *top, void (*fn)(void *), void *arg): fn(arg) on the stack that ends at top. */
+void call_on(void *top, void (*fn)(void *), void *arg) hidden;
+__asm__(".pushsection .text\n"
+	".globl call_on\n.hidden call_on\n.type call_on, @function\n"
+	"call_on:\n"
+	".cfi_startproc\n"
+	"	push %rbp\n"
+	".cfi_adjust_cfa_offset 8\n"
+	".cfi_rel_offset rbp, 0\n"
+	"	mov %rsp, %rbp\n"
+	".cfi_def_cfa_register rbp\n"
+	"	and $-16, %rdi\n"
+	"	mov %rdi, %rsp\n"
+	"	mov %rdx, %rdi\n"
+	"	call *%rsi\n"
+	"	leave\n"
+	".cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size call_on, . - call_on\n"
+	".popsection\n");
+
+struct call {
+	int sig;
+	siginfo_t *si;
+	ucontext_t *uc;
+	const struct sigaction *sa;
+};
+
+static void call(void *arg)
+{
+	struct call *c = arg;
+
+	run_handler(c->sig, c->si, c->uc, c->sa);
+}
+
+/* The program's handler, on the alternate stack if it asked for that, as the kernel would have it. */
+static void call_handler(int sig, siginfo_t *si, ucontext_t *uc, const struct sigaction *sa)
+{
+	struct call c = { sig, si, uc, sa };
+	char *here = __builtin_frame_address(0);
+	void *sp;
+	size_t size;
+	int flags;
+
+	g_getaltstack(&sp, &size, &flags);
+	if (sa->sa_flags & SA_ONSTACK && sp && (here < (char *)sp || here >= (char *)sp + size))
+		call_on((char *)sp + size, call, &c);
+	else
+		call(&c);
+}
+
 /* As the kernel delivers: over uc, whose mask the handler adds to.  The mask stays as the handler left it. */
 static void act(int sig, siginfo_t *si, ucontext_t *uc)
 {
@@ -420,7 +471,7 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc)
 		real.sigaction(sig, &dfl, NULL);
 	}
 	g_setmask(getg(), during & ~SIGS_NEVER);
-	run_handler(sig, si, uc, &sa);
+	call_handler(sig, si, uc, &sa);
 	th->sigdone++;
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
 }

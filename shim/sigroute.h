@@ -21,6 +21,18 @@ static inline uint64_t sigs_of(const sigset_t *set)
 	return *(const uint64_t *)(const void *)set;
 }
 
+/*
+ * Signal 32 is deferred while its handler runs: several may be pending, and the kernel would stack a frame for
+ * each on what may be the smallest stack there is.  But an M that its G leaves inside the handler must go on
+ * with the signal let in.
+ */
+static inline void sigkick_let_in(void)
+{
+	uint64_t kick = SIGBIT(SIGKICK);
+
+	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &kick, NULL, sizeof(kick));
+}
+
 struct sigaction *act_of(int sig) hidden;
 /*
  * A handler that the kernel called on this G is about to return by sigreturn.  kernel and noted: the mask it
