@@ -71,10 +71,10 @@ static inline void pin(void)
 }
 
 /*
- * To stay on this M alone: a G whose P was taken goes on without.  For notes of what the kernel thread has been
- * told already: getting a P may give the M to others, who would then trust the old note.  unpin() ends it.
+ * The weaker half, ended by unpin(): the G stays on its M, but may be without a P and is given none.  For what
+ * concerns the M alone: a pin() that has to get a P may leave this M before its caller noted anything.
  */
-static inline void pinm(void)
+static inline void hold(void)
 {
 	weft_tls.locks++;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -356,7 +356,7 @@ void handoffp(struct p *pp)
 		}
 	}
 	lock(&sched.lock);
-	if (sched.runq.size) {
+	if (atomic_load(&sched.runqsize) > 0) {
 		unlock(&sched.lock);
 		startm(pp, false);
 		return;

@@ -110,6 +110,18 @@ static void act(void)
 	pthread_testcancel();
 }
 
+/*
+ * The signal is deferred while its handler runs: several may be pending, and the kernel would stack a frame
+ * for each on what may be the smallest stack there is.  But an M that its G leaves inside the handler
+ * must go on with the signal let in.
+ */
+static void let_in(void)
+{
+	uint64_t us = SIGBIT(SIGCANCEL_);
+
+	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &us, NULL, sizeof(us));
+}
+
 static void handler(int sig, siginfo_t *si, void *ctx)
 {
 	ucontext_t *uc = ctx;
@@ -119,15 +131,24 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 
 	(void)sig;
 	(void)si;
-	if (!rejoin_here(uc))
-		return; /* sysmon asks again */
+	if (on_g() && !runtime_busy())
+		g_notekernel(sigs_of(&uc->uc_sigmask), altstack_of(uc));
+	/* Before anything that pins: who has no P gets one then. */
+	if (runtime_rejoin_asked()) {
+		if (!preempt_may_move(uc, runtime_rejoin_forced()))
+			return; /* sysmon asks again */
+		let_in();
+		runtime_rejoin();
+	}
 	preempt = runtime_signalled();
 	if (!on_g() || signals_busy())
 		return; /* whoever kicked, kicks again or is seen at the next look */
-	if (preempt)
+	if (preempt) {
+		let_in();
 		preempt_here(uc);
+	}
 	if (atomic_load_explicit(&self_thread.sched_pending, memory_order_relaxed)) {
-		sigkick_let_in();
+		let_in();
 		sched_apply_here();
 	}
 	/* Again, should one have come that was not kicked for any more. */
@@ -163,7 +184,6 @@ void cancel_init(void)
 	if (direct4(SYS_rt_sigaction, 33, 0, &sa, 8) || !sa.restorer)
 		return;
 	sa.handler = handler;
-	/* Deferred while it is handled: see sigkick_let_in(). */
 	sa.flags = SA_SIGINFO | SA_RESTART | 0x04000000; /* SA_RESTORER */
 	sa.mask = 0;
 	direct4(SYS_rt_sigaction, SIGCANCEL_, &sa, 0, 8);

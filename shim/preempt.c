@@ -16,8 +16,8 @@
  *
  * The frame lies on the G's own stack (no SA_ONSTACK): an alternate stack that the kernel knows on an M belongs
  * to the G that ran there last, and on g0 it is somebody else's.  The frame is AT_MINSIGSTKSZ, 3.4 KB with
- * AVX-512; a thread's stack here is larger than what glibc leaves of the same size by its thread block, which
- * lies outside, so there is room for it on the smallest.
+ * AVX-512; a thread's stack here is larger than what glibc leaves of the same size by its thread block and
+ * static TLS, which lie outside (4.7 KB at least): what fits natively has room for the frame and for us.
  *
  * Must never: call anything that is interposed, or touch errno: both are the interrupted code's.
  */
@@ -32,8 +32,6 @@ struct range {
 };
 
 static struct range libc_text, loader_text;
-/* The linker's: CALLED_BY_LIBC. */
-extern const char __start_weft_called[] hidden, __stop_weft_called[] hidden;
 
 static bool inside(const struct range *r, uintptr_t pc)
 {
@@ -89,42 +87,20 @@ bool preempt_may(const void *caller)
 	return !inside(&libc_text, (uintptr_t)caller) && !inside(&loader_text, (uintptr_t)caller);
 }
 
-/* The interrupted code may be continued on another kernel thread, as far as its PC tells. */
-static bool may_move(uintptr_t pc, bool forced)
+/* No lock of libc or the loader is held where the G was interrupted, as far as its PC tells. */
+bool preempt_may_move(const ucontext_t *uc, bool forced)
 {
+	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+
 	return weft_tls.depth == 0 && !inside(&loader_text, pc) &&
-	       (pc < (uintptr_t)__start_weft_called || pc >= (uintptr_t)__stop_weft_called) &&
+	       (pc < (uintptr_t)called_begin || pc >= (uintptr_t)called_end) &&
 	       (forced || !inside(&libc_text, pc));
-}
-
-static uint64_t mask_of(const ucontext_t *uc)
-{
-	return *(const uint64_t *)(const void *)&uc->uc_sigmask;
-}
-
-static void *altstack_of(const ucontext_t *uc)
-{
-	return uc->uc_stack.ss_flags & SS_DISABLE ? NULL : uc->uc_stack.ss_sp;
-}
-
-bool rejoin_here(const ucontext_t *uc)
-{
-	/* Before anything that pins: who has no P gets one then, and what the kernel has is noted first. */
-	if (!runtime_rejoin_asked())
-		return true;
-	if (!may_move((uintptr_t)uc->uc_mcontext.gregs[REG_RIP], false))
-		return false;
-	sigkick_let_in();
-	runtime_rejoin(mask_of(uc), altstack_of(uc));
-	return true;
 }
 
 void preempt_here(const ucontext_t *uc)
 {
-	if (may_move((uintptr_t)uc->uc_mcontext.gregs[REG_RIP], runtime_forced())) {
-		sigkick_let_in();
-		if (runtime_preempt(mask_of(uc), altstack_of(uc)))
-			return;
-	}
-	weft_tls.preempt = 1;
+	if (preempt_may_move(uc, runtime_forced()))
+		runtime_preempt();
+	else
+		weft_tls.preempt = 1;
 }

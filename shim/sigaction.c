@@ -48,6 +48,7 @@ static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigactio
 	uint64_t during = kernel | sigs_of(&sa->sa_mask);
 	struct thread *th = &self_thread;
 
+	g_notekernel(sigs_of(&uc->uc_sigmask), altstack_of(uc));
 	if (!(sa->sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
 	g_notemask(during & ~SIGS_OURS);
@@ -69,9 +70,16 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 	struct sigaction sa = *act_of(sig);
 	int saved = errno;
 
+	/* The end of the stack is near and a signal of ours found no room: nothing that concerns the program. */
+	if (unlikely(sig == SIGSEGV && si->si_code == SI_KERNEL) && weft_on && runtime_signal_lost()) {
+		errno = saved;
+		return;
+	}
 	if (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
 		return; /* changed since the kernel chose to call us */
-	if (weft_on && !synchronous(sig, si) && signals_busy())
+	if (sig == SIGPIPE && weft_on && on_g() && self_thread.holds)
+		self_thread.piped = true; /* netfd.c sends it to this thread once it may run */
+	else if (weft_on && !synchronous(sig, si) && signals_busy())
 		sigroute_defer(sig, si);
 	else if (on_g())
 		on_a_g(sig, si, ctx, &sa);

@@ -108,12 +108,19 @@ EXPORT int sigpending(sigset_t *set)
 
 EXPORT int sigaltstack(const stack_t *ss, stack_t *old)
 {
-	int r = real.sigaltstack(ss, old);
+	stack_t want, was;
+	int r;
 
-	if (r == 0 && ss && on_g())
-		g_setaltstack(ss->ss_flags & SS_DISABLE ? NULL : ss->ss_sp, ss->ss_size,
-			      ss->ss_flags);
-	return r;
+	if (!on_g() || !ss)
+		return real.sigaltstack(ss, old);
+	want = *ss; /* old may be the same object */
+	if (real.sigaltstack(NULL, &was))
+		return -1;
+	r = want.ss_flags & SS_DISABLE ? g_setaltstack(NULL, 0, 0)
+				       : g_setaltstack(want.ss_sp, want.ss_size, want.ss_flags);
+	if (r == 0 && old)
+		*old = was;
+	return (int)syscall_ret(r);
 }
 
 /* libc restores the mask by a call of its own; a jump also leaves any system call region. */
@@ -308,8 +315,8 @@ EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 }
 
 /*
- * libc's asks for the kernel thread's id first and signals that: a thread may have moved in between, and
- * what it keeps out is pending for it and not for its kernel thread.
+ * libc's asks for the kernel thread's id first and signals that: a thread may have moved in between.  And what this
+ * thread keeps out is pending for it, not for the kernel thread that runs it.
  */
 EXPORT int raise(int sig)
 {
@@ -394,6 +401,7 @@ static struct signode *pick(struct thread *th, uint64_t set)
 	return best;
 }
 
+/* As the kernel delivers: over uc, whose mask the handler adds to.  The mask stays as the handler left it. */
 /* void call_on(void *top, void (*fn)(void *), void *arg): fn(arg) on the stack that ends at top. */
 void call_on(void *top, void (*fn)(void *), void *arg) hidden;
 __asm__(".pushsection .text\n"
@@ -446,7 +454,6 @@ static void call_handler(int sig, siginfo_t *si, ucontext_t *uc, const struct si
 		call(&c);
 }
 
-/* As the kernel delivers: over uc, whose mask the handler adds to.  The mask stays as the handler left it. */
 static void act(int sig, siginfo_t *si, ucontext_t *uc)
 {
 	struct sigaction sa, k;

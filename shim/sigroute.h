@@ -21,18 +21,6 @@ static inline uint64_t sigs_of(const sigset_t *set)
 	return *(const uint64_t *)(const void *)set;
 }
 
-/*
- * Signal 32 is deferred while its handler runs: several may be pending, and the kernel would stack a frame for
- * each on what may be the smallest stack there is.  But an M that its G leaves inside the handler must go on
- * with the signal let in.
- */
-static inline void sigkick_let_in(void)
-{
-	uint64_t kick = SIGBIT(SIGKICK);
-
-	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &kick, NULL, sizeof(kick));
-}
-
 struct sigaction *act_of(int sig) hidden;
 /*
  * A handler that the kernel called on this G is about to return by sigreturn.  kernel and noted: the mask it
@@ -51,6 +39,7 @@ void sigroute_requeue(int sig, siginfo_t *si) hidden;
 bool signal_restarts(int sig) hidden; /* siginterrupt() has not said otherwise */
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
 void sigaction_adopt(void) hidden;
+void sigaction_reset(int sig) hidden; /* SA_RESETHAND: the next one finds the default action */
 /* From a handler that may not run the program: the signal thread takes it. */
 void sigroute_defer(int sig, const siginfo_t *si) hidden;
 void sigroute_settle(void) hidden;
@@ -69,5 +58,11 @@ void sigroute_fork_child(void) hidden;
 void sigroute_kick(struct g *gp) hidden;
 /* Something is queued on a G that could not be told yet. */
 void sigroute_watch(void) hidden;
+
+/* The alternate stack the kernel had when it called a handler; NULL: none. */
+static inline void *altstack_of(const ucontext_t *uc)
+{
+	return uc->uc_stack.ss_flags & SS_DISABLE ? NULL : uc->uc_stack.ss_sp;
+}
 
 #endif

@@ -35,6 +35,7 @@ struct thread {
 	uint64_t waitset;            /* what its sigwait waits for, else 0 */
 	const uint64_t *volatile suspended;   /* mask of the sigsuspend it is in, else NULL */
 	uint64_t sigdone;            /* handlers run so far (own) */
+	bool holds, piped;           /* in a pinned call that may raise SIGPIPE; it did (own) */
 	bool sigrestart;             /* the last one had SA_RESTART (own) */
 	bool owns_os;                /* wired for good: its M carries state that only it may have (own) */
 	_Atomic bool sched_pending;  /* attributes wait to be made real: sched_apply() */
@@ -72,6 +73,8 @@ static inline void thread_look(void)
 		thread_look_slow();
 }
 
+/* Reads the variable WEFT, once. */
+void options_read(char **envp) hidden;
 /* First pthread_create: starts weft.  False: this program stays on plain pthreads. */
 bool activate(void) hidden;
 /* Ends the calling thread from its outermost frame: destructors, then goexit. */
