@@ -128,6 +128,7 @@ struct m {
 	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c) */
 	uint64_t napns;           /* (o) current nap of an idle M */
 	uint64_t idlesince;       /* (L sched) */
+	void (*mcallfn)(void *);  /* (o) mcall's function, when the alternate stack goes first */
 	bool (*commit)(struct g *gp, void *arg); /* (o) gopark's last word, run on g0 */
 	void *commitarg;
 	void (*gone)(struct g *gp, void *arg);   /* (o) goexit's */

@@ -17,6 +17,7 @@
 #include "shim/sigroute.h"
 
 #include <signal.h>
+#include <stddef.h>
 #include <ucontext.h>
 
 enum { SIGCANCEL_ = 32 };
@@ -30,7 +31,8 @@ struct kernel_sigaction {
 
 /*
  * long syscall_cp(const int *cancelhandling, int bits, nr, a, b, c, [stack: d, e, f])
- * Returns -ECANCELED without a system call if (*cancelhandling & bits) at the last instant.
+ * Returns -ECANCELED without a system call if (*cancelhandling & bits) at the last instant, -EINTR if a
+ * handler has run that ends the call (callmask.h).
  */
 long syscall_cp(const int *word, long bits, long nr, long a, long b, long c, long d, long e,
 		long f) hidden;
@@ -56,11 +58,17 @@ __asm__(".pushsection .text\n"
 	".globl cp_begin\n.hidden cp_begin\ncp_begin:\n"
 	"	test %ecx, (%r11)\n"
 	"	jnz cp_cancel\n"
+	"	mov self_thread@gottpoff(%rip), %rcx\n"
+	"	cmpb $0, %fs:(%rcx)\n" /* self_thread.stop */
+	"	jne cp_stop\n"
 	"	syscall\n"
 	".globl cp_end\n.hidden cp_end\ncp_end:\n"
 	"	ret\n"
 	".globl cp_cancel\n.hidden cp_cancel\ncp_cancel:\n"
 	"	mov $-125, %rax\n"     /* -ECANCELED */
+	"	ret\n"
+	"cp_stop:\n"
+	"	mov $-4, %rax\n"       /* -EINTR */
 	"	ret\n"
 	".cfi_endproc\n"
 	".size syscall_cp, . - syscall_cp\n"
@@ -82,6 +90,8 @@ __asm__(".pushsection .text\n"
 	".size syscall_nocp, . - syscall_nocp\n"
 	".popsection\n");
 
+_Static_assert(offsetof(struct thread, stop) == 0, "the stub reads it there");
+
 static bool between(uintptr_t pc, const char *begin, const char *end)
 {
 	return pc >= (uintptr_t)begin && pc < (uintptr_t)end;
@@ -91,14 +101,13 @@ static bool between(uintptr_t pc, const char *begin, const char *end)
 static bool take_signals(bool in_call)
 {
 	struct thread *th = &self_thread;
-	uint64_t done = th->sigdone;
 	int saved = errno;
-	bool ends = signals_deliver_with(th->suspended ? *th->suspended : g_mask(th->g));
+	bool ends = signals_deliver();
 
 	errno = saved;
 	if (!in_call)
 		return false;
-	return ends || (th->suspended && th->sigdone != done) || (th->held && th->waitset);
+	return ends || th->stop || (th->held && th->waitset);
 }
 
 /* A cancellation that is due. */

@@ -12,6 +12,7 @@
  *
  * Must never: call a program's handler on g0 or with a runtime lock held.
  */
+#include "shim/callmask.h"
 #include "shim/sigroute.h"
 
 #include <string.h>
@@ -47,15 +48,20 @@ static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigactio
 	uint64_t kernel = sigs_of(&uc->uc_sigmask), noted = g_mask(getg());
 	uint64_t during = kernel | sigs_of(&sa->sa_mask);
 	struct thread *th = &self_thread;
+	bool region = callmask_pause();
 
 	g_notekernel(sigs_of(&uc->uc_sigmask), altstack_of(uc));
 	if (!(sa->sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
+	/* Out of sigsuspend and its like, the handler has that call's mask: only the kernel knows which. */
+	if (region)
+		direct4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &during, 8);
 	g_notemask(during & ~SIGS_OURS);
 	run_handler(sig, si, uc, sa);
 	th->sigdone++;
 	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
 	signals_return(uc, kernel, noted);
+	callmask_resume(region, true);
 }
 
 /* A fault is the fault of the code that runs: never deferred. */
@@ -77,15 +83,30 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 	}
 	if (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
 		return; /* changed since the kernel chose to call us */
-	if (sig == SIGPIPE && weft_on && on_g() && self_thread.holds)
+	if (sig == SIGPIPE && weft_on && on_g() && self_thread.holds) {
 		self_thread.piped = true; /* netfd.c sends it to this thread once it may run */
-	else if (weft_on && !synchronous(sig, si) && signals_busy())
+		errno = saved;
+		return;
+	}
+	if (weft_on && !synchronous(sig, si) && signals_busy()) {
 		sigroute_defer(sig, si);
-	else if (on_g())
+		errno = saved;
+		return;
+	}
+	if (sa.sa_flags & SA_RESETHAND)
+		sigaction_reset(sig);
+	if (on_g())
 		on_a_g(sig, si, ctx, &sa);
 	else
 		run_handler(sig, si, ctx, &sa);
 	errno = saved;
+}
+
+void sigaction_reset(int sig)
+{
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+
+	real.sigaction(sig, &dfl, NULL);
 }
 
 static bool is_handler(const struct sigaction *sa)
@@ -100,7 +121,8 @@ static int install(int sig, const struct sigaction *sa)
 	set_act(sig, sa);
 	if (is_handler(sa)) {
 		k.sa_sigaction = trampoline;
-		k.sa_flags |= SA_SIGINFO;
+		/* Reset by who runs the handler: the kernel would do so for one that is only passed on. */
+		k.sa_flags = (k.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
 	}
 	return real.sigaction(sig, &k, NULL);
 }
@@ -115,7 +137,7 @@ EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
 		want = *sa; /* old may be the same object */
 	if (real.sigaction(sig, NULL, &was))
 		return -1;
-	/* SA_RESETHAND may have reset it in the kernel alone. */
+	/* SA_RESETHAND resets it in the kernel alone. */
 	if (was.sa_sigaction == trampoline)
 		was = *act_of(sig);
 	if (sa && install(sig, &want))

@@ -8,6 +8,8 @@
  *
  * Must never: let a program block 32 or 33; run a handler while runtime_busy().
  */
+#include "shim/altstack.h"
+#include "shim/callmask.h"
 #include "shim/sigroute.h"
 
 #include <fcntl.h>
@@ -223,7 +225,7 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 		return 0;
 	}
 	/* As the kernel: what is ignored and not blocked is not even queued. */
-	if (!(g_mask(th->g) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)) && ignored(sig))
+	if (!(thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)) && ignored(sig))
 		return 0;
 	first = atomic_load(mailbox(th));
 	if (sig < 34 && first && has(first, sig))
@@ -255,7 +257,7 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 		signals_deliver();
 		return 0;
 	}
-	if ((g_mask(th->g) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)) && !th->suspended)
+	if ((thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)))
 		return 0; /* masked: it will look when it unblocks */
 	sigroute_kick(th->g);
 	if (atomic_load(mailbox(th)))
@@ -314,20 +316,17 @@ EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 	return err ? (errno = err, -1) : 0;
 }
 
-/*
- * libc's asks for the kernel thread's id first and signals that: a thread may have moved in between.  And what this
- * thread keeps out is pending for it, not for the kernel thread that runs it.
- */
+/* Not the kernel's: what the mask keeps out would be pending on the M, and met by whoever runs there then. */
 EXPORT int raise(int sig)
 {
 	int err;
 
-	if (!on_g())
+	if (!on_g() || sig < 1 || sig > NSIG_)
 		return real.raise(sig);
 	err = thread_kill(&self_thread, sig, NULL);
 	return err ? (errno = err, -1) : 0;
 }
-ALIAS(gsignal, raise);
+__asm__(".globl gsignal\n.type gsignal, @function\n.set gsignal, raise");
 
 EXPORT int pthread_kill(pthread_t t, int sig)
 {
@@ -401,60 +400,11 @@ static struct signode *pick(struct thread *th, uint64_t set)
 	return best;
 }
 
-/* As the kernel delivers: over uc, whose mask the handler adds to.  The mask stays as the handler left it. */
-/* void call_on(void *top, void (*fn)(void *), void *arg): fn(arg) on the stack that ends at top. */
-void call_on(void *top, void (*fn)(void *), void *arg) hidden;
-__asm__(".pushsection .text\n"
-	".globl call_on\n.hidden call_on\n.type call_on, @function\n"
-	"call_on:\n"
-	".cfi_startproc\n"
-	"	push %rbp\n"
-	".cfi_adjust_cfa_offset 8\n"
-	".cfi_rel_offset rbp, 0\n"
-	"	mov %rsp, %rbp\n"
-	".cfi_def_cfa_register rbp\n"
-	"	and $-16, %rdi\n"
-	"	mov %rdi, %rsp\n"
-	"	mov %rdx, %rdi\n"
-	"	call *%rsi\n"
-	"	leave\n"
-	".cfi_def_cfa rsp, 8\n"
-	"	ret\n"
-	".cfi_endproc\n"
-	".size call_on, . - call_on\n"
-	".popsection\n");
-
-struct call {
-	int sig;
-	siginfo_t *si;
-	ucontext_t *uc;
-	const struct sigaction *sa;
-};
-
-static void call(void *arg)
-{
-	struct call *c = arg;
-
-	run_handler(c->sig, c->si, c->uc, c->sa);
-}
-
-/* The program's handler, on the alternate stack if it asked for that, as the kernel would have it. */
-static void call_handler(int sig, siginfo_t *si, ucontext_t *uc, const struct sigaction *sa)
-{
-	struct call c = { sig, si, uc, sa };
-	char *here = __builtin_frame_address(0);
-	void *sp;
-	size_t size;
-	int flags;
-
-	g_getaltstack(&sp, &size, &flags);
-	if (sa->sa_flags & SA_ONSTACK && sp && (here < (char *)sp || here >= (char *)sp + size))
-		call_on((char *)sp + size, call, &c);
-	else
-		call(&c);
-}
-
-static void act(int sig, siginfo_t *si, ucontext_t *uc)
+/*
+ * As the kernel delivers: over uc, the handler adding to the mask that let the signal in: uc's, unless a call
+ * has its own.  The mask stays as the handler left it.
+ */
+static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 {
 	struct sigaction sa, k;
 	uint64_t during;
@@ -469,16 +419,13 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc)
 		return;
 	}
 	sa = *act_of(sig);
-	during = sigs_of(&uc->uc_sigmask) | sigs_of(&sa.sa_mask);
+	during = let | sigs_of(&sa.sa_mask);
 	if (!(sa.sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
-	if (sa.sa_flags & SA_RESETHAND) {
-		struct sigaction dfl = { .sa_handler = SIG_DFL };
-
-		real.sigaction(sig, &dfl, NULL);
-	}
+	if (sa.sa_flags & SA_RESETHAND)
+		sigaction_reset(sig);
 	g_setmask(getg(), during & ~SIGS_NEVER);
-	call_handler(sig, si, uc, &sa);
+	run_handler_on(sig, si, uc, &sa);
 	th->sigdone++;
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
 }
@@ -506,7 +453,7 @@ int signals_take(uint64_t set, siginfo_t *si)
 }
 
 /* Delivers one here and now; apart, because getcontext returns twice in the eyes of the compiler. */
-static __attribute__((noinline)) void act_here(int sig, siginfo_t *si)
+static __attribute__((noinline)) void act_here(int sig, siginfo_t *si, uint64_t let)
 {
 	struct g *gp = getg();
 	ucontext_t uc;
@@ -515,7 +462,7 @@ static __attribute__((noinline)) void act_here(int sig, siginfo_t *si)
 	memset(&uc, 0, sizeof(uc));
 	getcontext(&uc);
 	*(uint64_t *)(void *)&uc.uc_sigmask = g_mask(gp);
-	act(sig, si, &uc);
+	act(sig, si, &uc, let);
 	now = sigs_of(&uc.uc_sigmask) & ~SIGS_NEVER;
 	if (now != g_mask(gp)) {
 		g_setmask(gp, now);
@@ -523,27 +470,31 @@ static __attribute__((noinline)) void act_here(int sig, siginfo_t *si)
 	}
 }
 
-bool signals_deliver_with(uint64_t mask)
+bool signals_deliver(void)
 {
 	struct thread *th = &self_thread;
-	bool interrupts = false;
+	bool interrupts = false, region, ran;
 	siginfo_t si;
+	uint64_t mask;
 	int saved, sig;
 
 	if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed) && !th->held))
 		return false;
 	saved = errno;
-	while ((sig = signals_take(~mask, &si))) {
-		act_here(sig, &si);
-		interrupts |= !th->sigrestart;
-	}
+	do {
+		mask = thread_mask(th);
+		region = callmask_pause();
+		ran = false;
+		while ((sig = signals_take(~mask, &si))) {
+			act_here(sig, &si, mask);
+			interrupts |= !th->sigrestart;
+			ran = true;
+		}
+		callmask_resume(region, ran);
+		/* A sender who looked at the mask in between may have let its signal lie. */
+	} while (region && atomic_load(mailbox(th)));
 	errno = saved;
 	return interrupts;
-}
-
-bool signals_deliver(void)
-{
-	return signals_deliver_with(g_mask(self_thread.g));
 }
 
 /*
@@ -563,7 +514,7 @@ void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted)
 		if (after != kernel)
 			kernel = noted = after; /* the handler changed it */
 		while ((sig = signals_take(~(kernel & noted), &si)))
-			act(sig, &si, uc);
+			act(sig, &si, uc, sigs_of(&uc->uc_sigmask));
 		g_notemask(noted & ~SIGS_NEVER);
 		/* Pairs with thread_kill: it queues, then looks at the mask. */
 		atomic_thread_fence(memory_order_seq_cst);

@@ -116,7 +116,7 @@ static bool lets_in(struct g *gp, int sig)
 {
 	struct thread *th = g_data(gp);
 
-	return th && !(g_mask(gp) & SIGBIT(sig)) && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED));
+	return th && !(thread_mask(th) & SIGBIT(sig)) && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED));
 }
 
 struct g *sigroute_find(int sig)
@@ -151,9 +151,11 @@ static struct g *find(int sig)
 
 void sigroute_requeue(int sig, siginfo_t *si)
 {
-	if (si->si_code == SI_USER && si->si_pid == pid()) {
-		direct3(SYS_kill, pid(), sig, 0);
-	} else if (direct3(SYS_rt_sigqueueinfo, pid(), sig, si)) {
+	if (si->si_code == SI_USER && si->si_pid == (pid_t)pid()) {
+		direct3(SYS_kill, pid(), sig, 0); /* the same again */
+		return;
+	}
+	if (direct3(SYS_rt_sigqueueinfo, pid(), sig, si)) {
 		/* The kernel lets only main repeat what it sent itself. */
 		si->si_code = SI_QUEUE;
 		direct3(SYS_rt_sigqueueinfo, pid(), sig, si);

@@ -5,8 +5,8 @@
  * so a signal that is sent to the process finds it there, and sigsuspend's mask is installed and
  * taken back in one step with the wait.
  */
+#include "shim/callmask.h"
 #include "shim/direct.h"
-#include "shim/thread.h"
 
 #ifndef ERESTART
 #define ERESTART 85
@@ -88,18 +88,10 @@ EXPORT int sigwait(const sigset_t *set, int *sig)
 /* Until a handler ran, whoever ran it: the kernel's own, or a queued signal's. */
 static long suspend(const void *mask)
 {
-	struct thread *th = &self_thread;
-	uint64_t done = th->sigdone, bits = *(const uint64_t *)mask;
+	CALLMASK_REGION(mask);
 
-	while (th->sigdone == done) {
-		th->suspended = &bits;
-		/* Pairs with thread_signal: it queues, then asks whether we are here. */
-		atomic_thread_fence(memory_order_seq_cst);
-		signals_deliver_with(bits);
-		if (th->sigdone == done)
-			block2(SYS_rt_sigsuspend, &bits, SIGSET_BYTES);
-		th->suspended = NULL;
-	}
+	while (!callmask_hit())
+		block2(SYS_rt_sigsuspend, callmask(), SIGSET_BYTES);
 	return -EINTR;
 }
 

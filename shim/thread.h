@@ -19,6 +19,7 @@ enum {
 };
 
 struct thread {
+	bool stop;                   /* first: the system call stub ends a call that it is set for (own) */
 	_Atomic uint32_t state;      /* TH_ bits; joiners park on its address */
 	struct g *g;
 	void *(*start)(void *);
@@ -33,7 +34,8 @@ struct thread {
 	_Atomic bool kicked;         /* signal 32 is on its way to it, or being handled */
 	volatile bool taking;        /* at its lists: a handler that comes now must leave them alone */
 	uint64_t waitset;            /* what its sigwait waits for, else 0 */
-	const uint64_t *volatile suspended;   /* mask of the sigsuspend it is in, else NULL */
+	_Atomic bool masked;         /* in a call with a mask of its own (callmask.h): */
+	_Atomic uint64_t callmask;   /* that mask */
 	uint64_t sigdone;            /* handlers run so far (own) */
 	bool holds, piped;           /* in a pinned call that may raise SIGPIPE; it did (own) */
 	bool sigrestart;             /* the last one had SA_RESTART (own) */
@@ -57,6 +59,13 @@ static inline struct thread *thread_of(pthread_t t)
 static inline void *_Atomic *mailbox(struct thread *th)
 {
 	return g_mailbox(th->g);
+}
+
+/* What it lets in: its mask, or that of the call it is in. */
+static inline uint64_t thread_mask(const struct thread *th)
+{
+	return atomic_load(&th->masked) ? atomic_load_explicit(&th->callmask, memory_order_relaxed)
+					: g_mask(th->g);
 }
 
 /* The G behind a pthread_t; NULL for a kernel thread that weft does not schedule. */
@@ -87,7 +96,6 @@ void thread_default_attr(void) hidden; /* re-reads libc's default attributes */
  * installed without SA_RESTART: a blocking call then ends with EINTR.
  */
 bool signals_deliver(void) hidden;
-bool signals_deliver_with(uint64_t mask) hidden; /* as if that were the mask (sigsuspend) */
 /* A kernel thread of libc's on the given stack, all signals blocked. 0 or -errno. */
 int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os) hidden;
 /* A signal of the set directed at the calling G is taken without a handler: its number, or 0. */

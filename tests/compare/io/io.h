@@ -12,6 +12,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
+#include "../lib/cases.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -113,17 +114,14 @@ struct action {
 extern const struct kind kinds[];
 extern const struct call calls[];
 extern const struct action actions[];
-extern int delay_ms;		/* long enough for the caller to be in its call */
 
 void feed_bytes(struct test *t, const char *data, int n);
 void fill(struct test *t);
 void drain(struct test *t);	/* at the peer */
 long left(struct test *t);	/* to be read from fd */
 
-void pause_ms(int ms);
 bool wait_done(struct test *t, int ms);
 void say_note(struct test *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void die(const char *what) __attribute__((noreturn));
 
 /* The one call that counts: its result and errno, nothing that came before or after. */
 #define DO(t, expr)                                                                                \

@@ -1,11 +1,7 @@
 /*
  * main: which points of the tables are cases, how one is run, what it prints.
  *
- *	io [-s I/N] [-d MS] [-f FILE] [-l] [NAME...]
- *
- * All cases, the I-th of each N (shards run beside each other), those named in FILE or on the
- * command line.  -d is how long a caller gets until it counts as blocked; a case that depends on
- * the machine's mood tells the truth with a longer one.  -l lists.
+ * Options: ../lib/cases.h.
  */
 #include "io.h"
 #include <stdarg.h>
@@ -13,15 +9,8 @@
 #include <sys/wait.h>
 #include <time.h>
 
-int delay_ms = 20;
 static __thread struct test *me;
 static const char *const mode_names[MODES] = {"blocking", "nonblock", "duped", "timeo"};
-
-void die(const char *what)
-{
-	fprintf(stderr, "io: %s: %s\n", what, strerror(errno));
-	_exit(2);
-}
 
 void say_note(struct test *t, const char *fmt, ...)
 {
@@ -34,22 +23,6 @@ void say_note(struct test *t, const char *fmt, ...)
 		vsnprintf(t->note + at, sizeof t->note - at, fmt, ap);
 	}
 	va_end(ap);
-}
-
-void pause_ms(int ms)
-{
-	struct timespec ts = {ms / 1000, ms % 1000 * 1000000L};
-
-	while (nanosleep(&ts, &ts) == -1)
-		;
-}
-
-static long long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
 bool wait_done(struct test *t, int ms)
@@ -299,42 +272,6 @@ static void name_of(const struct test *t, char *to, size_t n)
 		 t->action->name);
 }
 
-static char *wanted;	/* "\nNAME\nNAME\n", or NULL: all */
-
-static void want(const char *name)
-{
-	size_t have = wanted ? strlen(wanted) : 0;
-
-	wanted = realloc(wanted, have + strlen(name) + 3);
-	if (!have)
-		strcpy(wanted, "\n"), have = 1;
-	sprintf(wanted + have, "%s\n", name);
-}
-
-static bool is_wanted(const char *name)
-{
-	char line[200];
-
-	if (!wanted)
-		return true;
-	snprintf(line, sizeof line, "\n%s\n", name);
-	return strstr(wanted, line);
-}
-
-static void want_file(const char *path)
-{
-	FILE *f = fopen(path, "r");
-	char line[160];
-
-	if (!f)
-		die(path);
-	while (fgets(line, sizeof line, f)) {
-		line[strcspn(line, ":\n")] = 0;
-		want(line);
-	}
-	fclose(f);
-}
-
 static void handle(int sig, int flags)
 {
 	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = flags};
@@ -346,25 +283,10 @@ static void handle(int sig, int flags)
 
 int main(int argc, char **argv)
 {
-	int opt, shard = 0, shards = 1, count = 0;
-	bool list = false;
 	char dir[] = "/tmp/compare-io.XXXXXX", name[160];
 	sigset_t fed;
 
-	while ((opt = getopt(argc, argv, "s:d:f:l")) != -1) {
-		if (opt == 's')
-			sscanf(optarg, "%d/%d", &shard, &shards);
-		else if (opt == 'd')
-			delay_ms = atoi(optarg);
-		else if (opt == 'f')
-			want_file(optarg);
-		else if (opt == 'l')
-			list = true;
-		else
-			return 2;
-	}
-	for (; optind < argc; optind++)
-		want(argv[optind]);
+	cases_options(argc, argv);
 	handle(SIGUSR1, 0);
 	handle(SIGUSR2, SA_RESTART);
 	handle(SIGPIPE, SA_RESTART);
@@ -382,11 +304,7 @@ int main(int argc, char **argv)
 					if (!sensible(&t))
 						continue;
 					name_of(&t, name, sizeof name);
-					if (count++ % shards != shard || !is_wanted(name))
-						continue;
-					if (list)
-						puts(name);
-					else
+					if (cases_take(name))
 						run(name, t);
 				}
 	if (chdir("/") == 0)
