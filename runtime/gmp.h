@@ -386,7 +386,7 @@ void p_leave_slow(struct p *pp, uint32_t to) hidden;
 /* ---- sysmon.c, trace.c ---- */
 bool sysmon_runs(void) hidden;
 bool sysmon_here(void) hidden; /* the caller is sysmon */
-void sysmon_call(void) hidden; /* sched.pstart has work for it */
+void sysmon_call(void) hidden; /* sched.nmwanted has work for it */
 void sysmon_taken(void) hidden; /* sysmon's notice that a P was taken */
 void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
