@@ -27,12 +27,8 @@ void *persistentalloc(size_t n)
 	return p;
 }
 
-void arena_fork_lock(void)
+void arena_fork_child(void)
 {
-	lock(&arenalock);
-}
-
-void arena_fork_unlock(void)
-{
-	unlock(&arenalock);
+	lock_init(&arenalock, Arena);
+	at = end = NULL;
 }

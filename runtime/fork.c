@@ -1,33 +1,21 @@
 /*
- * fork: the scheduler across fork(2).
+ * fork: the scheduler in the child of a fork(2).
  *
- * The parent holds the locks whose data the child keeps (tables of Gs, stacks, memory) while the kernel
- * copies.  In the child one G and one kernel thread exist: the G that forked becomes the main G on M0; other
- * Gs are gone, as POSIX says of threads; their stacks stay mapped (values of the program may lie there).
- * Queues, timers, the parking lot and the idle lists start empty.  sysmon starts with the next thread: most
- * children exec.
+ * In the child one G and one kernel thread exist: the G that forked becomes the main G on M0; other Gs are gone,
+ * as POSIX says of threads; their stacks stay mapped (values of the program may lie there).  Queues, timers, the
+ * parking lot, the pools and the idle lists start empty.  sysmon starts with the next thread: most children exec.
  *
- * Must never: start a kernel thread, park or yield in the child before the rebuild is complete.
+ * Nothing is locked in the parent while the kernel copies.  libc takes all locks of malloc between its prepare
+ * handlers and the copy, and who holds one of those may need ours: a G that lost its P inside malloc waits for
+ * sched.lock to get one.  (It was tried: the storm of forks in tests/stress hangs.)  Nor may the caller be pinned:
+ * the P it holds while it waits there must be takeable.  So other threads may be anywhere in their changes, and
+ * pages are not even copied at one instant.  The child keeps only what cannot be half done: the table of Gs
+ * (entries made before they are counted, and looked at again here), settings, memory that nobody lists.
+ * What was cut for stacks and small objects and not yet used is lost to the child.
+ *
+ * Must never: start a kernel thread, park or yield in the child before the rebuild is complete; read a list.
  */
 #include "runtime/gmp.h"
-
-void runtime_fork_prepare(void)
-{
-	lock(&sched.lock);
-	lock(&sched.gfreelock);
-	lock(&sched.allglock);
-	stack_fork_lock();
-	arena_fork_lock();
-}
-
-void runtime_fork_parent(void)
-{
-	arena_fork_unlock();
-	stack_fork_unlock();
-	unlock(&sched.allglock);
-	unlock(&sched.gfreelock);
-	unlock(&sched.lock);
-}
 
 static void reset_p(struct p *pp)
 {
@@ -45,7 +33,9 @@ static void reset_p(struct p *pp)
 	pp->tids = (struct idcache){ 0 };
 	pp->hand_m = NULL;
 	lock_init(&pp->timerslock, Timers);
-	pp->ntimers = 0;
+	/* The array may have been about to be exchanged for a bigger one. */
+	pp->timers = NULL;
+	pp->ntimers = pp->captimers = 0;
 	pp->timerlist = NULL;
 	atomic_store(&pp->timer0, 0);
 	atomic_store(&pp->status, Pidle);
@@ -53,6 +43,9 @@ static void reset_p(struct p *pp)
 
 static void reset_sched(void)
 {
+	lock_init(&sched.lock, Sched);
+	lock_init(&sched.gfreelock, Gfree);
+	lock_init(&sched.allglock, Allgs);
 	sched.runq = sched.urgent = (struct gqueue){ 0 };
 	atomic_store(&sched.runqsize, 0);
 	atomic_store(&sched.urgentsize, 0);
@@ -74,21 +67,37 @@ static void reset_sched(void)
 	sched.ngfree = sched.ngodd = 0;
 }
 
+static void reset_gs(struct g *self)
+{
+	uint32_t n = atomic_load(&sched.nallgs);
+
+	/* Counted in a page that was copied late, its entry in one that was copied before. */
+	while (n && !g_at(n - 1))
+		n--;
+	atomic_store(&sched.nallgs, n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct g *gp = g_at(i);
+
+		if (gp == self)
+			continue;
+		gp->allgidx = i;
+		atomic_store(&gp->status, Gdead);
+		atomic_store(&gp->m, NULL);
+	}
+}
+
 void runtime_fork_child(void)
 {
 	struct g *self = weft_tls.g;
 	int n = atomic_load(&gomaxprocs);
 
-	runtime_fork_parent(); /* same thread, same locks */
-	for (uint32_t i = 0; i < atomic_load(&sched.nallgs); i++) {
-		struct g *gp = g_at(i);
-
-		if (gp == self)
-			continue;
-		atomic_store(&gp->status, Gdead);
-		atomic_store(&gp->m, NULL);
-	}
+	/* sysmon may have been asking for the P; it does not exist here. */
+	__atomic_store_n(&weft_tls.nop, NOP_NONE, __ATOMIC_RELAXED);
+	pin();
 	reset_sched();
+	arena_fork_child();
+	stack_fork_child();
+	reset_gs(self);
 	lot_fork_child();
 	netpoll_fork_child();
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
@@ -103,7 +112,6 @@ void runtime_fork_child(void)
 	}
 	atomic_store(&self->parkaddr, NULL);
 	self->sysdepth = 0;
-	self->tls->nop = NOP_NONE; /* sysmon may have been asking */
 	self->tid = (uint32_t)os_getpid();
 	self->tls->tid = self->tid;
 	g_seedids();
@@ -118,4 +126,5 @@ void runtime_fork_child(void)
 	handoff_fork_child();
 	pinreport_fork_child();
 	aside_fork_child();
+	unpin();
 }

@@ -419,10 +419,8 @@ void pinreport_fork_child(void) hidden;
 
 /* ---- start.c, fork.c ---- */
 void start_m0(struct g *gp, void *fs, char *top) hidden;
-void stack_fork_lock(void) hidden;
-void stack_fork_unlock(void) hidden;
-void arena_fork_lock(void) hidden;
-void arena_fork_unlock(void) hidden;
+void stack_fork_child(void) hidden;
+void arena_fork_child(void) hidden;
 
 /* ---- cputime.c ---- */
 extern _Atomic bool cputime_on hidden;

@@ -336,9 +336,7 @@ void runtime_pinreport(void); /* at exit, if the option asks for it */
 bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
 void runtime_checkyield(void); /* chaos: perhaps yields; called at every interposed entry */
 
-/* Around fork(2): prepare locks the scheduler, parent unlocks, child rebuilds it around the caller. */
-void runtime_fork_prepare(void);
-void runtime_fork_parent(void);
+/* In the child of a fork(2): rebuilds the scheduler around the caller. The parent need do nothing. */
 void runtime_fork_child(void);
 
 #endif

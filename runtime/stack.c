@@ -87,6 +87,7 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 	s->guard = up(a->guardsize, page);
 	if (os_guard(s->base, s->guard)) {
 		unslot(s->base, n);
+		*s = (struct stack){ 0 }; /* its G is kept, and must not think that it has one */
 		return false;
 	}
 	s->area = (char *)((uintptr_t)(s->base + n - a->tlsarea) & ~(uintptr_t)63);
@@ -105,12 +106,9 @@ void stack_free(struct stack *s)
 	*s = (struct stack){ 0 };
 }
 
-void stack_fork_lock(void)
+void stack_fork_child(void)
 {
-	lock(&stacklock);
-}
-
-void stack_fork_unlock(void)
-{
-	unlock(&stacklock);
+	lock_init(&stacklock, Stack);
+	slab = NULL;
+	slabslots = 0;
 }

@@ -2,26 +2,44 @@
  * fork: fork, _Fork and vfork from any G on any M.
  *
  * libc's fork runs the atfork handlers around its own work, so ours are handlers too, registered before
- * anybody else's (this library is initialised first): prepare then runs last and child first.  _Fork runs no
- * handlers and is wrapped.  vfork becomes _Fork: its child would share this memory, and what it does before exec (close,
+ * anybody else's (this library is initialised first): prepare then runs last, parent and child first.  Between
+ * them libc takes every lock of malloc, whose holder may be a G that waits for a P: the P is given away there.
+ * (Not around the whole call: the program's handlers need one.)  Meanwhile libc also holds the lock on which
+ * the next fork begins; who comes then waits in the lot, not there with its kernel thread.  That is courtesy: a
+ * fork that comes through all the same is right too.  _Fork runs no handlers and is wrapped.  vfork becomes _Fork: its child would share this memory, and what it does before exec (close,
  * dup2) would run the parent's scheduler from another process.
  */
+#include "shim/direct.h"
 #include "shim/dl.h"
 #include "shim/mutex.h"
 #include "shim/netfd.h"
 #include "shim/sched.h"
+#include "shim/sync.h"
 #include "shim/thread.h"
+
+static uint32_t inside; /* Gs between prepare and parent */
 
 static void prepare(void)
 {
-	if (on_g())
-		runtime_fork_prepare();
+	if (!on_g())
+		return;
+	__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
+	entersyscall();
 }
 
 static void parent(void)
 {
-	if (on_g())
-		runtime_fork_parent();
+	if (!on_g())
+		return;
+	exitsyscall();
+	__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
+	lot_wake(lot_key(&inside, KEY_OTHER), 1, 0, READY_TAIL, NULL, NULL);
+}
+
+static int nobody_inside(void *arg)
+{
+	(void)arg;
+	return __atomic_load_n(&inside, __ATOMIC_SEQ_CST) == 0;
 }
 
 /* The kernel has written the child's id into this thread's block. */
@@ -33,6 +51,7 @@ static void child(void)
 	tcb_fork_child(tcb_self(), (uint32_t)getpid());
 	netfd_fork_child();
 	runtime_fork_child();
+	inside = 0;
 	self_thread.g = getg();
 	dl_fork_child();
 	robust_fork_child();
@@ -47,16 +66,27 @@ static void __attribute__((constructor(101))) register_handlers(void)
 	pthread_atfork(prepare, parent, child);
 }
 
+EXPORT pid_t fork(void)
+{
+	struct park pk = {
+		.addr = lot_key(&inside, KEY_OTHER),
+		.refuse = nobody_inside,
+		.reason = WaitFork,
+	};
+
+	/* One wake-up for one fork's end: each that was waited for here has such an end itself. */
+	if (on_g() && !nobody_inside(NULL))
+		lot_park(&pk);
+	return real.fork();
+}
+ALIAS(__fork, fork);
+
 EXPORT pid_t _Fork(void)
 {
-	pid_t pid;
+	pid_t pid = real._Fork();
 
-	prepare();
-	pid = real._Fork();
 	if (pid == 0)
 		child();
-	else
-		parent();
 	return pid;
 }
 

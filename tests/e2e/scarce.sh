@@ -246,16 +246,19 @@ fi
 # ---- failures ----
 
 # Nothing is left of the failure but one thread less.
-for ((n = 1; n <= 2000; n++)); do
-	timeout -k 5 $limit "$weft" --procs=2 -o fail=$n -- "$tmp/work" >"$tmp/out" 2>"$tmp/err"
-	status=$?
-	what=$(sed -n 's/^weft: fail: \(.*\): fails as asked/\1/p' "$tmp/err" | sort | uniq | tr '\n' ' ')
-	[ -n "$what" ] || break
-	[ $status -eq 0 ] && cmp -s "$tmp/want" "$tmp/out"
-	verdict $? "fail=$n ($what)" "status $status; $(diff "$tmp/want" "$tmp/out" | sed -n 2p) $(tail -n 2 "$tmp/err" | tr '\n' ' ')"
+for more in "" without=guard; do
+	for ((n = 1; n <= 2000; n++)); do
+		timeout -k 5 $limit "$weft" --procs=2 -o fail=$n${more:+,$more} -- "$tmp/work" >"$tmp/out" 2>"$tmp/err"
+		status=$?
+		what=$(sed -n 's/^weft: fail: \(.*\): fails as asked/\1/p' "$tmp/err" | sort | uniq | tr '\n' ' ')
+		[ -n "$what" ] || break
+		[ $status -eq 0 ] && cmp -s "$tmp/want" "$tmp/out"
+		verdict $? "fail=$n $more (${what% })" \
+			"status $status; $(diff "$tmp/want" "$tmp/out" | sed -n 2p) $(tail -n 2 "$tmp/err" | tr '\n' ' ')"
+	done
+	[ $n -gt 20 ] && [ $n -le 2000 ]
+	verdict $? "after $((n - 1)) calls that can fail there is no other${more:+, $more}" "$n"
 done
-[ $n -gt 20 ] && [ $n -le 2000 ]
-verdict $? "after $((n - 1)) calls that can fail there is no other" "$n"
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
