@@ -92,22 +92,51 @@ __asm__(".pushsection .text\n"
 
 _Static_assert(offsetof(struct thread, stop) == 0, "the stub reads it there");
 
+/*
+ * A system call of libc's own (stdio, pclose) that the kernel is about to begin again, or that has not begun:
+ * of these a handler without SA_RESTART ends one with EINTR, and nobody who calls them takes that amiss.
+ */
+static bool libc_call(const ucontext_t *uc)
+{
+	const unsigned char *pc = (const unsigned char *)uc->uc_mcontext.gregs[REG_RIP];
+
+	if (pc[0] != 0x0f || pc[1] != 0x05 || preempt_may(pc))
+		return false;
+	switch (uc->uc_mcontext.gregs[REG_RAX]) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_write:
+	case SYS_writev:
+	case SYS_wait4:
+	case SYS_waitid:
+		return true;
+	}
+	return false;
+}
+
 static bool between(uintptr_t pc, const char *begin, const char *end)
 {
 	return pc >= (uintptr_t)begin && pc < (uintptr_t)end;
 }
 
 /* Runs what is queued on this G; true: the system call it is about to make, or is in, must end now. */
-static bool take_signals(bool in_call)
+static bool take_signals(const ucontext_t *uc)
 {
 	struct thread *th = &self_thread;
+	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+	bool stub = between(pc, cp_begin, cp_end) || between(pc, nocp_begin, nocp_end), ends;
 	int saved = errno;
-	bool ends = signals_deliver();
 
-	errno = saved;
-	if (!in_call)
+	/* On top of another such handler, which has yet to look, and must be the one that ends the call: the
+	 * signal thread kicks again.  Behind a stub's instruction the call has ended by itself. */
+	if (!stub && pc != (uintptr_t)cp_end && pc != (uintptr_t)nocp_end &&
+	    preempt_ours((const void *)pc))
 		return false;
-	return ends || th->stop || (th->held && th->waitset);
+	ends = signals_deliver();
+	errno = saved;
+	if (stub)
+		return ends || th->stop || (th->held && th->waitset);
+	return ends && libc_call(uc);
 }
 
 /* A cancellation that is due. */
@@ -138,11 +167,13 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 	if (preempt)
 		preempt_here(uc);
 	sched_apply_here();
-	if (take_signals(between(pc, cp_begin, cp_end) || between(pc, nocp_begin, nocp_end))) {
-		/* The call is over before it began, or is not begun again; both stubs return alike. */
-		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_end;
+	if (take_signals(uc)) {
+		/* The call is over before it began, or is not begun again: on behind its instruction. */
+		pc = between(pc, cp_begin, cp_end)     ? (uintptr_t)cp_end
+		     : between(pc, nocp_begin, nocp_end) ? (uintptr_t)nocp_end
+							 : pc + 2;
+		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
 		uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
-		pc = (uintptr_t)cp_end;
 	}
 	if (!tcb_cancel_pending(t))
 		return;

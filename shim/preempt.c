@@ -30,7 +30,7 @@ struct range {
 	uintptr_t start, end;
 };
 
-static struct range libc_text, loader_text;
+static struct range libc_text, loader_text, our_text;
 /* The linker's: CALLED_BY_LIBC. */
 extern const char __start_weft_called[] hidden, __stop_weft_called[] hidden;
 
@@ -80,7 +80,13 @@ static struct range text_of(const void *addr)
 void preempt_init(void)
 {
 	libc_text = text_of((const void *)real.read);
+	our_text = text_of((const void *)preempt_init);
 	loader_text = text_of(dlsym(RTLD_DEFAULT, "_r_debug")); /* the loader's, however it was started */
+}
+
+bool preempt_ours(const void *pc)
+{
+	return inside(&our_text, (uintptr_t)pc);
 }
 
 bool preempt_may(const void *caller)

@@ -14,6 +14,8 @@ void preempt_here(const ucontext_t *uc) hidden;
 
 /* The caller is not libc or the loader, which may hold another lock while they call us. */
 bool preempt_may(const void *caller) hidden;
+/* In weft's own code. */
+bool preempt_ours(const void *pc) hidden;
 /* Functions that libc calls: while the PC is in one of them, libc counts as interrupted. */
 #define CALLED_BY_LIBC __attribute__((section("weft_called")))
 
