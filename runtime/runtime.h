@@ -147,6 +147,11 @@ uint64_t g_mask(const struct g *gp);
 void g_setmask(struct g *gp, uint64_t mask);
 /* The kernel already has this mask on the calling G's M (a handler runs): only remember it. */
 void g_notemask(uint64_t mask);
+/*
+ * In a handler: a kernel thread that runs no G keeps these signals out until it runs one; the caller puts
+ * them into the mask that it returns to.  False: a G runs here.
+ */
+bool runtime_keepout(uint64_t set);
 /* Alternate signal stack of the calling G: follows it from M to M. sp NULL: none. */
 void g_setaltstack(void *sp, size_t size, int flags);
 void g_getaltstack(void **sp, size_t *size, int *flags);

@@ -79,6 +79,9 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 	if (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
 		return; /* changed since the kernel chose to call us */
 	if (weft_on && !synchronous(sig, si) && signals_busy()) {
+		/* An idle M would get it back at once, and again, for as long as no G wants it. */
+		if (runtime_keepout(SIGBIT(sig)))
+			*(uint64_t *)(void *)&((ucontext_t *)ctx)->uc_sigmask |= SIGBIT(sig);
 		sigroute_defer(sig, si);
 		errno = saved;
 		return;

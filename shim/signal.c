@@ -71,6 +71,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 	if (mask != was) {
 		g_setmask(gp, mask);
 		if (was & ~mask) {
+			sigroute_settle();
 			sigroute_unblocked(was & ~mask);
 			signals_deliver();
 		}

@@ -33,6 +33,7 @@ static _Atomic uint64_t coalesced; /* standard signals that found the ring full 
 
 static _Atomic uint32_t bell;      /* futex: work for the signal thread */
 static _Atomic uint32_t watching;  /* some G has undelivered signals */
+static _Atomic uint32_t working;   /* the signal thread has one in its hands */
 static _Atomic uint64_t blocked;   /* what the signal thread blocks because every G does */
 static _Atomic uint64_t unblock;   /* of these, what some G lets in again */
 static _Atomic int router_started;
@@ -224,6 +225,19 @@ void sigroute_kick(struct g *gp)
 		direct3(SYS_tgkill, pid(), tid, SIGKICK);
 }
 
+/*
+ * What a sender has sent is pending, or it is on its way through the signal thread: who lets signals in wants
+ * them before he goes on.  Bounded: nobody depends on that thread.
+ */
+void sigroute_settle(void)
+{
+	for (int i = 0; i < 200; i++) {
+		if (atomic_load(&head) == atomic_load(&tail) && !atomic_load(&working))
+			return;
+		direct3(SYS_sched_yield, 0, 0, 0);
+	}
+}
+
 void sigroute_watch(void)
 {
 	if (atomic_exchange(&watching, 1) == 0)
@@ -283,7 +297,9 @@ static void *router(void *arg)
 		struct timespec ms = { 0, 1000000 };
 
 		apply_unblock();
+		atomic_store(&working, 1);
 		drain();
+		atomic_store(&working, 0);
 		if (atomic_load(&watching)) {
 			atomic_store(&watching, 0);
 			if (rekick())
@@ -321,6 +337,7 @@ void sigroute_fork_child(void)
 {
 	for (int i = 0; i < RING; i++)
 		atomic_store(&ring[i].state, EMPTY);
+	atomic_store(&working, 0);
 	atomic_store(&head, 0);
 	atomic_store(&tail, 0);
 	atomic_store(&coalesced, 0);

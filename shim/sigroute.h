@@ -37,6 +37,7 @@ struct g *sigroute_find(int sig) hidden;
 void signals_abandon(struct thread *th) hidden;
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
 void sigaction_adopt(void) hidden;
+void sigroute_settle(void) hidden; /* waits a moment for what is on its way to the process */
 void sigaction_reset(int sig) hidden; /* SA_RESETHAND: the next one finds the default action */
 /* From a handler that may not run the program: the signal thread takes it. */
 void sigroute_defer(int sig, const siginfo_t *si) hidden;

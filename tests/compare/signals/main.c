@@ -288,7 +288,7 @@ static void run(const char *name)
 	ended = until(&finished, 2 * delay_ms);
 	if (waiting->release)
 		waiting->release();
-	if (!until(&finished, 40 * delay_ms + 1000)) {
+	if (!until(&finished, 40 * delay_ms + 20000)) {
 		printf("%s: HANGS\n", name);
 		fflush(stdout);
 		_exit(3);
