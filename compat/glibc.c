@@ -33,6 +33,18 @@ static __attribute__((noinline)) void *next(const char *name, const char *versio
 	return p;
 }
 
+/* libc's own, though an allocator that is preloaded may define the name before it. */
+static __attribute__((noinline)) void *libc_own(const char *name)
+{
+	void *(*open)(const char *, int) = (void *(*)(const char *, int))next("dlopen", NULL);
+	void *libc_so = open ? open("libc.so.6", RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *p = libc_so ? dlsym(libc_so, name) : NULL;
+
+	/* The handle stays open: libc is never unloaded. */
+	__asm__ volatile("" : "+r"(p)::"memory");
+	return p;
+}
+
 static const struct bind {
 	void *slot;
 	const char *name;
@@ -116,7 +128,8 @@ const char *glibc_bind(void)
 	libc_data.version_text = text();
 	libc_data.version = minor_of(libc_data.version_text);
 	for (size_t i = 0; i < sizeof binds / sizeof binds[0]; i++) {
-		void *p = next(binds[i].name, binds[i].version);
+		void *p = strncmp(binds[i].name, "__libc_", 7) ? next(binds[i].name, binds[i].version)
+							       : libc_own(binds[i].name);
 
 		if (!p && !binds[i].optional)
 			return strncmp(binds[i].name, "_thread_db", 10)

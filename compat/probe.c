@@ -12,6 +12,7 @@
 #endif
 #include "compat/donor.h"
 
+#include <limits.h>
 #include <resolv.h>
 #include <string.h>
 
@@ -45,21 +46,34 @@ static struct diff compare(const unsigned char *before, const unsigned char *now
 	return d;
 }
 
+bool compat_some_key(pthread_key_t *key, bool *ours)
+{
+	*ours = libc.key_create(key, NULL) == 0;
+	if (*ours)
+		return true;
+	for (*key = 0; *key < PTHREAD_KEYS_MAX; ++*key)
+		if (libc.setspecific(*key, NULL) == 0)
+			return true;
+	return false;
+}
+
 static const char *probe_keys(unsigned char *before, const unsigned char *self)
 {
 	pthread_key_t key;
 	struct diff d;
+	bool ours;
 	int e;
 
-	if (libc.key_create(&key, NULL))
-		return "no free thread key";
+	if (!compat_some_key(&key, &ours))
+		return "no usable thread key";
 	memcpy(before, self, layout.size);
 	e = libc.setspecific(key, &key);
 	d = compare(before, self);
 	if (libc.getspecific(key) != &key)
 		e = -1;
 	libc.setspecific(key, NULL);
-	libc.key_delete(key);
+	if (ours)
+		libc.key_delete(key);
 	if (e || d.n != 1 || d.was != 0 || d.is != 1)
 		return "mark of used keys not found";
 	if (d.at < layout.specific + layout.specific_count * sizeof(void *))

@@ -59,6 +59,19 @@ int compat_setxid_wrap(struct tcb *(*registered)(void))
 	return (int)sys_4(SYS_rt_sigaction, SETXID, &sa, NULL, 8);
 }
 
+long compat_lend(long (*fn)(void *), void *arg)
+{
+	struct tcb *cur = tcb_self(), *own = registered_block();
+	uint64_t mask = sys_sigmask(~(UINT64_C(1) << (SETXID - 1)));
+	long r;
+
+	sys_set_fs(own);
+	r = fn(arg);
+	sys_set_fs(cur);
+	sys_sigmask(mask);
+	return r;
+}
+
 struct tcb *compat_registered(void)
 {
 	return registered_block ? registered_block() : NULL;

@@ -165,41 +165,56 @@ static bool after_call(const struct backtrace *b, const struct map *m, uintptr_t
 	return false;
 }
 
-static void print_pc(struct outbuf *o, const struct map *m, uintptr_t pc)
+bool backtrace_knows(const struct backtrace *b, uintptr_t pc)
 {
-	if (m->namelen)
+	return find(b, pc) != NULL;
+}
+
+void backtrace_place(const struct backtrace *b, struct outbuf *o, uintptr_t pc)
+{
+	const struct map *m = find(b, pc);
+
+	if (m && m->namelen)
 		weft_print(o, " %.*s+0x%lx", m->namelen, m->name, pc - m->base);
 	else
 		weft_print(o, " 0x%lx", pc);
 }
 
-void backtrace_print(struct backtrace *b, struct outbuf *o, uintptr_t pc, uintptr_t sp, uintptr_t top)
+int backtrace_calls(const struct backtrace *b, uintptr_t sp, uintptr_t top, uintptr_t *call, int max)
 {
 	uintptr_t chunk[64];
-	const struct map *m;
 	int n = 0;
 
 	if (!top)
 		top = b->stackend;
 	if (top > sp + DEPTH)
 		top = sp + DEPTH;
-	weft_print(o, "\tat");
-	if (pc && (m = find(b, pc))) {
-		print_pc(o, m, pc);
-		n++;
-	}
-	for (sp &= ~(uintptr_t)7; sp < top && n < FRAMES; sp += sizeof(chunk)) {
+	for (sp &= ~(uintptr_t)7; sp < top && n < max; sp += sizeof(chunk)) {
 		size_t want = top - sp < sizeof(chunk) ? top - sp : sizeof(chunk);
 
 		if (!os_peek((void *)sp, chunk, want))
 			break;
-		for (size_t i = 0; i < want / sizeof(*chunk) && n < FRAMES; i++) {
-			m = find(b, chunk[i]);
-			if (!m || !after_call(b, m, chunk[i]))
-				continue;
-			print_pc(o, m, chunk[i]);
-			n++;
+		for (size_t i = 0; i < want / sizeof(*chunk) && n < max; i++) {
+			const struct map *m = find(b, chunk[i]);
+
+			if (m && after_call(b, m, chunk[i]))
+				call[n++] = chunk[i];
 		}
 	}
+	return n;
+}
+
+void backtrace_print(const struct backtrace *b, struct outbuf *o, uintptr_t pc, uintptr_t sp,
+		     uintptr_t top)
+{
+	uintptr_t call[FRAMES];
+	int n = 0;
+
+	if (pc && find(b, pc))
+		call[n++] = pc;
+	n += backtrace_calls(b, sp, top, call + n, FRAMES - n);
+	weft_print(o, "\tat");
+	for (int i = 0; i < n; i++)
+		backtrace_place(b, o, call[i]);
 	weft_print(o, n ? "\n" : " ? (its stack cannot be read)\n");
 }

@@ -19,7 +19,12 @@ struct backtrace {
 bool backtrace_open(struct backtrace *b) hidden;
 void backtrace_close(struct backtrace *b) hidden;
 /* One line: pc (0: unknown), then the calls found from sp up to top (0: the end of main's stack). */
-void backtrace_print(struct backtrace *b, struct outbuf *o, uintptr_t pc, uintptr_t sp,
+void backtrace_print(const struct backtrace *b, struct outbuf *o, uintptr_t pc, uintptr_t sp,
 		     uintptr_t top) hidden;
+/* Its parts: return addresses from sp up, at most max; their number. */
+int backtrace_calls(const struct backtrace *b, uintptr_t sp, uintptr_t top, uintptr_t *call,
+		    int max) hidden;
+bool backtrace_knows(const struct backtrace *b, uintptr_t pc) hidden; /* in a module */
+void backtrace_place(const struct backtrace *b, struct outbuf *o, uintptr_t pc) hidden; /* " module+0x..." */
 
 #endif

@@ -50,8 +50,10 @@ void exitsyscall0(void *arg)
 	lock(&sched.lock);
 	pp = pidleget();
 	if (!pp)
-		globrunqput(gp, false);
+		globrunqwoken(gp);
 	unlock(&sched.lock);
+	if (!pp)
+		preempt_alarm(0);
 	if (pp) {
 		/* Straight back on: the local queue's next slot, then the ordinary way. */
 		acquirep(mp, pp);

@@ -34,7 +34,7 @@ static void reset_p(struct p *pp)
 	pp->m = NULL;
 	pp->link = NULL;
 	atomic_store(&pp->sysm, NULL);
-	pp->mon_schedwhen = 0; /* a signal that was on its way went to the parent */
+	pp->mon_schedwhen = 0; /* a preemption signal that was on its way went to the parent */
 	atomic_store(&pp->runqhead, 0);
 	atomic_store(&pp->runqtail, 0);
 	atomic_store(&pp->runnext, NULL);
@@ -53,11 +53,16 @@ static void reset_p(struct p *pp)
 
 static void reset_sched(void)
 {
-	sched.runq = (struct gqueue){ 0 };
+	sched.runq = sched.urgent = (struct gqueue){ 0 };
 	atomic_store(&sched.runqsize, 0);
+	atomic_store(&sched.urgentsize, 0);
+	atomic_store(&sched.monuntil, 0);
+	atomic_store(&sched.monwake, 0);
+	atomic_store(&sched.monpolls, false);
 	sched.midle = sched.mdead = sched.mfree = NULL;
 	sched.nmidle = 0;
 	sched.pidle = sched.pstart = NULL;
+	sched.nmwanted = 0;
 	atomic_store(&sched.npidle, 0);
 	atomic_store(&sched.nmspinning, 0);
 	atomic_store(&sched.needspinning, 0);
@@ -111,4 +116,6 @@ void runtime_fork_child(void)
 	acquirep(&m0, allp[0]);
 	sysmon_forget();
 	handoff_fork_child();
+	pinreport_fork_child();
+	aside_fork_child();
 }

@@ -327,7 +327,7 @@ void g_setmask(struct g *gp, uint64_t mask)
 
 void g_notemask(uint64_t mask)
 {
-	pin();
+	hold();
 	weft_tls.g->sigmask = mask;
 	getm()->sigmask = mask;
 	unpin();
@@ -343,15 +343,32 @@ bool runtime_keepout(uint64_t set)
 	return true;
 }
 
-void g_setaltstack(void *sp, size_t size, int flags)
+int g_setaltstack(void *sp, size_t size, int flags)
 {
 	struct g *gp = weft_tls.g;
+	int err;
 
-	pin();
-	gp->altsp = sp;
-	gp->altsize = size;
-	gp->altflags = flags;
-	getm()->altsp = sp;
+	/* The kernel and the notes as one step: nobody may look in between. */
+	hold();
+	err = os_sigaltstack(sp, size, flags);
+	if (!err) {
+		gp->altsp = sp;
+		gp->altsize = size;
+		gp->altflags = flags;
+		getm()->altsp = sp;
+	}
+	unpin();
+	return err;
+}
+
+void g_notekernel(uint64_t kernelmask, void *altsp)
+{
+	struct m *mp;
+
+	hold();
+	mp = getm();
+	mp->sigmask = kernelmask;
+	mp->altsp = altsp;
 	unpin();
 }
 
@@ -375,6 +392,11 @@ struct g *g_next(uint32_t *i)
 			return gp;
 	}
 	return NULL;
+}
+
+void *_Atomic *g_mailbox(struct g *gp)
+{
+	return &gp->mailbox;
 }
 
 void *g_data(struct g *gp)

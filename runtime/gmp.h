@@ -90,6 +90,7 @@ struct g {
 
 	struct stack stack;       /* (c) while alive */
 	void *data;               /* the shim's */
+	void *_Atomic mailbox;    /* the shim's, and not reset between lives */
 	char name[16];            /* written by anybody, read by dumps: torn reads are harmless */
 	uint64_t sigmask;         /* kernel mask while it runs (o) */
 	void *altsp;              /* alternate signal stack (o); NULL: none */
@@ -97,6 +98,7 @@ struct g {
 	int altflags;
 	_Atomic uint32_t cpuseq;  /* odd: the next, m and the M's cpustart change */
 	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
+	_Atomic uint64_t sliceused; /* of its slice, when it gave way to an urgent G; ns */
 	uint32_t allgidx;         /* (c) */
 };
 
@@ -136,7 +138,11 @@ struct m {
 	struct m *takenlink;
 	struct g *takenfrom;      /* the G that blocks; NULL: not on the list */
 	uint64_t takencpu;        /* CPU used at the last look */
-	uint64_t takenkick;       /* when it was last signalled to come back */
+	uint64_t takenkick;       /* when it was last signalled to come back, */
+	uint32_t takenkicks;      /* and how often; the M reads it */
+	_Atomic bool takensent;   /* the last signal has left; the M reads it */
+	uint64_t takensince;      /* for pinreport.c: when the block began, */
+	_Atomic int takensite;    /* and where; PINREPORT_NOT: it is over, or nobody wants to know */
 };
 
 struct idcache {
@@ -179,16 +185,22 @@ struct p {
 	uint32_t mon_schedtick, mon_syscalltick;
 	uint64_t mon_schedwhen, mon_syscallwhen;
 	uint32_t mon_stuck;       /* looks that found queued work and no progress */
+	bool mon_fresh;           /* a look found a new schedtick; until wake_for_queued sees it */
+	bool mon_quick;           /* the same, and no preemption made it: this P schedules by itself */
+	uint64_t mon_used;        /* what its G had used of its slice when it began to run */
 	struct m *hand_m;         /* handoff.c's: whom it watches here, */
 	uint32_t hand_tick;       /* since this tick, */
 	uint64_t hand_cpu;        /* which had used this much CPU at the last look */
 	uint64_t hand_still;      /* and has used no more since; 0: it moves */
-	bool mon_fresh;           /* the last look found a new schedtick */
 	uint64_t mon_askwhen;     /* the running slice was asked to end, last time; 0: not yet */
+	uint64_t mon_longwhen;    /* its G had wakeslice, last time; 0: never */
+	_Atomic bool mon_computes; /* not long ago: sysmon runs its timers */
 
 	/* The request: sysmon writes while it holds the P in Psignal, the M reads after it. */
 	uint32_t asktick;
+	uint64_t askused;         /* 0: the slice is over; else for an urgent G, with so much used */
 	_Atomic bool askforce;    /* also inside libc */
+	_Atomic bool asksent;     /* the kernel has the signal */
 	/* When the slice began whose schedtick this is, if a preemption did it (o; sysmon reads). */
 	_Atomic uint32_t switchtick;
 	_Atomic uint64_t switchwhen;
@@ -197,7 +209,9 @@ struct p {
 struct sched {
 	struct lock lock;         /* rank Sched */
 	struct gqueue runq;       /* (L) global queue */
-	_Atomic int32_t runqsize; /* mirror of runq.size, read without the lock */
+	struct gqueue urgent;     /* (L) woken while no P was free: taken before anything else */
+	_Atomic int32_t runqsize; /* mirror of the size of both, read without the lock */
+	_Atomic int32_t urgentsize;
 	struct m *midle;          /* (L) LIFO */
 	int32_t nmidle;           /* (L) */
 	int32_t nm;               /* (L) Ms alive, sysmon apart */
@@ -207,7 +221,8 @@ struct sched {
 	struct m *mfree;          /* (L) structs to reuse */
 	struct m *allm;           /* (L) */
 	struct p *pidle;          /* (L) LIFO */
-	struct p *pstart;         /* (L) want a new M, by sysmon */
+	struct p *pstart;         /* (L) Ps whose M is being made; the first M that comes takes one */
+	int32_t nmwanted;         /* (L) Ms for them that sysmon is to make */
 	_Atomic int32_t npidle;
 	_Atomic int32_t nmspinning;
 	_Atomic uint32_t needspinning; /* a wake-up found a spinner finishing (Go's needspinning) */
@@ -225,9 +240,14 @@ struct sched {
 	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
 
 	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
+	_Atomic uint32_t sysmonnap;  /* it sleeps for a moment; futex */
 	_Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
 	_Atomic uint64_t polluntil;  /* until when (0: for ever) */
 	_Atomic uint32_t pollbreak;  /* futex of the poller */
+
+	_Atomic uint64_t monuntil; /* sysmon sleeps until then and wants to be woken for what comes sooner; 0: no */
+	_Atomic uint32_t monwake;  /* futex of that sleep, */
+	_Atomic bool monpolls;     /* which may be in the poller */
 
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
@@ -273,7 +293,8 @@ void settle_kernel(struct m *mp, struct g *gp) hidden;
 struct g *nextlocal(struct m *mp, bool *inherit) hidden;
 void ready(struct g *gp, enum readyhow how) hidden;
 void globrunqput(struct g *gp, bool front) hidden;
-void globrunqputbatch(struct gqueue *q) hidden;
+void globrunqputbatch(struct gqueue *q, bool front) hidden;
+void globrunqwoken(struct g *gp) hidden; /* without a P: nobody would look */
 void wakep(void) hidden;
 void resetspinning(struct m *mp) hidden;
 void startm(struct p *pp, bool spinning) hidden;
@@ -355,22 +376,43 @@ void g_seedids(void) hidden; /* at the start of a process; of a fork child too *
 void g_cachefree(struct p *pp) hidden;
 
 /* ---- preempt.c ---- */
-uint64_t preempt_look(uint64_t now) hidden; /* sysmon: when to look again at the latest; 0: whenever */
+void preempt_look(uint64_t now) hidden; /* sysmon only, both */
+void preempt_sleep(uint32_t us) hidden;   /* at most; less when somebody's slice ends */
+void preempt_alarm(uint64_t when) hidden; /* sysmon must not sleep past this, if it is interested */
 void p_leave_slow(struct p *pp, uint32_t to) hidden;
 
 /* ---- sysmon.c, trace.c ---- */
 bool sysmon_runs(void) hidden;
+bool sysmon_here(void) hidden; /* the caller is sysmon */
+void sysmon_call(void) hidden; /* sched.pstart has work for it */
 void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
+void sysmon_nap(uint32_t us) hidden; /* sysmon only */
+bool sysmon_wanted(void) hidden;    /* something that only sysmon can make */
 void schedtrace(bool detail) hidden;
 const char *waitreason_text(unsigned r) hidden;
 
-/* ---- handoff.c: sysmon only ---- */
+/* ---- handoff.c ---- */
+/* sysmon only */
 /* Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever). */
 uint32_t handoff_look(uint64_t now) hidden;
 void handoff_start(void) hidden;  /* cheap while the process has one thread */
 void handoff_forget(struct m *mp) hidden; /* it left for good */
 void handoff_fork_child(void) hidden;
+
+void handoff_report_open(void) hidden; /* at exit: counts the blocks that go on; any thread */
+
+/* ---- aside.c: sysmon only ---- */
+int aside_blocked(int tid, struct os_where *w) hidden; /* as os_blocked */
+bool aside_runs(int tid) hidden;   /* on a CPU, or waiting for one; false also if nobody tells */
+unsigned aside_ncpu(void) hidden;  /* as os_ncpu */
+void aside_fork_child(void) hidden;
+
+/* ---- pinreport.c ---- */
+enum { PINREPORT_NOT = -2 };
+int pinreport_begin(struct g *gp, const struct os_where *w) hidden; /* a site for pinreport_end */
+void pinreport_end(int site, uint64_t ns) hidden;
+void pinreport_fork_child(void) hidden;
 
 /* ---- start.c, fork.c ---- */
 void start_m0(struct g *gp, void *fs, char *top) hidden;

@@ -6,7 +6,7 @@
  * sysmon finds such an M in two steps:
  *
  *   suspect   the P's schedtick stands still, and so does the CPU clock of the M (0.3 us to read)
- *   proof     the kernel says that the thread is blocked, and where (os_blocked, a few us)
+ *   proof     the kernel says that the thread is blocked, and where (os_blocked through aside.c, 10 us)
  *
  * The clock alone would do wrong thousands of times: a thread that waits for a CPU uses none either.  With work
  * waiting and no P idle, two looks a tenth of a millisecond apart decide; without, an M loses its P after 10 ms,
@@ -16,8 +16,8 @@
  *
  *	sysmon                                  G
  *	nop = NOP_ASKED                         locks++            (pin, lock)
- *	proof, membarrier                       nop != 0?          wait, or get a P
- *	locks == 0, still gp on mp with pp?     ...
+ *	membarrier                              nop != 0?          wait, or get a P
+ *	locks == 0, gp on mp with pp, still?    ...
  *	P taken, nop = NOP_TAKEN                locks--
  *
  * Either the G sees NOP_ASKED or we see its locks.  The G's side is two plain instructions; the fence it lacks is
@@ -40,11 +40,11 @@
 #include "runtime/gmp.h"
 
 enum {
-	SIGREJOIN = 32,        /* libc's own: no program can see or block it */
 	LOOK_MIN = 80000,      /* ns between two looks */
 	LOOK_SUSPECT = 100,    /* us until the next when an M stands still and work waits */
 	LOOK_WORK = 500,       /* us when work waits */
 	KICK_AGAIN = 1000000,  /* ns until an M without a P is signalled once more */
+	PATIENCE = 20,         /* signals after which the PC no longer counts */
 	CHAOS_TAKES = 8,       /* chaos: one look in so many takes a P from an M that may run */
 };
 
@@ -76,12 +76,18 @@ void pin_slow(void)
 		if (s == NOP_NONE)
 			return;
 		/* A handful of instructions of sysmon's, if it is on a CPU; or a signal that comes as soon as
-		 * we are in user mode, unless a system call that nobody saw blocks it. */
+		 * we are in user mode. */
 		arch_pause();
-		if (i % 1024 == 0)
-			os_osyield();
-		if (i % (1 << 20) == 0 && s == NOP_KICKED)
-			os_sigmask(os_sigmask_get() & ~(1ULL << (SIGREJOIN - 1)));
+		if (i % 1024)
+			continue;
+		os_osyield();
+		if (s != NOP_KICKED || !atomic_load(&getm()->takensent))
+			continue;
+		/* Blocked by a system call that nobody saw?  If it does not come now that we return from the
+		 * kernel, it never will. */
+		os_sigunblock(SIGPREEMPT);
+		__atomic_compare_exchange_n(&weft_tls.nop, &s, NOP_TAKEN, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 	}
 	regainp(gp);
 }
@@ -98,18 +104,15 @@ bool runtime_rejoin_asked(void)
 	return !runtime_busy();
 }
 
-void runtime_rejoin(uint64_t kernelmask, void *altsp)
+bool runtime_rejoin_forced(void)
 {
-	struct m *mp;
+	/* The M is this one until the G gets a P: it cannot be switched without. */
+	return getm()->takenkicks > PATIENCE;
+}
 
-	/* Inside, and not by pin(): what is noted must be noted before the M goes on to others. */
-	weft_tls.locks++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	mp = getm();
-	/* Both may have changed and not be noted yet; sigreturn gives this G what it had. */
-	mp->sigmask = kernelmask;
-	mp->altsp = altsp;
-	pin_slow();
+void runtime_rejoin(void)
+{
+	pin();
 	unpin();
 }
 
@@ -143,44 +146,77 @@ static bool outside(struct p *pp, struct m *mp, struct g *gp, struct weft_tls *t
 	       __atomic_load_n(&mp->p, __ATOMIC_RELAXED) == pp && pp->m == mp;
 }
 
-static void note_taken(struct m *mp, struct g *gp, uint64_t cpu)
+/* The block that began at mp->takensince is over, or the process. */
+static void block_ends(struct m *mp, uint64_t now)
 {
-	if (!mp->takenfrom) {
+	int site = atomic_exchange(&mp->takensite, PINREPORT_NOT);
+
+	if (unlikely(site != PINREPORT_NOT))
+		pinreport_end(site, now - mp->takensince);
+}
+
+void handoff_report_open(void)
+{
+	uint64_t now = nanotime();
+
+	lock(&sched.lock);
+	for (struct m *mp = sched.allm; mp; mp = mp->alllink)
+		if (mp->takenfrom)
+			block_ends(mp, now);
+	unlock(&sched.lock);
+}
+
+static void note_taken(struct m *mp, struct g *gp, uint64_t cpu, uint64_t since)
+{
+	if (mp->takenfrom) {
+		block_ends(mp, since);
+	} else {
 		mp->takenlink = taken;
 		taken = mp;
 	}
 	mp->takenfrom = gp;
 	mp->takencpu = cpu;
+	mp->takensince = since;
+	atomic_store(&mp->takensite, PINREPORT_NOT);
 	mp->takenkick = 0;
+	mp->takenkicks = 0;
 }
 
 /* Takes pp from mp if mp is blocked outside the runtime (any: if it is outside). */
-static bool take(struct p *pp, struct m *mp, uint64_t cpu, bool any)
+static bool take(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, bool any)
 {
 	struct g *gp = __atomic_load_n(&mp->curg, __ATOMIC_ACQUIRE);
 	struct weft_tls *tls = gp ? gp->tls : NULL;
 	uint32_t asked = NOP_ASKED, s = Prunning;
 	struct os_where where = { 0 };
+	uint64_t still;
 
 	/* Most of the time the runtime is where it is: no need to ask. */
 	if (!tls || __atomic_load_n(&tls->locks, __ATOMIC_RELAXED))
 		return false;
+	if (!any && aside_blocked(mp->ostid, &where) != 1)
+		return false;
 	__atomic_store_n(&tls->nop, NOP_ASKED, __ATOMIC_SEQ_CST);
-	if (!any && os_blocked(mp->ostid, &where) != 1)
-		goto leave;
 	os_membarrier();
+	/* The proof still holds if the thread has not run since the look that led to it. */
+	if (!outside(pp, mp, gp, tls) ||
+	    (!any && (os_thread_cpu(mp->ostid, &still) || still != cpu)))
+		goto leave;
 	/* The last step that may fail; only sysmon changes a P whose M is outside. */
-	if (!outside(pp, mp, gp, tls) || !atomic_compare_exchange_strong(&pp->status, &s, Pidle))
+	if (!atomic_compare_exchange_strong(&pp->status, &s, Pidle))
 		goto leave;
 	mp->p = NULL;
 	pp->m = NULL;
 	gp->syscallsp = where.sp; /* for dumps, as the status */
 	atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
-	note_taken(mp, gp, cpu);
+	note_taken(mp, gp, cpu, since);
 	/* Release: pairs with pin_slow's acquire. */
 	__atomic_store_n(&tls->nop, NOP_TAKEN, __ATOMIC_RELEASE);
 	pp->hand_m = NULL;
 	handoffp(pp);
+	/* Most likely it is still where it was. */
+	if (unlikely(weft_opt.pinreport) && !any)
+		atomic_store(&mp->takensite, pinreport_begin(gp, &where));
 	return true;
 leave:
 	/* Not a plain store: the block may have begun a new life meanwhile. */
@@ -201,7 +237,7 @@ static bool look_p(struct p *pp, uint64_t now, bool work)
 		pp->hand_m = NULL;
 		return false;
 	}
-	if (unlikely(weft_opt.chaos) && nextrand(&rng) % CHAOS_TAKES == 0 && take(pp, mp, 0, true))
+	if (unlikely(weft_opt.chaos) && nextrand(&rng) % CHAOS_TAKES == 0 && take(pp, mp, 0, now, true))
 		return false;
 	if (os_thread_cpu(mp->ostid, &cpu))
 		return false;
@@ -217,7 +253,7 @@ static bool look_p(struct p *pp, uint64_t now, bool work)
 	}
 	if (!pp->hand_still)
 		pp->hand_still = now;
-	if ((work || now - pp->hand_still >= KEEP) && take(pp, mp, cpu, false))
+	if ((work || now - pp->hand_still >= KEEP) && take(pp, mp, cpu, pp->hand_still, false))
 		return false;
 	return true;
 }
@@ -227,20 +263,23 @@ static bool kick(struct m *mp, struct g *gp, uint64_t now)
 {
 	struct weft_tls *tls = gp->tls;
 	uint32_t s = NOP_TAKEN;
-	struct os_where where;
 
 	/* Whoever gets EINTR from a call we do not see would not know why: only one that runs is signalled. */
 	if (now - mp->takenkick < KICK_AGAIN)
 		return false;
 	mp->takenkick = now;
-	if (os_blocked(mp->ostid, &where) != 0)
+	if (!aside_runs(mp->ostid))
 		return false;
+	mp->takenkicks++;
+	atomic_store(&mp->takensent, false);
 	/* From here on it stays on this M until the handler has run. */
 	if (!__atomic_compare_exchange_n(&tls->nop, &s, NOP_KICKED, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return false;
-	if (os_tgkill(os_getpid(), mp->ostid, SIGREJOIN))
+	if (os_tgkill(os_getpid(), mp->ostid, SIGPREEMPT))
 		__atomic_store_n(&tls->nop, NOP_TAKEN, __ATOMIC_RELEASE);
+	else
+		atomic_store(&mp->takensent, true);
 	return true;
 }
 
@@ -257,6 +296,7 @@ static bool look_taken(uint64_t now)
 
 		if (atomic_load(&gp->m) != mp || (nop != NOP_TAKEN && nop != NOP_KICKED)) {
 			*link = mp->takenlink;
+			block_ends(mp, now);
 			mp->takenfrom = NULL;
 			continue;
 		}
@@ -264,6 +304,7 @@ static bool look_taken(uint64_t now)
 		if (os_thread_cpu(mp->ostid, &cpu) || cpu == mp->takencpu)
 			continue;
 		mp->takencpu = cpu;
+		block_ends(mp, now);
 		if (nop == NOP_TAKEN)
 			computes |= kick(mp, gp, now);
 	}
@@ -279,6 +320,7 @@ void handoff_forget(struct m *mp)
 	for (link = &taken; *link != mp; link = &(*link)->takenlink)
 		;
 	*link = mp->takenlink;
+	block_ends(mp, nanotime());
 	mp->takenfrom = NULL;
 }
 
@@ -290,7 +332,8 @@ uint32_t handoff_look(uint64_t now)
 		return lastwish;
 	if (!have_fence)
 		return 0;
-	work = starving(now);
+	/* Whoever wants to know where threads block wants to know all. */
+	work = starving(now) || unlikely(weft_opt.pinreport);
 	computes = look_taken(now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++)
 		suspect |= look_p(allp[i], now, work);

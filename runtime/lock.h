@@ -70,6 +70,16 @@ static inline void pin(void)
 		pin_slow();
 }
 
+/*
+ * The weaker half, ended by unpin(): the G stays on its M, but may be without a P and is given none.  For what
+ * concerns the M alone: a pin() that has to get a P may leave this M before its caller noted anything.
+ */
+static inline void hold(void)
+{
+	weft_tls.locks++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 static inline void unpin(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -20,11 +20,20 @@ void m_init(struct m *mp)
 	mp->rng |= 1;
 }
 
+/* Whoever came faster has the P it was made for: then it waits for another. */
+static void mstart0(void *unused)
+{
+	struct m *mp = weft_tls.m;
+
+	while (!mp->p)
+		stopm(mp, 0);
+	schedule(unused);
+}
+
 /* On the new kernel thread, with FS on its own block. */
 static void *mstart(void *arg)
 {
 	struct m *mp = arg;
-	struct p *pp;
 
 	weft_tls.m = mp;
 	mp->fs = arch_getfs();
@@ -32,13 +41,7 @@ static void *mstart(void *arg)
 	mp->sigmask = os_sigmask_get();
 	/* g0's frames start below this one, which mexit() returns to. */
 	mp->g0top = (void *)(((uintptr_t)__builtin_frame_address(0) - 1024) & ~(uintptr_t)63);
-	lock(&sched.lock);
-	pp = mp->nextp;
-	mp->nextp = NULL;
-	unlock(&sched.lock);
-	if (pp)
-		acquirep(mp, pp);
-	arch_mcall(&mp->sp, mp->fs, mp->g0top, schedule, NULL);
+	arch_mcall(&mp->sp, mp->fs, mp->g0top, mstart0, NULL);
 	return NULL;
 }
 
@@ -116,8 +119,8 @@ static struct m *allocm(void)
 	return mp;
 }
 
-/* A new M that starts with pp; false when the kernel gives no thread. */
-static bool newm(struct p *pp, bool spinning)
+/* A new M, which starts by looking at pstart; false when the kernel gives no thread. */
+static bool newm(void)
 {
 	struct m *mp = allocm();
 	int err = -ENOMEM;
@@ -131,8 +134,6 @@ static bool newm(struct p *pp, bool spinning)
 	if (!err) {
 		lock(&sched.lock);
 		mp->id = ++sched.mnext;
-		mp->nextp = pp;
-		mp->spinning = spinning;
 		mp->alllink = sched.allm;
 		sched.allm = mp;
 		unlock(&sched.lock);
@@ -169,6 +170,22 @@ static void mwake(struct m *mp)
 }
 
 /*
+ * A P whose M is being made, for whoever comes first: the making takes locks of libc's, and who holds one may
+ * be a G that waits for this very P. sched.lock held.
+ */
+static struct p *pstartget(struct m *mp)
+{
+	struct p *pp = sched.pstart;
+
+	if (!pp || mp->dying)
+		return NULL;
+	sched.pstart = pp->link;
+	pp->link = NULL;
+	mp->spinning = pp->startspinning;
+	return pp;
+}
+
+/*
  * Sleeps until startm hands a P over, or until the deadline (0: none); then m->p may still be NULL.
  * The M is on the idle list meanwhile; a nap that ends takes it off again.
  */
@@ -179,6 +196,12 @@ void stopm(struct m *mp, uint64_t until)
 	if (mp->p || mp->spinning)
 		throw("stopm: m%d has a P or spins", mp->id);
 	lock(&sched.lock);
+	pp = pstartget(mp);
+	if (pp) {
+		unlock(&sched.lock);
+		acquirep(mp, pp);
+		return;
+	}
 	mp->schedlink = sched.midle;
 	sched.midle = mp;
 	sched.nmidle++;
@@ -212,15 +235,23 @@ void stopm(struct m *mp, uint64_t until)
 		acquirep(mp, pp);
 }
 
-static void startnewm(struct p *pp, bool spinning)
+/* Makes an M for what is in pstart. */
+static void startnewm(void)
 {
-	if (newm(pp, spinning))
+	struct p *pp;
+
+	if (newm())
 		return;
 	/* No kernel thread to be had: the P waits idle, whoever next needs one takes it. */
-	if (spinning)
-		atomic_fetch_sub(&sched.nmspinning, 1);
 	lock(&sched.lock);
-	pidleput(pp);
+	pp = sched.pstart;
+	if (pp) {
+		sched.pstart = pp->link;
+		pp->link = NULL;
+		if (pp->startspinning)
+			atomic_fetch_sub(&sched.nmspinning, 1);
+		pidleput(pp);
+	}
 	unlock(&sched.lock);
 }
 
@@ -248,36 +279,37 @@ void startm(struct p *pp, bool spinning)
 		mwake(mp);
 		return;
 	}
-	if (getm() && getm()->lockedg && sysmon_runs()) {
-		/* A new kernel thread inherits its maker's policy, affinity, filters and namespaces: what a
-		 * wired G did to this one must not spread.  sysmon is clean; a fork child that has made no
-		 * thread yet has none, and only one G. */
-		pp->startspinning = spinning;
-		pp->link = sched.pstart;
-		sched.pstart = pp;
+	pp->startspinning = spinning;
+	pp->link = sched.pstart;
+	sched.pstart = pp;
+	if ((!weft_tls.m || weft_tls.m->lockedg) && !sysmon_here() && sysmon_runs()) {
+		/*
+		 * Made by sysmon.  On a G, because this may be a handler that interrupted malloc or the loader,
+		 * whose locks libc takes to make a thread.  By a wired M never, because a new kernel thread
+		 * inherits its maker's policy, affinity, filters and namespaces; sysmon is clean.  (A fork child
+		 * that has made no thread yet has no sysmon, and only one G.)
+		 */
+		sched.nmwanted++;
 		unlock(&sched.lock);
-		sysmon_wake();
+		sysmon_call();
 		return;
 	}
 	unlock(&sched.lock);
-	startnewm(pp, spinning);
+	startnewm();
 }
 
-/* Starts the Ms that a wired one wanted (sysmon only). */
+/* Starts the Ms that were wanted where none can be made (sysmon only). */
 int m_start_wanted(void)
 {
-	for (int n = 0;; n++) {
-		struct p *pp;
+	int n;
 
-		lock(&sched.lock);
-		pp = sched.pstart;
-		if (pp)
-			sched.pstart = pp->link;
-		unlock(&sched.lock);
-		if (!pp)
-			return n;
-		startm(pp, pp->startspinning);
-	}
+	lock(&sched.lock);
+	n = sched.nmwanted;
+	sched.nmwanted = 0;
+	unlock(&sched.lock);
+	for (int i = 0; i < n; i++)
+		startnewm();
+	return n;
 }
 
 /* At most one starter at a time: a spinner that finds work starts the next. */
@@ -324,7 +356,7 @@ void handoffp(struct p *pp)
 		}
 	}
 	lock(&sched.lock);
-	if (sched.runq.size) {
+	if (atomic_load(&sched.runqsize) > 0) {
 		unlock(&sched.lock);
 		startm(pp, false);
 		return;

@@ -53,6 +53,14 @@ static int high(int fd)
 	return to;
 }
 
+/* A filter may refuse any of these: better no poller than one that does not sleep. */
+static bool usable(int ep, int bell)
+{
+	struct os_event ev;
+
+	return !os_poll_add(ep, bell, OS_POLLIN, BELL) && !os_poll_wait(ep, &ev, 1, OS_NOWAIT);
+}
+
 bool netpoll_open(void)
 {
 	int ep, bell;
@@ -64,8 +72,7 @@ bool netpoll_open(void)
 	if (ep < 0) {
 		ep = high(os_poll_create());
 		bell = high(os_eventfd());
-		if (ep >= 0 && bell >= 0) {
-			os_poll_add(ep, bell, OS_POLLIN, BELL);
+		if (ep >= 0 && bell >= 0 && usable(ep, bell)) {
 			atomic_store(&bellfd, bell);
 			atomic_store(&epfd, ep);
 		} else {
@@ -169,11 +176,15 @@ unsigned netpoll_ready(const struct os_event *ev, int n)
 unsigned netpoll_look(void)
 {
 	struct os_event ev[NETPOLL_BATCH];
+	uint64_t last = atomic_load(&sched.lastpoll);
 	int ep = netpoll_fd(), n;
 	bool rang;
 
 	if (ep < 0)
 		return 0;
+	/* sysmon need not; unless there is a poller (0), or was one meanwhile. */
+	if (last)
+		atomic_compare_exchange_strong(&sched.lastpoll, &last, nanotime());
 	n = without_bell(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, OS_NOWAIT), &rang);
 	return n ? netpoll_ready(ev, n) : 0;
 }

@@ -62,14 +62,7 @@ static void retire(struct p *pp)
 
 	runqdrain(pp, &q);
 	lock(&sched.lock);
-	if (q.head) {
-		q.tail->schedlink = sched.runq.head;
-		sched.runq.head = q.head;
-		if (!sched.runq.tail)
-			sched.runq.tail = q.tail;
-		sched.runq.size += q.size;
-		atomic_store(&sched.runqsize, sched.runq.size);
-	}
+	globrunqputbatch(&q, true);
 	atomic_store(&pp->status, Pdead);
 	unlock(&sched.lock);
 	timers_move(pp, allp[0]);

@@ -40,6 +40,7 @@ struct polldesc {
 	struct polllink *links;     /* (L) */
 	struct polldesc *free;      /* (L pool) */
 	uint32_t index;             /* (c) */
+	uint64_t file[2];           /* (c per life) device and inode */
 } __attribute__((aligned(64)));
 
 static struct polldesc *_Atomic chunks[NCHUNKS]; /* never moved or freed */
@@ -151,7 +152,7 @@ static struct polldesc *registered(pollslot *slot, int fd)
 		return pd; /* by somebody else meanwhile; not counted as a user yet */
 	}
 	pd = get(fd);
-	if (pd && watch(pd, fd)) {
+	if (pd && (os_fileid(fd, pd->file) || watch(pd, fd))) {
 		put(pd);
 		pd = NULL;
 	}
@@ -227,36 +228,59 @@ static void outlive(struct polldesc *pd, int fd, bool gone)
 		polldesc_fire(data_of(pd), ENDED);
 }
 
+/* reglock held */
+static void forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
+{
+	bool used;
+
+	lock(&pd->lock);
+	atomic_store(slot, NULL);
+	used = pd->users != 0;
+	if (used) {
+		pd->orphan = true;
+		pd->users++;
+	}
+	unlock(&pd->lock);
+	if (used) {
+		outlive(pd, fd, gone);
+		drop(pd);
+	} else {
+		os_poll_del(netpoll_fd(), fd);
+		put(pd);
+		atomic_fetch_sub(&nwatched, 1);
+	}
+}
+
 void netpoll_forget(pollslot *slot, int fd, bool gone)
 {
 	struct polldesc *pd;
-	bool used;
 
 	if (!atomic_load(slot))
 		return;
 	pin();
 	lock(reglock(fd));
 	pd = atomic_load(slot);
-	if (pd) {
-		lock(&pd->lock);
-		atomic_store(slot, NULL);
-		used = pd->users != 0;
-		if (used) {
-			pd->orphan = true;
-			pd->users++;
-		}
-		unlock(&pd->lock);
-		if (used) {
-			outlive(pd, fd, gone);
-			drop(pd);
-		} else {
-			os_poll_del(netpoll_fd(), fd);
-			put(pd);
-			atomic_fetch_sub(&nwatched, 1);
-		}
-	}
+	if (pd)
+		forget(slot, pd, fd, gone);
 	unlock(reglock(fd));
 	unpin();
+}
+
+bool netpoll_same(pollslot *slot, int fd)
+{
+	struct polldesc *pd;
+	uint64_t file[2];
+	bool same;
+
+	pin();
+	lock(reglock(fd));
+	pd = atomic_load(slot);
+	same = !pd || (!os_fileid(fd, file) && file[0] == pd->file[0] && file[1] == pd->file[1]);
+	if (!same)
+		forget(slot, pd, fd, true);
+	unlock(reglock(fd));
+	unpin();
+	return same;
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------- */
@@ -276,11 +300,6 @@ int netpoll_begin(struct polldesc *pd)
 void netpoll_end(struct polldesc *pd)
 {
 	atomic_fetch_sub(&pd->busy, 1);
-}
-
-int netpoll_number(const struct polldesc *pd)
-{
-	return atomic_load(&pd->fd);
 }
 
 struct moved {
@@ -355,9 +374,6 @@ void netpoll_link(struct polllink *l)
 	if (l->next)
 		l->next->prev = l;
 	pd->links = l;
-	if (atomic_load(&pd->seq[NETPOLL_IN]) != l->seq[NETPOLL_IN] ||
-	    atomic_load(&pd->seq[NETPOLL_OUT]) != l->seq[NETPOLL_OUT])
-		atomic_store(&l->set->fired, 1);
 	unlock(&pd->lock);
 }
 
@@ -417,7 +433,7 @@ unsigned polldesc_fire(uint64_t data, uint32_t events)
 		woken += wake(pd, NETPOLL_IN, events & ENDED);
 	if (events & OS_POLLOUT || ended)
 		woken += wake(pd, NETPOLL_OUT, ended);
-	/* Linked before we raised the counts: seen here.  After: netpoll_link() sees them raised. */
+	/* A link that is not seen yet was made after the event: its owner asks the kernel next. */
 	if (__atomic_load_n(&pd->links, __ATOMIC_SEQ_CST))
 		woken += wake_links(pd, events);
 	return woken;

@@ -17,8 +17,19 @@
  * between the asking and the handler's first act.  What remains is a libc function that blocks without our
  * seeing: the kernel is asked first whether the thread runs.
  *
+ * A signal can get lost: where the stack has no room for its frame, the kernel delivers SIGSEGV instead.  A program
+ * that handles its stack overflows on an alternate stack must not take that for one (runtime_signal_lost); who
+ * waits for the signal notices (p_leave_slow), and sysmon sends it again.
+ *
  * Who is asked.  A G that had its slice (option slice), when something waits that its P could run: preempting
  * it for nobody costs two microseconds and brings nothing.  It goes to the tail of the global queue, as Go's.
+ *
+ * And, beyond Go, a G that had `wakeslice`, when another is woken without a P at hand (by a timer, a system call
+ * that ends, a foreign thread: globrunqwoken) and every P computes: a thread that sleeps or serves is then late by
+ * microseconds instead of the slices of all who compute.  The one that computes longest gives way.  It goes to its
+ * local tail and keeps what it used of its slice, or a busy sleeper would let some run for ever while others wait
+ * in the global queue.  sysmon must then be there when a timer is due: as long as some P computes for long it
+ * sleeps no longer than to that P's first timer, and is woken for what comes sooner (preempt_alarm).
  *
  * Safe points.  Everything of the runtime that depends on its M or P is pinned (lock.h), and the shim tells
  * by the PC whether a lock of libc may be held; the handler then leaves a wish, which is honoured at the next
@@ -29,26 +40,33 @@
 #include "runtime/gmp.h"
 
 enum {
-	RETRY = 1000000,  /* ns between two requests to a G that could not give way */
-	FORCE = 20000000, /* ns after which the PC no longer counts */
+	RETRY = 1000000,       /* ns between two requests to a G that could not give way */
+	RETRY_URGENT = 100000, /* the same when somebody urgent waits */
+	RESEND = 10000000,     /* ns after which a signal without effect is sent again */
+	FORCE = 20000000,      /* ns after which the PC no longer counts */
+	STAY = 50000000,       /* ns for which a P counts as computing after it last did for wakeslice */
+	LOOK_MIN = 50000,      /* ns between two looks, at least, while some P computes */
 };
 
 void p_leave_slow(struct p *pp, uint32_t to)
 {
-	for (unsigned spins = 0;; spins++) {
+	struct m *mp = getm();
+
+	for (unsigned spins = 1;; spins++) {
 		uint32_t s = Prunning;
 
 		if (atomic_compare_exchange_strong(&pp->status, &s, to))
 			return;
 		if (s != Psignal)
 			throw("p%d: status %u while its M runs", pp->id, s);
-		/* The signal comes as soon as we are in user mode, unless somebody blocked it by a system
-		 * call that nobody saw. */
-		if (spins > 100000) {
-			os_sigunblock(SIGPREEMPT);
-			spins = 0;
-		}
 		arch_pause();
+		if (spins % 10000 || !atomic_load(&pp->asksent))
+			continue;
+		/* Somebody may have blocked it by a system call that nobody saw.  If it does not come now that we
+		 * return from the kernel, it never will. */
+		os_sigunblock(SIGPREEMPT);
+		if (atomic_load(&pp->status) == Psignal && atomic_exchange(&mp->sigp, NULL) == pp)
+			atomic_store(&pp->status, Prunning);
 	}
 }
 
@@ -60,8 +78,8 @@ bool runtime_signalled(void)
 	struct m *mp;
 	struct p *pp;
 
-	/* The next signal may come at any instruction: which M this is holds while pinned. */
-	pin();
+	/* The next signal may come at any instruction. */
+	hold();
 	mp = getm();
 	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
 	if (pp) {
@@ -74,6 +92,25 @@ bool runtime_signalled(void)
 	}
 	unpin();
 	return wanted && !busy;
+}
+
+bool runtime_signal_lost(void)
+{
+	struct m *mp;
+	struct p *pp;
+
+	if (__atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED) == NOP_KICKED) {
+		/* The other of our signals (handoff.c), and still no P: nothing to look for. */
+		__atomic_store_n(&weft_tls.nop, NOP_TAKEN, __ATOMIC_RELEASE);
+		return true;
+	}
+	hold();
+	mp = getm();
+	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
+	if (pp)
+		atomic_store(&pp->status, Prunning);
+	unpin();
+	return pp != NULL;
 }
 
 bool runtime_forced(void)
@@ -91,35 +128,36 @@ static void gopreempt0(void *arg)
 
 	mp->curg = NULL;
 	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
+	atomic_store_explicit(&gp->sliceused, pp->askused, memory_order_relaxed);
 	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
 	/* sysmon need not come to see when the next slice began. */
 	atomic_store_explicit(&pp->switchwhen, nanotime(), memory_order_relaxed);
 	atomic_store_explicit(&pp->switchtick, atomic_load(&pp->schedtick) + 1,
 			      memory_order_release);
-	lock(&sched.lock);
-	globrunqput(gp, false);
-	unlock(&sched.lock);
+	if (pp->askused) {
+		runqput(pp, gp, false);
+	} else {
+		lock(&sched.lock);
+		globrunqput(gp, false);
+		unlock(&sched.lock);
+	}
 	schedule(NULL);
 }
 
-bool runtime_preempt(uint64_t kernelmask, void *altsp)
+/* The calling G gives way, pinned; false: it has no P, or the urgent one has found another. */
+static bool give_way(struct g *gp, struct p *pp)
 {
-	struct g *gp = weft_tls.g;
-	struct m *mp;
-
-	pin();
-	mp = getm();
-	if (gp->sysdepth || !mp->p) {
-		unpin();
+	if (gp->sysdepth || !pp || (pp->askused && atomic_load(&sched.urgentsize) == 0))
 		return false;
-	}
-	/* Both may have changed and not be noted yet: then the next G's differ from what the kernel has,
-	 * although our notes say the same.  sigreturn gives this G what it had. */
-	mp->sigmask = kernelmask;
-	mp->altsp = altsp;
 	mcall(gopreempt0);
-	unpin();
 	return true;
+}
+
+void runtime_preempt(void)
+{
+	pin();
+	give_way(weft_tls.g, getp());
+	unpin();
 }
 
 void runtime_wish(void)
@@ -133,29 +171,46 @@ void runtime_wish(void)
 	pin();
 	pp = getp();
 	/* Its slice may have ended by itself since. */
-	if (!gp->sysdepth && pp &&
-	    pp->asktick == atomic_load_explicit(&pp->schedtick, memory_order_relaxed))
-		mcall(gopreempt0);
+	if (pp && pp->asktick == atomic_load_explicit(&pp->schedtick, memory_order_relaxed))
+		give_way(gp, pp);
 	unpin();
 }
 
-/* ---- sysmon ------------------------------------------------------------------------------------------- */
+/* ---- sysmon: asking ----------------------------------------------------------------------------------- */
 
-/* Something waits that pp would run next. */
-static bool work_waits(struct p *pp, uint64_t now)
+static uint64_t next_look; /* when something is to be done at the latest; 0: nothing is known */
+static uint64_t last_look;
+static bool computing;     /* some P computes for long: sysmon is interested in what is woken */
+
+static void send(struct p *pp, struct m *mp)
 {
-	uint64_t t = atomic_load(&pp->timer0);
-
-	return !runqempty(pp) || atomic_load(&sched.runqsize) > 0 || (t && t <= now) ||
-	       pp->id >= atomic_load(&gomaxprocs);
+	/* EAGAIN: too many signals wait in the kernel (RLIMIT_SIGPENDING). */
+	if (os_tgkill(os_getpid(), mp->ostid, SIGPREEMPT) == 0) {
+		atomic_store(&pp->asksent, true);
+	} else if (atomic_exchange(&mp->sigp, NULL) == pp) {
+		atomic_store(&pp->status, Prunning);
+	}
 }
 
-static void ask(struct p *pp, uint64_t now)
+/* Of a signal that was sent: is it lost? */
+static void resend(struct p *pp, uint64_t now)
+{
+	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+
+	if (now - pp->mon_askwhen < RESEND || !mp || atomic_load(&mp->sigp) != pp)
+		return;
+	pp->mon_askwhen = now;
+	send(pp, mp);
+}
+
+/* used: of its slice, to be kept; 0: the slice is over. */
+static void ask(struct p *pp, uint64_t now, uint64_t used)
 {
 	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
 	uint32_t s = Prunning;
 
-	if (!mp || now - pp->mon_askwhen < RETRY || !os_thread_runs(mp->ostid))
+	if (!mp || now - pp->mon_askwhen < (used ? RETRY_URGENT : RETRY) ||
+	    !aside_runs(mp->ostid))
 		return;
 	if (!atomic_compare_exchange_strong(&pp->status, &s, Psignal))
 		return;
@@ -167,15 +222,38 @@ static void ask(struct p *pp, uint64_t now)
 	}
 	pp->mon_askwhen = now;
 	pp->asktick = pp->mon_schedtick;
+	pp->askused = used;
+	atomic_store(&pp->asksent, false);
 	atomic_store_explicit(&pp->askforce,
 			      now - pp->mon_schedwhen > (uint64_t)weft_opt.slice + FORCE,
 			      memory_order_relaxed);
 	atomic_store(&mp->sigp, pp);
-	/* EAGAIN: too many signals wait in the kernel (RLIMIT_SIGPENDING). */
-	if (os_tgkill(os_getpid(), mp->ostid, SIGPREEMPT)) {
-		atomic_store(&mp->sigp, NULL);
-		atomic_store(&pp->status, Prunning);
-	}
+	send(pp, mp);
+}
+
+/* ---- sysmon: looking ---------------------------------------------------------------------------------- */
+
+static void look_by(uint64_t when)
+{
+	if (!next_look || when < next_look)
+		next_look = when;
+}
+
+/* Something waits that pp would run next. */
+static bool work_waits(struct p *pp, uint64_t now)
+{
+	uint64_t t = atomic_load(&pp->timer0);
+
+	return !runqempty(pp) || atomic_load(&sched.runqsize) > 0 || (t && t <= now) ||
+	       pp->id >= atomic_load(&gomaxprocs);
+}
+
+static uint64_t used_before(struct p *pp)
+{
+	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+	struct g *gp = mp ? __atomic_load_n(&mp->curg, __ATOMIC_RELAXED) : NULL;
+
+	return gp ? atomic_load_explicit(&gp->sliceused, memory_order_relaxed) : 0;
 }
 
 static void note(struct p *pp, uint32_t tick, uint64_t now)
@@ -185,38 +263,191 @@ static void note(struct p *pp, uint32_t tick, uint64_t now)
 	pp->mon_schedtick = tick;
 	pp->mon_schedwhen =
 		told ? atomic_load_explicit(&pp->switchwhen, memory_order_relaxed) : now;
+	pp->mon_used = used_before(pp);
 	pp->mon_fresh = true;
+	pp->mon_quick = !told;
 	pp->mon_askwhen = 0;
 }
 
-/* Asks who had its slice; returns when the next slice ends that anybody waits for (0: none does). */
-uint64_t preempt_look(uint64_t now)
+/* Asks pp to give way if its slice is over and anybody gains by it. */
+static void look_slice(struct p *pp, uint64_t now)
 {
-	static uint64_t rng = 1;
-	uint64_t next = 0;
+	uint64_t end = pp->mon_schedwhen - pp->mon_used + (uint64_t)weft_opt.slice;
+
+	if (!weft_opt.slice || !work_waits(pp, now))
+		return;
+	if (end > now) {
+		look_by(end);
+		return;
+	}
+	ask(pp, now, 0);
+	look_by(now + RETRY);
+}
+
+/* The timers of a P that computes: nobody else runs them. */
+static void look_timers(struct p *pp, uint64_t now)
+{
+	bool ran = false;
+	uint64_t t;
+
+	atomic_store(&pp->mon_computes, now - pp->mon_longwhen < STAY);
+	if (!pp->mon_computes)
+		return;
+	computing = true;
+	t = timers_check(pp, now, &ran);
+	if (t)
+		look_by(t);
+}
+
+/* Somebody urgent waits: the P that computes longest is asked, unless one is about to schedule anyway. */
+static void look_urgent(uint64_t now)
+{
+	struct p *longest = NULL;
+	uint64_t ripe;
 
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
-		uint32_t tick = atomic_load(&pp->schedtick), status = atomic_load(&pp->status);
-		uint64_t end;
 
+		if (atomic_load(&pp->status) != Prunning)
+			continue;
+		if (pp->mon_quick) {
+			look_by(now + RETRY_URGENT);
+			return;
+		}
+		if (!longest || pp->mon_schedwhen < longest->mon_schedwhen)
+			longest = pp;
+	}
+	if (!longest)
+		return;
+	ripe = longest->mon_schedwhen + (uint64_t)weft_opt.wakeslice;
+	if (ripe <= now) {
+		ask(longest, now, longest->mon_used + (now - longest->mon_schedwhen));
+		ripe = now + RETRY_URGENT;
+	}
+	look_by(ripe);
+}
+
+/* Chaos: anybody, at any time, with or without a reason. */
+static void look_chaos(struct p *pp, uint64_t now)
+{
+	static uint64_t rng;
+
+	if (!rng)
+		rng = (uint64_t)weft_opt.chaos | 1;
+	if (nextrand(&rng) % 2) {
+		pp->mon_askwhen = 0;
+		ask(pp, now, nextrand(&rng) % 2);
+	}
+	look_by(now + nextrand(&rng) % 400000);
+}
+
+void preempt_look(uint64_t now)
+{
+	last_look = now;
+	next_look = 0;
+	computing = false;
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		struct p *pp = allp[i];
+		uint32_t tick = atomic_load(&pp->schedtick), status = atomic_load(&pp->status);
+
+		pp->mon_quick = false;
 		if (tick != pp->mon_schedtick || !pp->mon_schedwhen)
 			note(pp, tick, now);
+		if (status == Psignal)
+			resend(pp, now);
 		if (status != Prunning)
 			continue;
-		end = pp->mon_schedwhen + (uint64_t)weft_opt.slice;
-		if (unlikely(weft_opt.chaos)) {
-			if (nextrand(&rng) % 4 == 0)
-				ask(pp, now);
-			end = now + nextrand(&rng) % 400000;
-		} else if (!weft_opt.slice || !work_waits(pp, now)) {
-			continue;
-		} else if (end <= now) {
-			ask(pp, now);
-			end = now + RETRY;
-		}
-		if (!next || end < next)
-			next = end;
+		if (now - pp->mon_schedwhen >= (uint64_t)weft_opt.wakeslice)
+			pp->mon_longwhen = now;
+		if (weft_opt.wakeslice)
+			look_timers(pp, now);
+		if (unlikely(weft_opt.chaos))
+			look_chaos(pp, now);
+		else
+			look_slice(pp, now);
 	}
-	return next;
+	if (atomic_load(&sched.urgentsize) > 0 && atomic_load(&sched.npidle) == 0)
+		look_urgent(now);
+}
+
+/* ---- sysmon: sleeping --------------------------------------------------------------------------------- */
+
+void preempt_alarm(uint64_t when)
+{
+	/* Pairs with preempt_sleep: it publishes monuntil, then looks at what we have changed before this. */
+	if (atomic_load(&sched.monuntil) <= when || atomic_exchange(&sched.monwake, 1) != 0)
+		return;
+	if (atomic_load(&sched.monpolls))
+		netpoll_break();
+	else
+		os_futex_wake((uint32_t *)&sched.monwake, 1);
+}
+
+/* What came while nobody could know that sysmon wants to be told. */
+static bool came(uint64_t until)
+{
+	if (atomic_load(&sched.urgentsize) > 0 || sysmon_wanted())
+		return true;
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		uint64_t t = atomic_load(&allp[i]->timer0);
+
+		if (atomic_load(&allp[i]->mon_computes) && t && t < until)
+			return true;
+	}
+	return false;
+}
+
+/* Nobody else hears the descriptors: sysmon does.  False: somebody does, or there are none. */
+static bool sleep_polling(uint64_t until)
+{
+	struct os_event ev[NETPOLL_BATCH];
+	int n = 0;
+
+	if (!netpoll_watching() || atomic_load(&sched.lastpoll) == 0 ||
+	    atomic_exchange(&sched.lastpoll, 0) == 0)
+		return false;
+	atomic_store(&sched.polluntil, until);
+	atomic_store(&sched.monpolls, true);
+	if (!atomic_load(&sched.monwake) && !came(until))
+		n = netpoll_wait(ev, until);
+	atomic_store(&sched.monpolls, false);
+	atomic_store(&sched.polluntil, 0);
+	/* Before anybody is readied, or we would ring our own bell. */
+	atomic_store(&sched.monuntil, 0);
+	atomic_store(&sched.lastpoll, nanotime());
+	if (n > 0)
+		netpoll_ready(ev, n);
+	/* An M that went idle meanwhile left the polling, and all timers, to us. */
+	if (atomic_load(&sched.npidle) > 0)
+		wakep();
+	return true;
+}
+
+void preempt_sleep(uint32_t us)
+{
+	uint64_t now, until;
+
+	if (!next_look && !computing) {
+		sysmon_nap(us);
+		return;
+	}
+	now = nanotime();
+	until = now + us * 1000ULL;
+	if (next_look && next_look < until)
+		until = next_look;
+	if (until < now + LOOK_MIN)
+		until = now + LOOK_MIN;
+	if (!computing) {
+		sysmon_nap((uint32_t)((until - now) / 1000));
+		return;
+	}
+	atomic_store(&sched.monwake, 0);
+	atomic_store(&sched.monuntil, until);
+	if (!sleep_polling(until) && !came(until))
+		os_futex_wait((uint32_t *)&sched.monwake, 0, until);
+	atomic_store(&sched.monuntil, 0);
+	/* However many alarms there are, looking must not become a load of its own. */
+	now = nanotime();
+	if (now < until && now < last_look + LOOK_MIN)
+		os_usleep((uint32_t)((last_look + LOOK_MIN - now) / 1000) + 1);
 }

@@ -210,11 +210,17 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 	return NULL;
 }
 
-/* At a tick that looks around; once, however many Gs share it. */
+/*
+ * At a tick that looks around; once, however many Gs share it.  Not while much is queued: what comes would go
+ * before the global queue, and a local queue that is fed again and again never leaves it its turn (a quarter
+ * of 1,000 busy connections were starved so).  sysmon looks if that lasts.
+ */
 static bool poll_is_due(struct p *pp)
 {
 	return netpoll_watching() &&
-	       pp->polltick != atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+	       pp->polltick != atomic_load_explicit(&pp->schedtick, memory_order_relaxed) &&
+	       atomic_load_explicit(&sched.runqsize, memory_order_relaxed) == 0 &&
+	       runqlen(pp) < RUNQ_SIZE - NETPOLL_BATCH;
 }
 
 /*
@@ -227,9 +233,12 @@ struct g *nextlocal(struct m *mp, bool *inherit)
 	uint64_t first = atomic_load_explicit(&pp->timer0, memory_order_relaxed);
 	struct g *gp;
 
-	if (unlikely(mp->lockedg || weft_opt.chaos ||
+	/* An alternate stack leaves the M with its G, before anything else happens: on g0. */
+	if (unlikely(mp->lockedg || mp->altsp || weft_opt.chaos ||
 		     atomic_load_explicit(&cputime_on, memory_order_relaxed) ||
 		     pp->id >= atomic_load_explicit(&gomaxprocs, memory_order_relaxed)))
+		return NULL;
+	if (unlikely(atomic_load_explicit(&sched.urgentsize, memory_order_relaxed) > 0))
 		return NULL;
 	if (first && nanotime() >= first)
 		return NULL;
@@ -253,25 +262,26 @@ struct g *lookaround(struct m *mp, bool *inherit)
 
 	do {
 		bool ran = false;
+		uint32_t tick;
 
 		again = false;
 		*inherit = false;
 		if (atomic_load(&pp->timer0))
 			timers_check(pp, nanotime(), &ran);
-		if (atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0) {
-			if (poll_is_due(pp)) {
-				/* A busy queue must not starve those who wait for data. */
-				pp->polltick = atomic_load_explicit(&pp->schedtick,
-								    memory_order_relaxed);
-				netpoll_look();
-			}
-			if (atomic_load(&sched.runqsize) > 0) {
-				lock(&sched.lock);
-				gp = globrunqget(pp, 1);
-				unlock(&sched.lock);
-				if (gp)
-					return gp;
-			}
+		tick = atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+		if (tick % GLOBAL_TICK == 0 && poll_is_due(pp)) {
+			/* A busy queue must not starve those who wait for data. */
+			pp->polltick = tick;
+			netpoll_look();
+		}
+		/* Woken without a P first; but they must not starve what is queued here. */
+		if ((tick % GLOBAL_TICK == 0 && atomic_load(&sched.runqsize) > 0) ||
+		    (tick % 4 != 0 && atomic_load(&sched.urgentsize) > 0)) {
+			lock(&sched.lock);
+			gp = globrunqget(pp, 1);
+			unlock(&sched.lock);
+			if (gp)
+				return gp;
 		}
 		gp = runqget(pp, inherit);
 		if (gp)
@@ -410,7 +420,7 @@ static struct g *findrunnable(struct m *mp, bool *inherit)
 				continue;
 		}
 		lock(&sched.lock);
-		if (sched.runq.size) {
+		if (atomic_load(&sched.runqsize) > 0) {
 			gp = globrunqget(mp->p, 0);
 			unlock(&sched.lock);
 			return gp;
@@ -495,9 +505,10 @@ void ready(struct g *gp, enum readyhow how)
 	} else {
 		/* No P here (foreign thread, sysmon, a G in a system call): nobody would look. */
 		lock(&sched.lock);
-		globrunqput(gp, false);
+		globrunqwoken(gp);
 		unlock(&sched.lock);
 		wakep();
+		preempt_alarm(0);
 	}
 	unpin();
 }

@@ -66,7 +66,7 @@ static bool runqputslow(struct p *pp, struct g *gp, uint32_t h, uint32_t t)
 	batch[n - 1]->schedlink = NULL;
 	q = (struct gqueue){ batch[0], batch[n - 1], (int32_t)n };
 	lock(&sched.lock);
-	globrunqputbatch(&q);
+	globrunqputbatch(&q, false);
 	unlock(&sched.lock);
 	return true;
 }
@@ -216,7 +216,42 @@ void runqdrain(struct p *pp, struct gqueue *q)
 static void setsize(int32_t n)
 {
 	sched.runq.size = n;
-	atomic_store(&sched.runqsize, n);
+	atomic_store(&sched.runqsize, n + sched.urgent.size);
+}
+
+/*
+ * Woken by a timer, by the kernel or from outside, and no P was at hand.  If all Ps compute for long, one is
+ * preempted for it (preempt.c).  A queue of its own: in the common one, those who compute and wait for their next
+ * slice would look the same, and the time after which somebody is preempted become everybody's slice.
+ */
+void globrunqwoken(struct g *gp)
+{
+	if (!weft_opt.wakeslice) {
+		globrunqput(gp, false);
+		return;
+	}
+	gp->schedlink = NULL;
+	if (sched.urgent.tail)
+		sched.urgent.tail->schedlink = gp;
+	else
+		sched.urgent.head = gp;
+	sched.urgent.tail = gp;
+	sched.urgent.size++;
+	atomic_store(&sched.urgentsize, sched.urgent.size);
+	setsize(sched.runq.size);
+}
+
+static struct g *urgentget(void)
+{
+	struct g *gp = sched.urgent.head;
+
+	sched.urgent.head = gp->schedlink;
+	if (!sched.urgent.head)
+		sched.urgent.tail = NULL;
+	sched.urgent.size--;
+	atomic_store(&sched.urgentsize, sched.urgent.size);
+	setsize(sched.runq.size);
+	return gp;
 }
 
 void globrunqput(struct g *gp, bool front)
@@ -237,24 +272,33 @@ void globrunqput(struct g *gp, bool front)
 	setsize(sched.runq.size + 1);
 }
 
-void globrunqputbatch(struct gqueue *q)
+void globrunqputbatch(struct gqueue *q, bool front)
 {
 	if (!q->head)
 		return;
-	if (sched.runq.tail)
-		sched.runq.tail->schedlink = q->head;
-	else
+	if (front) {
+		q->tail->schedlink = sched.runq.head;
 		sched.runq.head = q->head;
-	sched.runq.tail = q->tail;
+		if (!sched.runq.tail)
+			sched.runq.tail = q->tail;
+	} else {
+		if (sched.runq.tail)
+			sched.runq.tail->schedlink = q->head;
+		else
+			sched.runq.head = q->head;
+		sched.runq.tail = q->tail;
+	}
 	setsize(sched.runq.size + q->size);
 }
 
-/* One G to run; up to min(half a ring, a fair share) - 1 more go to pp's ring.  max 0: no bound. */
+/* An urgent one, or up to min(half a ring, a fair share), of which all but one go to pp's ring.  max 0: no bound. */
 struct g *globrunqget(struct p *pp, int32_t max)
 {
 	int32_t n = sched.runq.size;
 	struct g *gp;
 
+	if (sched.urgent.head)
+		return urgentget();
 	if (n == 0)
 		return NULL;
 	if (n > sched.runq.size / atomic_load(&gomaxprocs) + 1)

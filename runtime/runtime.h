@@ -68,15 +68,18 @@ enum waitreason {
 bool runtime_busy(void);
 
 /*
- * Preemption.  The handler of signal SIGPREEMPT calls runtime_signalled() first, whatever it interrupted: true when
- * a G runs here that is asked to give way, and may.  It then calls runtime_preempt(), which returns when the G runs again, perhaps on another M; kernelmask and altsp are what
- * the kernel had for the interrupted code.  False: it has no P.  Else weft_tls.preempt is set and whoever next calls
- * runtime_wish() gives way.
+ * Preemption.  The handler of signal SIGPREEMPT notes what the kernel has (g_notekernel), then calls
+ * runtime_signalled(), whatever it interrupted: true when a G runs here that is asked to give way, and may.  It then
+ * calls runtime_preempt(), which returns when the G runs again, perhaps on another M.  Or it sets weft_tls.preempt,
+ * and whoever next calls runtime_wish() gives way.
  */
 enum { SIGPREEMPT = 32 };
 bool runtime_signalled(void);
+/* In a handler of SIGSEGV that the kernel sent by itself: true when it came in place of a preemption signal, for whose
+ * frame the stack had no room. */
+bool runtime_signal_lost(void);
 bool runtime_forced(void); /* it has been asked for so long that libc's locks no longer count */
-bool runtime_preempt(uint64_t kernelmask, void *altsp);
+void runtime_preempt(void);
 void runtime_wish(void);
 
 /* ---- start ------------------------------------------------------------------------------------ */
@@ -152,13 +155,20 @@ void g_notemask(uint64_t mask);
  * them into the mask that it returns to.  False: a G runs here.
  */
 bool runtime_keepout(uint64_t set);
-/* Alternate signal stack of the calling G: follows it from M to M. sp NULL: none. */
-void g_setaltstack(void *sp, size_t size, int flags);
+/*
+ * In a signal handler that interrupted a G outside the runtime: what the kernel had for the interrupted code, which
+ * may be newer than the notes.  Before anything that may give this M to another G, whose own would be compared
+ * with the notes.
+ */
+void g_notekernel(uint64_t kernelmask, void *altsp);
+/* Alternate signal stack of the calling G: follows it from M to M. sp NULL: none. 0 or -errno. */
+int g_setaltstack(void *sp, size_t size, int flags);
 void g_getaltstack(void **sp, size_t *size, int *flags);
 /* First live G at or after *i in the table of all Gs, NULL at the end; *i moves past it.  A snapshot: it
  * may end meanwhile, its memory stays. */
 struct g *g_next(uint32_t *i);
 void *g_data(struct g *gp); /* one word the shim owns */
+void *_Atomic *g_mailbox(struct g *gp); /* another one, which stays from one life to the next */
 void g_setdata(struct g *gp, void *data);
 struct g *g_main(void);
 /* Kernel id of the M that runs gp (user code or system call) right now, or 0; a snapshot. */
@@ -187,11 +197,11 @@ void syscall_reset(void);
 /*
  * A G whose P was taken while it was blocked unseen (handoff.c), and which computes since, is signalled.  The
  * handler asks first thing, wherever it is; when told so and the G may be switched away where it was interrupted,
- * it calls rejoin, which returns when the G owns a P, perhaps on another M.  kernelmask and altsp: what the
- * kernel had for the interrupted code.
+ * it calls rejoin, which returns when the G owns a P, perhaps on another M.
  */
 bool runtime_rejoin_asked(void);
-void runtime_rejoin(uint64_t kernelmask, void *altsp);
+bool runtime_rejoin_forced(void); /* it has been asked for so long that libc's locks no longer count */
+void runtime_rejoin(void);
 
 /* ---- the parking lot ---------------------------------------------------------------------------- */
 
@@ -273,7 +283,6 @@ uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir); /* 0 when jus
 /* Around a system call on a held one: its number, which changes when the program closes it meanwhile. */
 int netpoll_begin(struct polldesc *pd);
 void netpoll_end(struct polldesc *pd);
-int netpoll_number(const struct polldesc *pd);
 /*
  * Sleeps until an edge after seq: 0 (perhaps at once), -ETIMEDOUT, -EINTR.  One edge wakes one of those that
  * wait here; after 0 the caller tries, and if that did not end in "would block", passes it on.
@@ -285,16 +294,18 @@ void netpoll_pass(struct polldesc *pd, enum polldir dir);
 void netpoll_drained(struct polldesc *pd, uint32_t seq);
 bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq);
 
-/* Waiting for several at once: links live on the waiter, all of them unlinked before it goes on. */
+/*
+ * Waiting for several at once.  Links live on the waiter, all of them unlinked before it goes on.  An edge of a
+ * linked one that has to do with its events sets fired; the waiter clears it, asks, and parks while it is clear.
+ */
 struct pollset {
 	_Atomic uint32_t fired; /* the waiter's address in the lot */
 };
 struct polllink {
-	struct polldesc *pd; /* held, without the pin */
+	struct polldesc *pd; /* held */
 	struct pollset *set;
 	struct polllink *next, *prev;
 	uint32_t events;
-	uint32_t seq[2]; /* counts before the caller asked; an edge since then fires at once */
 };
 void netpoll_link(struct polllink *l);
 void netpoll_unlink(struct polllink *l);
@@ -305,6 +316,8 @@ int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reas
  * gone already, closed out of our sight and its number given to another, they are told EBADF.
  */
 void netpoll_forget(pollslot *slot, int fd, bool gone);
+/* False: another file than the registered one has the number, so what was registered is gone. */
+bool netpoll_same(pollslot *slot, int fd);
 /* Descriptors of our own: the program must not close them, and may have their numbers. */
 bool netpoll_owns(int fd);
 bool netpoll_owns_above(int fd, int *which); /* the lowest at or above fd */
@@ -316,12 +329,15 @@ void netpoll_move(int fd);
 void cputime_enable(void);
 uint64_t g_cputime(struct g *gp);
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
+/* 0, or the -errno of a kernel without this system call, as asked by WEFT=without. */
+long runtime_denied(long nr);
 /* True: what the caller is about to ask of kernel or libc must fail, as asked by WEFT=fail. */
 bool runtime_fault(const char *what);
 void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 /* From the handler of a dump signal that this process directed at the thread: true when it was the dump's
  * question where the G there runs. */
 bool runtime_note_running(uintptr_t pc, uintptr_t sp);
+void runtime_pinreport(void); /* at exit, if the option asks for it */
 bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
 void runtime_checkyield(void); /* chaos: perhaps yields; called at every interposed entry */
 

@@ -30,6 +30,11 @@ bool runtime_fault(const char *what)
 	return os_fault(what);
 }
 
+long runtime_denied(long nr)
+{
+	return unlikely(os_denying) ? os_denied(nr, 0, 0, 0) : 0;
+}
+
 static void pick_mechanisms(void)
 {
 	os_deny(weft_opt.without, weft_opt.fail);

@@ -3,7 +3,8 @@
  *
  * Every 20 us, doubling to 10 ms after 50 idle rounds: takes Ps from system calls that last (retake), finds
  * queued work beside an idle P and timers nobody runs, joins Ms that left, reaps idle ones, re-reads the CPU
- * limits once a second, asks Gs that had their slice to give way (preempt.c), prints the schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
+ * limits once a second, asks Gs that had their slice to give way (preempt.c), prints the schedtrace.  Sleeps
+ * deep, costing nothing, while all Ps are idle.
  *
  * Must never: own a P, block on anything a G may hold.
  */
@@ -115,6 +116,36 @@ void sysmon_wake(void)
 		os_futex_wake((uint32_t *)&sched.sysmonwait, 1);
 }
 
+/* Wakes it from short sleeps too: an M is to be made now. */
+void sysmon_call(void)
+{
+	sysmon_wake();
+	if (atomic_exchange(&sched.sysmonnap, 0))
+		os_futex_wake((uint32_t *)&sched.sysmonnap, 1);
+	preempt_alarm(1);
+}
+
+bool sysmon_wanted(void)
+{
+	return __atomic_load_n(&sched.nmwanted, __ATOMIC_SEQ_CST) > 0;
+}
+
+void sysmon_nap(uint32_t us)
+{
+	atomic_store(&sched.sysmonnap, 1);
+	/* Pairs with sysmon_call's exchange, which comes after what it wants was stored. */
+	if (!sysmon_wanted())
+		os_futex_wait((uint32_t *)&sched.sysmonnap, 1, nanotime() + us * UINT64_C(1000));
+	atomic_store(&sched.sysmonnap, 0);
+}
+
+static __thread bool here __attribute__((tls_model("initial-exec")));
+
+bool sysmon_here(void)
+{
+	return here;
+}
+
 /* All Ps idle: sleep until somebody gets one (pidleget), bounded while there are Ms to reap. */
 static void sleep_deep(void)
 {
@@ -127,7 +158,7 @@ static void sleep_deep(void)
 		return;
 	}
 	lock(&sched.lock);
-	if (sched.pstart) {
+	if (sched.nmwanted) {
 		unlock(&sched.lock);
 		atomic_store(&sched.sysmonwait, 0);
 		return;
@@ -146,39 +177,28 @@ static void sleep_deep(void)
 	atomic_store(&sched.sysmonwait, 0);
 }
 
-/* The ordinary period, or less when a slice ends that somebody waits for. */
-static uint32_t sleep_us(uint32_t delay, uint64_t until)
-{
-	uint64_t now;
-
-	if (!until)
-		return delay;
-	now = nanotime();
-	if (until <= now + TICK_MIN * 1000)
-		return TICK_MIN;
-	return until - now < delay * 1000ULL ? (uint32_t)((until - now) / 1000) + 1 : delay;
-}
-
 static void *sysmon(void *arg)
 {
 	uint64_t lasttrace = nanotime(), lastcpu = lasttrace;
 	uint32_t delay = TICK_MIN, idle = 0, allidle = 0, wish = 0;
-	uint64_t look = 0;
 
 	(void)arg;
+	here = true;
 	os_timerslack(1000);
 	for (;;) {
 		uint64_t now;
+		unsigned ncpu;
 		int did;
 
 		if (idle == 0)
 			delay = TICK_MIN;
 		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
 			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
-		os_usleep(sleep_us(wish && wish < delay ? wish : delay, look));
+		preempt_sleep(wish && wish < delay ? wish : delay);
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
-			if (++allidle >= 3 && delay == TICK_MAX) {
+			/* A report wants to see when a block ends. */
+			if (++allidle >= 3 && delay == TICK_MAX && !weft_opt.pinreport) {
 				sleep_deep();
 				allidle = 0;
 			}
@@ -186,7 +206,7 @@ static void *sysmon(void *arg)
 			allidle = 0;
 		}
 		now = nanotime();
-		look = preempt_look(now);
+		preempt_look(now);
 		did = m_start_wanted() + retake(now) + wake_for_queued(now) +
 		      poll_for_busy(now);
 		idle = did ? 0 : idle + 1;
@@ -200,8 +220,9 @@ static void *sysmon(void *arg)
 		}
 		if (weft_opt.procs == 0 && now - lastcpu >= SEC) {
 			lastcpu = now;
-			if (os_ncpu() != (unsigned)atomic_load(&gomaxprocs))
-				procresize(os_ncpu());
+			ncpu = aside_ncpu();
+			if (ncpu != (unsigned)atomic_load(&gomaxprocs))
+				procresize(ncpu);
 		}
 	}
 	return NULL;

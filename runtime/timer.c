@@ -2,8 +2,8 @@
  * timer: per-P heaps of deadlines.
  *
  * A timer lives on the stack of whoever waits.  Its function runs under the heap's lock and may claim a
- * parked G; the G is readied only after the timer is detached (pp = NULL), because from then on its
- * memory is its owner's again.  timer_del() on a timer that is just firing waits for that lock, so after
+ * parked G; the G is readied only after the timer is detached (pp = NULL) and the lock free, because from then on
+ * its memory is its owner's again.  timer_del() on a timer that is just firing waits for that lock, so after
  * it returns nobody touches the timer.  Rank: Timers, before Lot and Sched.
  *
  * Four children a node: shallower, one cache line of pointers per step.
@@ -139,11 +139,15 @@ void timer_add(struct timer *t, uint64_t when)
 
 	if (!pp)
 		pp = allp[0];
-	t->when = when ? when : 1;
+	if (!when)
+		when = 1;
+	t->when = when;
 	lock(&pp->timerslock);
 	push(pp, t);
 	unlock(&pp->timerslock);
-	netpoll_wake_for(t->when);
+	netpoll_wake_for(when);
+	if (unlikely(atomic_load(&pp->mon_computes)))
+		preempt_alarm(when);
 }
 
 bool timer_del(struct timer *t)
@@ -167,6 +171,7 @@ bool timer_del(struct timer *t)
 uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 {
 	uint64_t next = atomic_load(&pp->timer0);
+	struct g *woken = NULL, **tail = &woken;
 
 	if (next == 0 || now < next)
 		return next;
@@ -177,12 +182,22 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 		unheap(pp, t);
 		gp = t->fn(t->arg);
 		atomic_store(&t->pp, NULL); /* after this *t may be gone, unless gp is still ours */
-		if (gp)
-			goready(gp, READY_TAIL);
+		if (gp) {
+			gp->schedlink = NULL;
+			*tail = gp;
+			tail = &gp->schedlink;
+		}
 		*ran = true;
 	}
 	next = atomic_load(&pp->timer0);
 	unlock(&pp->timerslock);
+	/* Without the lock: sysmon, who has no P, may have to start a kernel thread for one. */
+	while (woken) {
+		struct g *gp = woken;
+
+		woken = gp->schedlink;
+		goready(gp, READY_TAIL);
+	}
 	return next;
 }
 

@@ -75,7 +75,7 @@ void schedtrace(bool detail)
 		   "needspinning=%u idlethreads=%d runqueue=%d",
 		   (nanotime() - sched.starttime) / 1000000, n, atomic_load(&sched.npidle),
 		   sched.nm + 1, atomic_load(&sched.nmspinning), atomic_load(&sched.needspinning),
-		   sched.nmidle, sched.runq.size);
+		   sched.nmidle, atomic_load(&sched.runqsize));
 	if (detail) {
 		weft_print(&o, " gcwaiting=false nmidlelocked=0 stopwait=0 sysmonwait=%s\n",
 			   atomic_load(&sched.sysmonwait) ? "true" : "false");

@@ -26,6 +26,10 @@
 		return r_;                                                                         \
 	}
 
+CALLED_BY_LIBC void called_begin(void)
+{
+}
+
 MARKED(void *, malloc, (size_t n), (n))
 MARKED(void *, calloc, (size_t n, size_t size), (n, size))
 MARKED(void *, realloc, (void *p, size_t n), (p, n))
@@ -49,4 +53,8 @@ EXPORT CALLED_BY_LIBC void free(void *p)
 	libc_enter();
 	real.free(p);
 	libc_leave();
+}
+
+CALLED_BY_LIBC void called_end(void)
+{
 }

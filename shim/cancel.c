@@ -127,11 +127,6 @@ static bool take_signals(const ucontext_t *uc)
 	bool stub = between(pc, cp_begin, cp_end) || between(pc, nocp_begin, nocp_end), ends;
 	int saved = errno;
 
-	/* On top of another such handler, which has yet to look, and must be the one that ends the call: the
-	 * signal thread kicks again.  Behind a stub's instruction the call has ended by itself. */
-	if (!stub && pc != (uintptr_t)cp_end && pc != (uintptr_t)nocp_end &&
-	    preempt_ours((const void *)pc))
-		return false;
 	ends = signals_deliver();
 	errno = saved;
 	if (stub)
@@ -148,31 +143,58 @@ static void act(void)
 	pthread_testcancel();
 }
 
+/*
+ * The signal is deferred while its handler runs: several may be pending, and the kernel would stack a frame
+ * for each on what may be the smallest stack there is.  But an M that its G leaves inside the handler
+ * must go on with the signal let in.
+ */
+static void let_in(void)
+{
+	uint64_t us = SIGBIT(SIGCANCEL_);
+
+	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &us, NULL, sizeof(us));
+}
+
 static void handler(int sig, siginfo_t *si, void *ctx)
 {
 	ucontext_t *uc = ctx;
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
 	struct tcb *t = tcb_self();
-	bool preempt;
+	bool preempt, ends;
 
 	(void)sig;
 	(void)si;
-	/* Before anything that pins: who has no P gets one then, and here what the kernel has is noted first. */
-	if (runtime_rejoin_asked())
-		runtime_rejoin(*(const uint64_t *)(const void *)&uc->uc_sigmask,
-			       uc->uc_stack.ss_flags & SS_DISABLE ? NULL : uc->uc_stack.ss_sp);
+	if (on_g() && !runtime_busy())
+		g_notekernel(sigs_of(&uc->uc_sigmask), altstack_of(uc));
+	/* Before anything that pins: who has no P gets one then. */
+	if (runtime_rejoin_asked()) {
+		if (!preempt_may_move(uc, runtime_rejoin_forced()))
+			return; /* sysmon asks again */
+		let_in();
+		runtime_rejoin();
+	}
 	preempt = runtime_signalled();
 	if (!on_g() || signals_busy())
 		return; /* whoever kicked, kicks again or is seen at the next look */
-	if (preempt)
+	if (preempt) {
+		let_in();
 		preempt_here(uc);
-	sched_apply_here();
-	if (take_signals(uc)) {
+	}
+	if (atomic_load_explicit(&self_thread.sched_pending, memory_order_relaxed)) {
+		let_in();
+		sched_apply_here();
+	}
+	/* Again, should one have come that was not kicked for any more. */
+	ends = take_signals(uc);
+	atomic_store(&self_thread.kicked, false);
+	if (unlikely(atomic_load(mailbox(&self_thread)) != NULL))
+		ends |= take_signals(uc);
+	if (ends) {
 		/* The call is over before it began, or is not begun again: on behind its instruction. */
-		pc = between(pc, cp_begin, cp_end)     ? (uintptr_t)cp_end
-		     : between(pc, nocp_begin, nocp_end) ? (uintptr_t)nocp_end
-							 : pc + 2;
-		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+		uc->uc_mcontext.gregs[REG_RIP] =
+			(greg_t)(between(pc, cp_begin, cp_end)	     ? (uintptr_t)cp_end
+				 : between(pc, nocp_begin, nocp_end) ? (uintptr_t)nocp_end
+								     : pc + 2);
 		uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
 	}
 	if (!tcb_cancel_pending(t))
@@ -196,8 +218,7 @@ void cancel_init(void)
 	if (direct4(SYS_rt_sigaction, 33, 0, &sa, 8) || !sa.restorer)
 		return;
 	sa.handler = handler;
-	/* Not deferred: the M that a G leaves inside the handler goes on with the signal let in. */
-	sa.flags = SA_SIGINFO | SA_RESTART | SA_NODEFER | 0x04000000; /* SA_RESTORER */
+	sa.flags = SA_SIGINFO | SA_RESTART | 0x04000000; /* SA_RESTORER */
 	sa.mask = 0;
 	direct4(SYS_rt_sigaction, SIGCANCEL_, &sa, 0, 8);
 }
@@ -213,7 +234,7 @@ void testcancel(void)
 	/* What nearly every call finds, asked in line: nothing. */
 	if (unlikely(atomic_load_explicit(&th->sched_pending, memory_order_relaxed)))
 		sched_apply();
-	if (unlikely(atomic_load_explicit(&th->sigq, memory_order_relaxed) || th->held))
+	if (unlikely(atomic_load_explicit(mailbox(th), memory_order_relaxed) || th->held))
 		signals_deliver();
 	if (unlikely(tcb_cancel_pending(tcb_self()))) {
 		syscall_reset();

@@ -133,19 +133,10 @@ ALIAS(__pipe, pipe);
 MAKES_TWO(pipe2, (int fds[2], int flags), (fds, flags))
 MAKES_TWO(socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
 
-/* The number to is about to mean another file. */
-static void replacing(int from, int to)
-{
-	if (unlikely(!weft_on) || from == to)
-		return;
-	if (unlikely(netpoll_owns(to)))
-		netpoll_move(to);
-	netfd_closing(to);
-}
-
 EXPORT int dup2(int from, int to)
 {
-	replacing(from, to);
+	if (likely(weft_on))
+		netfd_replacing(from, to);
 	if (!on_g())
 		return real.dup2(from, to);
 	return (int)syscall_ret(nocp2(SYS_dup2, from, to));
@@ -154,7 +145,8 @@ ALIAS(__dup2, dup2);
 
 EXPORT int dup3(int from, int to, int flags)
 {
-	replacing(from, to);
+	if (likely(weft_on))
+		netfd_replacing(from, to);
 	if (!on_g())
 		return real.dup3(from, to, flags);
 	return (int)syscall_ret(nocp3(SYS_dup3, from, to, flags));

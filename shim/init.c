@@ -85,12 +85,21 @@ static const struct runtime_hooks hooks = {
 	.poked = poked,
 };
 
+void options_read(char **envp)
+{
+	static bool done;
+
+	if (!done)
+		weft_options_init(envp);
+	done = true;
+}
+
 static bool start(void)
 {
 	extern char **environ;
 	int err;
 
-	weft_options_init(environ);
+	options_read(environ);
 	if (weft_opt.disable)
 		return false;
 	if (weft_opt.breaktcb[0])
@@ -133,4 +142,10 @@ bool activate(void)
 	}
 	/* compat's own probe threads, and a foreign thread that came at the same moment. */
 	return s == ACTIVE;
+}
+
+static void __attribute__((destructor)) report(void)
+{
+	if (weft_on)
+		runtime_pinreport();
 }

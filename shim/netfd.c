@@ -19,6 +19,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "shim/sigroute.h"
 #include "shim/sync.h"
 
 struct netfd *_Atomic netfd_chunks[NETFD_CHUNKS];
@@ -115,10 +116,11 @@ enum netkind netfd_kind(struct netfd *s, int fd)
 
 static void forget(struct netfd *s, int fd, bool gone)
 {
+	atomic_fetch_add(&s->gen, 1); /* before: who holds it from here on holds the old file, or none */
+	netpoll_forget(&s->pd, fd, gone);
 	atomic_store(&s->kind, NET_NEW);
 	atomic_store(&s->blocking, false);
 	atomic_store(&s->epoch, 0);
-	netpoll_forget(&s->pd, fd, gone);
 }
 
 void netfd_closing_slow(int fd)
@@ -129,6 +131,32 @@ void netfd_closing_slow(int fd)
 void netfd_made_slow(int fd)
 {
 	forget(netfd_known(fd), fd, true);
+}
+
+/* A system call that the program makes by hand. */
+bool netfd_by_hand(long nr, long a, long b)
+{
+	switch (nr) {
+	case SYS_close:
+		if (netpoll_owns((int)a))
+			return false;
+		netfd_closing((int)a);
+		break;
+	case SYS_dup2:
+	case SYS_dup3:
+		netfd_replacing((int)a, (int)b);
+		break;
+	}
+	return true;
+}
+
+void netfd_replacing(int from, int to)
+{
+	if (from == to)
+		return;
+	if (unlikely(netpoll_owns(to)))
+		netpoll_move(to);
+	netfd_closing(to);
 }
 
 void netfd_closing_range(unsigned int from, unsigned int to)
@@ -204,24 +232,13 @@ static void ask_timeouts(struct netfd *s, int fd)
 	s->timeout[NETPOLL_OUT] = timeval_ns(&tv[1]);
 }
 
-/* The file under the number is the one that is registered, or none is. */
-static bool same_file(struct netfd *s, int fd)
-{
-	struct stat st;
-
-	if (direct3(SYS_fstat, fd, &st, 0))
-		return false;
-	if (atomic_load(&s->pd))
-		return s->dev == st.st_dev && s->ino == st.st_ino;
-	s->dev = st.st_dev;
-	s->ino = st.st_ino;
-	return true;
-}
-
 enum verdict { MAY_PARK, NONBLOCKING, OTHER_FILE };
 
-/* A call would have blocked: is that what the program wants? */
-static enum verdict may_park(struct netfd *s, int fd)
+/*
+ * A call would have blocked: is that what the program wants?  held: the file is, so it is the right one (and
+ * who closes its number waits for us with the lock that the comparison takes).
+ */
+static enum verdict may_park(struct netfd *s, int fd, bool held)
 {
 	uint32_t now = atomic_load(&epoch); /* before the questions: a change after them ends it */
 	long flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
@@ -230,7 +247,7 @@ static enum verdict may_park(struct netfd *s, int fd)
 		return OTHER_FILE;
 	if (flags & O_NONBLOCK)
 		return NONBLOCKING;
-	if (!same_file(s, fd))
+	if (!held && !netpoll_same(&s->pd, fd))
 		return OTHER_FILE;
 	if (atomic_load(&s->epoch) != now) {
 		ask_timeouts(s, fd);
@@ -255,33 +272,6 @@ static void note(struct netop *op, struct polldesc *pd, uint32_t seq)
 		netpoll_drained(pd, seq);
 }
 
-/*
- * Parks and tries until it is over, pd being registered since before the last try at count seq.  A write is
- * tried by the caller: it may raise SIGPIPE, which the kernel delivers here and now, and no handler runs while
- * we hold; unless the number was closed and only we still have one.
- */
-static long park_and_try(struct netop *op, struct polldesc *pd, uint32_t seq)
-{
-	for (;;) {
-		long r = netpoll_park(pd, op->dir, seq, op->deadline, WaitIO);
-
-		if (r < 0)
-			return r;
-		if (op->dir == NETPOLL_OUT && netpoll_number(pd) == op->fd) {
-			op->woken = true;
-			return NETFD_AGAIN;
-		}
-		seq = netpoll_seq(pd, op->dir);
-		r = op->attempt(op, netpoll_begin(pd));
-		netpoll_end(pd);
-		if (r != -EAGAIN) {
-			note(op, pd, seq);
-			netpoll_pass(pd, op->dir);
-			return r;
-		}
-	}
-}
-
 static void start_clock(struct netop *op)
 {
 	uint64_t ns = op->s->timeout[op->dir];
@@ -292,6 +282,70 @@ static void start_clock(struct netop *op)
 	op->timed = ns != 0;
 	if (ns)
 		op->deadline = nanotime() + ns;
+}
+
+/* After a try that would have blocked.  0: park; else the end of the call. */
+static long wants_to_wait(struct netop *op, bool held)
+{
+	switch (op->plain ? MAY_PARK : may_park(op->s, op->fd, held)) {
+	case MAY_PARK:
+		start_clock(op);
+		return 0;
+	case NONBLOCKING:
+		return op->done ? op->done : -EAGAIN;
+	case OTHER_FILE:
+		atomic_store(&op->s->kind, NET_NEW);
+	}
+	return op->done ? op->done : NETFD_FALLBACK;
+}
+
+/* A try on the number that the held file has now. */
+static long try_held(struct netop *op, struct polldesc *pd)
+{
+	long r;
+
+	/* SIGPIPE is kept by the trampoline: no handler runs here, and it is for this thread alone. */
+	self_thread.holds = true;
+	r = op->attempt(op, netpoll_begin(pd));
+	netpoll_end(pd);
+	self_thread.holds = false;
+	return r;
+}
+
+/*
+ * Tries and parks until it is over.  parks: the last try, at count seq, would have blocked.  The file is the same
+ * throughout, whatever becomes of its number.
+ */
+static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool parks)
+{
+	bool woken = false;
+	long r;
+
+	for (;;) {
+		if (!parks) {
+			seq = netpoll_seq(pd, op->dir);
+			r = try_held(op, pd);
+			if (r != -EAGAIN)
+				break;
+			/* Once: a flag that changes while it waits is the next call's.  Its number stays
+			 * until netpoll_end(). */
+			r = 0;
+			if (netpoll_begin(pd) == op->fd && !op->started)
+				r = wants_to_wait(op, true);
+			netpoll_end(pd);
+			if (r)
+				break;
+		}
+		parks = false;
+		r = netpoll_park(pd, op->dir, seq, op->deadline, WaitIO);
+		if (r < 0)
+			return r;
+		woken = true;
+	}
+	note(op, pd, seq);
+	if (woken)
+		netpoll_pass(pd, op->dir);
+	return r;
 }
 
 /* Nothing is held.  True: the call ends with *r. */
@@ -309,20 +363,40 @@ static bool interrupted(struct netop *op, long *r)
 	return what == INTR_ENDS || (what == INTR_RESTARTS && op->timed);
 }
 
-/* One park, after a try at count seq of was, NULL: not registered then.  -EAGAIN: try again. */
-static long park_once(struct netop *op, struct polldesc *was, uint32_t seq)
+/* What a try has seen. */
+struct seen {
+	struct polldesc *pd; /* NULL: not registered then */
+	uint32_t seq, gen;
+};
+
+static struct seen look(const struct netop *op)
+{
+	struct seen was = { .gen = atomic_load(&op->s->gen), .pd = atomic_load(&op->s->pd) };
+
+	was.seq = was.pd ? netpoll_seq(was.pd, op->dir) : 0;
+	return was;
+}
+
+/* Holds, and runs it.  parks: a try that saw was would have blocked. */
+static long hold_and_run(struct netop *op, const struct seen *was, bool parks)
 {
 	struct polldesc *pd = netpoll_hold(&op->s->pd, op->fd);
 	long r;
 
 	if (!pd)
 		return NETFD_FALLBACK;
-	if (was && pd != was)
+	if (op->done && atomic_load(&op->s->gen) != was->gen)
+		r = op->done; /* the rest must not go to another file */
+	else if (parks && was->pd && pd != was->pd)
 		r = NETFD_AGAIN; /* closed and made anew meanwhile */
 	else
 		/* Registered after the try: all it has seen came later, or is told by the registering. */
-		r = park_and_try(op, pd, was ? seq : 0);
+		r = run_held(op, pd, was->seq, parks);
 	netpoll_release(pd);
+	if (unlikely(self_thread.piped)) {
+		self_thread.piped = false;
+		thread_kill(&self_thread, SIGPIPE, NULL);
+	}
 	if (r == -EINTR)
 		return interrupted(op, &r) ? r : NETFD_AGAIN;
 	if (r == -ETIMEDOUT)
@@ -338,49 +412,90 @@ static bool wait_in_kernel(const struct netop *op)
 	return block_nocp(SYS_poll, (long)&p, 1, -1, 0, 0, 0) >= 0;
 }
 
-static bool known_empty(const struct netop *op, const struct polldesc *pd, uint32_t seq)
+static bool known_empty(const struct netop *op, const struct seen *was)
 {
-	return op->hints && pd && netpoll_is_drained(pd, seq) && short_read_tells(op->s);
+	return op->hints && was->pd && netpoll_is_drained(was->pd, was->seq) &&
+	       short_read_tells(op->s);
+}
+
+/* Goes on in several steps, surely or perhaps: these are of one file, so it is held from the first. */
+static bool in_steps(const struct netop *op)
+{
+	enum { SMALL = 4096 };
+
+	return op->all && (op->dir == NETPOLL_IN || op->vector || op->n > SMALL);
+}
+
+/* The poller cannot help: a kernel thread waits between the tries, or makes the call if nothing is done yet. */
+static long run_without_poller(struct netop *op)
+{
+	for (;;) {
+		long r = op->attempt(op, op->fd);
+
+		if (r != -EAGAIN)
+			return r;
+		r = wants_to_wait(op, false);
+		if (r)
+			return r;
+		if (!op->done)
+			return NETFD_FALLBACK;
+		if (!wait_in_kernel(op))
+			return op->done;
+	}
+}
+
+/* A blocked SIGPIPE is pending on the kernel thread, which goes on to run others: it is this thread's. */
+static long piped(struct netop *op, long r)
+{
+	struct timespec none = { 0, 0 };
+	uint64_t set = SIGBIT(SIGPIPE);
+
+	if (r == -EPIPE && op->dir == NETPOLL_OUT && (g_mask(getg()) & set) &&
+	    direct4(SYS_rt_sigtimedwait, &set, NULL, &none, sizeof(set)) == SIGPIPE)
+		thread_kill(&self_thread, SIGPIPE, NULL);
+	return r;
+}
+
+static long run_op(struct netop *op)
+{
+	bool steps = in_steps(op);
+	struct seen was = look(op);
+
+	for (;;) {
+		bool parks = !steps && !op->done;
+		long r;
+
+		if (parks) {
+			was = look(op); /* before the try */
+			if (known_empty(op, &was)) {
+				start_clock(op);
+			} else {
+				/* Nothing is held: handlers (SIGPIPE) run as in any system call. */
+				r = op->attempt(op, op->fd);
+				if (r != -EAGAIN) {
+					if (was.pd)
+						note(op, was.pd, was.seq);
+					return r;
+				}
+				r = wants_to_wait(op, false);
+				if (r)
+					return r;
+				parks = !op->done;
+			}
+		}
+		r = hold_and_run(op, &was, parks);
+		if (r == NETFD_FALLBACK)
+			return run_without_poller(op);
+		if (r != NETFD_AGAIN)
+			return r;
+	}
 }
 
 long netfd_run(struct netop *op)
 {
 	runtime_checkyield();
 	testcancel();
-	for (;;) {
-		struct polldesc *pd = atomic_load(&op->s->pd);
-		uint32_t seq = pd ? netpoll_seq(pd, op->dir) : 0; /* before the try */
-		long r;
-
-		if (!known_empty(op, pd, seq)) {
-			r = op->attempt(op, op->fd);
-			if (r != -EAGAIN) {
-				if (pd)
-					note(op, pd, seq);
-				if (pd && op->woken)
-					netpoll_pass(pd, op->dir);
-				return r;
-			}
-			switch (may_park(op->s, op->fd)) {
-			case MAY_PARK:
-				break;
-			case NONBLOCKING:
-				return op->done ? op->done : -EAGAIN;
-			case OTHER_FILE:
-				forget(op->s, op->fd, true);
-				return op->done ? op->done : NETFD_FALLBACK;
-			}
-		}
-		start_clock(op);
-		r = park_once(op, pd, seq);
-		if (r == NETFD_FALLBACK && op->done) {
-			if (!wait_in_kernel(op))
-				return op->done;
-			continue;
-		}
-		if (r != NETFD_AGAIN)
-			return r;
-	}
+	return piped(op, run_op(op));
 }
 
 /* ---- calls that cannot be tried ------------------------------------------------------------------------ */

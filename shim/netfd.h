@@ -30,7 +30,7 @@ struct netfd {
 	_Atomic bool blocking;     /* O_NONBLOCK and O_DIRECT were off at that epoch */
 	_Atomic uint32_t epoch;    /* of the next three; another one: ask the kernel */
 	uint64_t timeout[2];       /* SO_RCVTIMEO, SO_SNDTIMEO in ns; 0: none */
-	uint64_t dev, ino;         /* of the open file that is registered */
+	_Atomic uint32_t gen;      /* how often the number was closed */
 };
 
 /* Beyond the kernel's error numbers. */
@@ -52,13 +52,13 @@ struct netop {
 	struct netfd *s;
 	uint64_t deadline; /* from the first park on; 0: none */
 	bool timed, started;
+	bool plain;        /* no flag or time-out of the descriptor bears on it */
 	bool ready;        /* netfd_ask_and_call: the call may be made */
 	/* The call as it came. */
 	long nr, b, c, d, e, f;
 	size_t n;          /* bytes in all */
 	bool all;          /* goes on until all are moved */
 	bool vector;       /* n is not known before the kernel has looked at the pieces */
-	bool woken;        /* by an edge that others may need as well */
 };
 
 /* NULL: a number beyond all tables. */
@@ -73,6 +73,9 @@ long netfd_call(const struct netop *op) hidden;
 
 void netfd_closing_slow(int fd) hidden;
 void netfd_made_slow(int fd) hidden;
+void netfd_replacing(int from, int to) hidden; /* dup2's and its like's */
+/* Before the system call nr, of close and dup2: false: EBADF, the descriptor is ours. */
+bool netfd_by_hand(long nr, long a, long b) hidden;
 void netfd_closing_range(unsigned int from, unsigned int to) hidden;
 /* An attribute that parking depends on has changed, on some descriptor of the same open file. */
 void netfd_changed(void) hidden;

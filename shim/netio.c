@@ -99,6 +99,16 @@ static long try_send(struct netop *op, int fd)
 	return r;
 }
 
+/* A kernel, or a filter, that knows no such call: the same answer as for a file that cannot be tried. */
+static long positionless(long nr, int fd, const struct iovec *v, long n)
+{
+	long r = runtime_denied(nr);
+
+	if (likely(!r))
+		r = direct6(nr, fd, v, n, -1, -1, RWF_NOWAIT);
+	return unlikely(r == -ENOSYS || r == -EPERM) ? -EOPNOTSUPP : r;
+}
+
 static long try_positionless(struct netop *op, int fd, long nr)
 {
 	long r;
@@ -106,7 +116,7 @@ static long try_positionless(struct netop *op, int fd, long nr)
 	do {
 		struct iovec v = { (char *)op->b + op->done, op->n - (size_t)op->done };
 
-		r = direct6(nr, fd, &v, 1, -1, -1, RWF_NOWAIT);
+		r = positionless(nr, fd, &v, 1);
 	} while (!counted(op, &r));
 	return r;
 }
@@ -155,7 +165,7 @@ static long try_vector(struct netop *op, int fd, long nr)
 			n = rest(iov, (size_t)op->c, (size_t)op->done, w);
 			v = w;
 		}
-		r = direct6(nr, fd, v, n, -1, -1, RWF_NOWAIT);
+		r = positionless(nr, fd, v, n);
 	} while (!counted(op, &r));
 	return r;
 }
@@ -257,15 +267,21 @@ static long run(struct netop *op, long (*on_socket)(struct netop *, int),
 	}
 	op->all |= op->dir == NETPOLL_OUT && (is_stream(kind) || kind == NET_PIPE);
 	r = netfd_run(op);
-	if (r == -EOPNOTSUPP && op->attempt == on_pipe) {
+	switch (r) {
+	case -EOPNOTSUPP:
+		if (op->attempt != on_pipe)
+			return r;
 		atomic_store(&s->kind, NET_ASKED);
 		return netfd_ask_and_call(op);
-	}
-	if (r == -ENOTSOCK) {
+	case -ENOTSOCK:
 		netfd_made_slow(op->fd);
 		return netfd_call(op);
+	case -ENOSYS: /* the try is not the call: a filter may refuse the one and allow the other */
+	case -EPERM:
+	case NETFD_FALLBACK:
+		return netfd_call(op);
 	}
-	return r == NETFD_FALLBACK ? netfd_call(op) : r;
+	return r;
 }
 
 /* Writes to counters and to sockets of packets, and message sockets that are full: on a kernel thread. */
@@ -345,7 +361,7 @@ static long send_message(struct netop *op, long (*try)(struct netop *, int))
 	runtime_checkyield();
 	testcancel();
 	r = try(op, op->fd);
-	return r == -EAGAIN || r == NETFD_FALLBACK ? netfd_call(op) : r;
+	return r == -EAGAIN || r == NETFD_FALLBACK || r == -ENOSYS ? netfd_call(op) : r;
 }
 
 static long sent(struct netop *op, int flags, long (*try)(struct netop *, int))

@@ -1,72 +1,148 @@
 /*
  * poll: waiting on many descriptors; all cancellation points.
  *
- * Two ways down, and every function takes one of them: poll_now() when it must not wait,
- * poll_wait() when it may.  The timeout given to ppoll, pselect and epoll_pwait2 stays as it was
- * (the kernel would write the rest into ppoll's and pselect's: a copy is passed); the one given to
- * select gets the rest, as Linux documents.  A signal mask is installed by the kernel for the time
- * of the call, on the kernel thread that the G has to itself while it waits, and holds for the signals
- * that are directed at the G (callmask.h).
+ * A call that must not wait is the kernel's own.  One that may is asked without time first, and when nothing
+ * is ready the G parks: poll and select by netset.c, epoll_wait as one that reads its epoll descriptor.  What
+ * cannot be parked for (too many descriptors, sets beyond FD_SETSIZE) waits on a kernel thread.
+ *
+ * The timeout given to ppoll, pselect and epoll_pwait2 stays as it was; the one given to select gets the
+ * rest, as Linux documents.  A signal mask is the G's own for the time of the wait alone: as in the kernel
+ * a descriptor that is ready comes first, and then the mask lets nothing in.
  */
-#include "shim/callmask.h"
-#include "shim/direct.h"
+#include "shim/netset.h"
+#include "shim/sigroute.h"
+#include "shim/sync.h"
+
+#include <string.h>
 
 #define SIGSET_BYTES 8L /* the kernel's signal set, not libc's 128 bytes */
+#define SECOND 1000000000LL
 
 /*
  * No waiting.  poll and select look at pending signals even then, and say EINTR when nothing is
  * ready; the signal may be the scheduler's own, so ask again: to the caller the signal just came
  * before the call.
  */
-static long poll_now(long nr, long a, long b, long c, long d, long e, long f)
+static long ask_kernel(long nr, long a, long b, long c, long d, long e, long f)
 {
 	long r;
 
-	testcancel();
 	do
 		r = direct(nr, a, b, c, d, e, f);
 	while (r == -EINTR);
 	return r;
 }
 
-static long poll_wait(long nr, long a, long b, long c, long d, long e, long f)
+#define ask6(nr, a, b, c, d, e, f)                                                                 \
+	ask_kernel(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+/* ---- how long, with which mask ---------------------------------------------------------------------------- */
+
+struct how {
+	bool now;              /* must not wait */
+	uint64_t deadline;     /* 0: none */
+	const sigset_t *mask;  /* NULL: the G's own */
+};
+
+/* False: the kernel shall say what is wrong with it. */
+static bool how_long(struct how *h, const struct timespec *ts)
 {
-	return block_cp(nr, a, b, c, d, e, f);
+	if (!ts)
+		return true;
+	if (deadline_in(ts, &h->deadline))
+		return false;
+	h->now = ts->tv_sec == 0 && ts->tv_nsec == 0;
+	return true;
 }
 
-/* Under a mask of its own.  A handler that ran ends it, SA_RESTART or not. */
-static long poll_masked(const sigset_t *mask, long nr, long a, long b, long c, long d, long e, long f)
+static void how_many_ms(struct how *h, int ms)
 {
-	CALLMASK_REGION(mask);
-
-	return callmask_hit() ? -EINTR : block_cp(nr, a, b, c, d, e, f);
+	h->now = ms == 0;
+	h->deadline = ms > 0 ? nanotime() + (uint64_t)ms * 1000000 : 0;
 }
 
-#define poll6(now, nr, a, b, c, d, e, f)                                                           \
-	((now) ? poll_now : poll_wait)(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e),  \
-				       (long)(f))
+/* Installs the mask of the wait.  True: a signal came through, so the wait is over. */
+struct masked {
+	bool on;
+	uint64_t was;
+};
 
-#define poll6m(now, mask, nr, a, b, c, d, e, f)                                                    \
-	((mask) ? poll_masked(mask, nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e),     \
-			      (long)(f))                                                           \
-		: poll6(now, nr, a, b, c, d, e, f))
-
-/* What the kernel is given for the program's mask: signals of ours stay let in. */
-static const void *in_call(const sigset_t *mask)
+static void mask_back(struct masked *m)
 {
-	return mask ? callmask() : NULL;
+	if (m->on)
+		g_setmask(getg(), m->was);
+	m->on = false;
 }
 
-static bool zero(const struct timespec *ts)
+static bool mask_on(struct masked *m, const sigset_t *mask)
 {
-	return ts && ts->tv_sec == 0 && ts->tv_nsec == 0;
+	uint64_t want = *(const uint64_t *)(const void *)mask & ~SIGS_OURS;
+	uint64_t done = self_thread.sigdone;
+	struct g *gp = getg();
+
+	m->was = g_mask(gp);
+	if (want == m->was)
+		return false;
+	m->on = true;
+	g_setmask(gp, want);
+	if (m->was & ~want) {
+		sigroute_unblocked(m->was & ~want);
+		signals_deliver();
+	}
+	return self_thread.sigdone != done;
+}
+
+#define MASKED struct masked masked __attribute__((cleanup(mask_back))) = { 0 }
+
+/* ---- poll ------------------------------------------------------------------------------------------------- */
+
+struct pollcall {
+	struct pollfd *fds;
+	nfds_t n;
+};
+
+static long ask_poll(void *arg)
+{
+	struct pollcall *c = arg;
+
+	return ask6(SYS_poll, c->fds, c->n, 0, 0, 0, 0);
+}
+
+/* Result, -errno or NETFD_FALLBACK. */
+static long wait_poll(struct pollfd *fds, nfds_t n, const struct how *h)
+{
+	struct pollcall call = { fds, n };
+	struct netset set = { fds, (unsigned int)n, ask_poll, &call, h->deadline };
+	MASKED;
+	long r;
+
+	runtime_checkyield();
+	testcancel();
+	r = ask_poll(&call);
+	if (r || h->now)
+		return r;
+	if (n > NETSET_MAX)
+		return NETFD_FALLBACK;
+	if (h->mask && mask_on(&masked, h->mask))
+		return -EINTR;
+	do
+		r = netset_wait(&set);
+	while (netset_goes_on(r));
+	return r;
 }
 
 EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout)
 {
+	struct how h = { 0 };
+	long r;
+
 	if (!on_g())
 		return real.poll(fds, n, timeout);
-	return (int)syscall_ret(poll6(timeout == 0, SYS_poll, fds, n, timeout, 0, 0, 0));
+	how_many_ms(&h, timeout);
+	r = wait_poll(fds, n, &h);
+	if (r == NETFD_FALLBACK)
+		r = block3(SYS_poll, fds, n, timeout);
+	return (int)syscall_ret(r);
 }
 TWIN(poll);
 ALIAS(__poll, poll);
@@ -80,14 +156,19 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room)
 
 EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
+	struct how h = { .mask = mask };
 	struct timespec left;
+	long r = NETFD_FALLBACK;
 
 	if (!on_g())
 		return real.ppoll(fds, n, timeout, mask);
 	if (timeout)
-		left = *timeout;
-	return (int)syscall_ret(poll6m(zero(timeout), mask, SYS_ppoll, fds, n,
-				       timeout ? &left : NULL, in_call(mask), SIGSET_BYTES, 0));
+		left = *timeout; /* the kernel would write into it */
+	if (how_long(&h, timeout))
+		r = wait_poll(fds, n, &h);
+	if (r == NETFD_FALLBACK)
+		r = block5(SYS_ppoll, fds, n, timeout ? &left : NULL, mask, SIGSET_BYTES);
+	return (int)syscall_ret(r);
 }
 TWIN(ppoll);
 
@@ -99,56 +180,240 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *time
 	return shim_ppoll(fds, n, timeout, mask);
 }
 
+/* ---- select ------------------------------------------------------------------------------------------------ */
+
+enum { SET_IN, SET_OUT, SET_EXCEPT, SETS };
+
+struct selectcall {
+	int n;
+	fd_set *user[SETS];  /* NULL: not given */
+	fd_set given[SETS];  /* what was asked for */
+	fd_set ready[SETS];  /* the last answer */
+};
+
+static size_t set_bytes(int n)
+{
+	return ((size_t)n + 63) / 64 * 8;
+}
+
+static long ask_select(void *arg)
+{
+	static const struct timespec none;
+	struct selectcall *c = arg;
+	struct timespec zero = none;
+	fd_set *set[SETS];
+
+	for (int i = 0; i < SETS; i++) {
+		memcpy(&c->ready[i], &c->given[i], set_bytes(c->n));
+		set[i] = c->user[i] ? &c->ready[i] : NULL;
+	}
+	return ask6(SYS_pselect6, c->n, set[SET_IN], set[SET_OUT], set[SET_EXCEPT], &zero, NULL);
+}
+
+static unsigned int watched(const struct selectcall *c, struct pollfd *fds)
+{
+	static const short events[SETS] = { POLLIN, POLLOUT, POLLPRI };
+	unsigned int n = 0;
+
+	for (int fd = 0; fd < c->n; fd++) {
+		short want = 0;
+
+		for (int i = 0; i < SETS; i++)
+			if (c->user[i] && FD_ISSET(fd, &c->given[i]))
+				want |= events[i];
+		if (want)
+			fds[n++] = (struct pollfd){ .fd = fd, .events = want };
+	}
+	return n;
+}
+
+static long park_select(struct selectcall *c, uint64_t deadline)
+{
+	enum { FEW = 64 }; /* a stack may be small */
+	struct pollfd few[FEW], *fds = few;
+	size_t bytes = (size_t)c->n * sizeof(*fds);
+	long r;
+
+	if (c->n > FEW) {
+		fds = (struct pollfd *)direct6(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+					       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if ((unsigned long)fds > -4096UL)
+			return NETFD_FALLBACK;
+	}
+	r = netset_wait(&(struct netset){ fds, watched(c, fds), ask_select, c, deadline });
+	if (fds != few)
+		direct3(SYS_munmap, fds, bytes, 0);
+	return r;
+}
+
+/* The sets as they are given; memory that is not there is for the kernel to refuse. */
+static bool read_sets(struct selectcall *c)
+{
+	if (c->n < 0 || c->n > FD_SETSIZE)
+		return false;
+	for (int i = 0; i < SETS; i++)
+		if (c->user[i] && !runtime_peek(c->user[i], &c->given[i], set_bytes(c->n)))
+			return false;
+	return true;
+}
+
+static long wait_select(int n, fd_set *in, fd_set *out, fd_set *except, const struct how *h)
+{
+	struct selectcall c = { .n = n, .user = { in, out, except } };
+	MASKED;
+	long r;
+
+	runtime_checkyield();
+	testcancel();
+	if (h->now) {
+		struct timespec none = { 0, 0 };
+
+		return ask6(SYS_pselect6, n, in, out, except, &none, NULL);
+	}
+	if (!read_sets(&c))
+		return NETFD_FALLBACK;
+	r = ask_select(&c);
+	if (r == 0) {
+		if (h->mask && mask_on(&masked, h->mask))
+			return -EINTR;
+		do
+			r = park_select(&c, h->deadline);
+		while (netset_goes_on(r));
+	}
+	for (int i = 0; r >= 0 && i < SETS; i++)
+		if (c.user[i])
+			memcpy(c.user[i], &c.ready[i], set_bytes(n));
+	return r;
+}
+
 EXPORT int select(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout)
 {
-	bool now = timeout && timeout->tv_sec == 0 && timeout->tv_usec == 0;
+	struct how h = { 0 };
+	long r = NETFD_FALLBACK;
 
 	if (!on_g())
 		return real.select(n, in, out, except, timeout);
-	return (int)syscall_ret(poll6(now, SYS_select, n, in, out, except, timeout, 0));
+	if (timeout) {
+		/* libc's, too, takes microseconds beyond a second. */
+		struct timespec ts = { timeout->tv_sec + timeout->tv_usec / 1000000,
+				       timeout->tv_usec % 1000000 * 1000 };
+
+		if (timeout->tv_sec < 0 || timeout->tv_usec < 0)
+			return (int)syscall_ret(-EINVAL);
+		how_long(&h, &ts);
+	}
+	r = wait_select(n, in, out, except, &h);
+	if (r == NETFD_FALLBACK)
+		return (int)syscall_ret(block5(SYS_select, n, in, out, except, timeout));
+	if (timeout && h.deadline) {
+		uint64_t now = nanotime(), ns = h.deadline > now ? h.deadline - now : 0;
+
+		timeout->tv_sec = (time_t)(ns / SECOND);
+		timeout->tv_usec = (suseconds_t)(ns % SECOND / 1000);
+	}
+	return (int)syscall_ret(r);
 }
 ALIAS(__select, select);
 
 EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except, const struct timespec *timeout,
 		   const sigset_t *mask)
 {
+	struct how h = { .mask = mask };
 	struct timespec left;
 	/* pselect6 takes its sixth and seventh arguments through memory. */
 	struct {
-		const void *mask;
+		const sigset_t *mask;
 		size_t bytes;
-	} set = {in_call(mask), SIGSET_BYTES};
+	} set = {mask, SIGSET_BYTES};
+	long r = NETFD_FALLBACK;
 
 	if (!on_g())
 		return real.pselect(n, in, out, except, timeout, mask);
 	if (timeout)
-		left = *timeout;
-	return (int)syscall_ret(poll6m(zero(timeout), mask, SYS_pselect6, n, in, out, except,
-				       timeout ? &left : NULL, &set));
+		left = *timeout; /* the kernel would write into it */
+	if (how_long(&h, timeout))
+		r = wait_select(n, in, out, except, &h);
+	if (r == NETFD_FALLBACK)
+		r = block6(SYS_pselect6, n, in, out, except, timeout ? &left : NULL, &set);
+	return (int)syscall_ret(r);
+}
+
+/* ---- epoll ------------------------------------------------------------------------------------------------- */
+
+/* b the events, c how many. */
+static long try_epoll(struct netop *op, int fd)
+{
+	long r = ask6(SYS_epoll_pwait, fd, op->b, op->c, 0, NULL, SIGSET_BYTES);
+
+	return r ? r : -EAGAIN;
+}
+
+/* An epoll descriptor is one that becomes readable.  The kernel gives each event to one of the waiters. */
+static long wait_epoll(int ep, struct epoll_event *events, int max, const struct how *h)
+{
+	struct netop op = {
+		.fd = ep,
+		.dir = NETPOLL_IN,
+		.attempt = try_epoll,
+		.s = netfd_of(ep),
+		.deadline = h->deadline,
+		.timed = true, /* a handler ends it, whatever its flags */
+		.started = true,
+		.plain = true,
+		.b = (long)events,
+		.c = max,
+	};
+	MASKED;
+	long r;
+
+	testcancel();
+	r = try_epoll(&op, ep);
+	if (r != -EAGAIN)
+		return r;
+	if (h->now)
+		return 0;
+	if (!op.s || netfd_kind(op.s, ep) != NET_EPOLL)
+		return NETFD_FALLBACK;
+	if (h->mask && mask_on(&masked, h->mask))
+		return -EINTR;
+	r = netfd_run(&op);
+	return r == -EAGAIN ? 0 : r; /* the time is over */
 }
 
 EXPORT int epoll_pwait(int ep, struct epoll_event *events, int max, int timeout,
 		       const sigset_t *mask)
 {
+	struct how h = { .mask = mask };
+	long r;
+
 	if (!on_g())
 		return real.epoll_pwait(ep, events, max, timeout, mask);
-	return (int)syscall_ret(poll6m(timeout == 0, mask, SYS_epoll_pwait, ep, events, max,
-				       timeout, in_call(mask), SIGSET_BYTES));
+	how_many_ms(&h, timeout);
+	r = wait_epoll(ep, events, max, &h);
+	if (r == NETFD_FALLBACK)
+		r = block6(SYS_epoll_pwait, ep, events, max, timeout, mask, SIGSET_BYTES);
+	return (int)syscall_ret(r);
 }
+TWIN(epoll_pwait);
 
 EXPORT int epoll_wait(int ep, struct epoll_event *events, int max, int timeout)
 {
 	if (!on_g())
 		return real.epoll_wait(ep, events, max, timeout);
-	return (int)syscall_ret(
-		poll6(timeout == 0, SYS_epoll_wait, ep, events, max, timeout, 0, 0));
+	return shim_epoll_pwait(ep, events, max, timeout, NULL);
 }
 
 EXPORT int epoll_pwait2(int ep, struct epoll_event *events, int max, const struct timespec *timeout,
 			const sigset_t *mask)
 {
+	struct how h = { .mask = mask };
+	long r = NETFD_FALLBACK;
+
 	if (!on_g())
 		return real.epoll_pwait2(ep, events, max, timeout, mask);
-	return (int)syscall_ret(poll6m(zero(timeout), mask, SYS_epoll_pwait2, ep, events, max,
-				       timeout, in_call(mask), SIGSET_BYTES));
+	if (how_long(&h, timeout))
+		r = wait_epoll(ep, events, max, &h);
+	if (r == NETFD_FALLBACK)
+		r = block6(SYS_epoll_pwait2, ep, events, max, timeout, mask, SIGSET_BYTES);
+	return (int)syscall_ret(r);
 }

@@ -16,12 +16,13 @@
  *
  * The frame lies on the G's own stack (no SA_ONSTACK): an alternate stack that the kernel knows on an M belongs
  * to the G that ran there last, and on g0 it is somebody else's.  The frame is AT_MINSIGSTKSZ, 3.4 KB with
- * AVX-512; a thread's stack here is larger than what glibc leaves of the same size by its thread block, which
- * lies outside, so there is room for it on the smallest.
+ * AVX-512; a thread's stack here is larger than what glibc leaves of the same size by its thread block and
+ * static TLS, which lie outside (4.7 KB at least): what fits natively has room for the frame and for us.
  *
  * Must never: call anything that is interposed, or touch errno: both are the interrupted code's.
  */
 #include "shim/preempt.h"
+#include "shim/sigroute.h"
 
 #include <link.h>
 #include <signal.h>
@@ -30,9 +31,7 @@ struct range {
 	uintptr_t start, end;
 };
 
-static struct range libc_text, loader_text, our_text;
-/* The linker's: CALLED_BY_LIBC. */
-extern const char __start_weft_called[] hidden, __stop_weft_called[] hidden;
+static struct range libc_text, loader_text;
 
 static bool inside(const struct range *r, uintptr_t pc)
 {
@@ -80,13 +79,7 @@ static struct range text_of(const void *addr)
 void preempt_init(void)
 {
 	libc_text = text_of((const void *)real.read);
-	our_text = text_of((const void *)preempt_init);
 	loader_text = text_of(dlsym(RTLD_DEFAULT, "_r_debug")); /* the loader's, however it was started */
-}
-
-bool preempt_ours(const void *pc)
-{
-	return inside(&our_text, (uintptr_t)pc);
 }
 
 bool preempt_may(const void *caller)
@@ -94,16 +87,20 @@ bool preempt_may(const void *caller)
 	return !inside(&libc_text, (uintptr_t)caller) && !inside(&loader_text, (uintptr_t)caller);
 }
 
-void preempt_here(const ucontext_t *uc)
+/* No lock of libc or the loader is held where the G was interrupted, as far as its PC tells. */
+bool preempt_may_move(const ucontext_t *uc, bool forced)
 {
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
-	const stack_t *alt = &uc->uc_stack;
 
-	if (weft_tls.depth == 0 && !inside(&loader_text, pc) &&
-	    (pc < (uintptr_t)__start_weft_called || pc >= (uintptr_t)__stop_weft_called) &&
-	    (!inside(&libc_text, pc) || runtime_forced()) &&
-	    runtime_preempt(*(const uint64_t *)(const void *)&uc->uc_sigmask,
-			    alt->ss_flags & SS_DISABLE ? NULL : alt->ss_sp))
-		return;
-	weft_tls.preempt = 1;
+	return weft_tls.depth == 0 && !inside(&loader_text, pc) &&
+	       (pc < (uintptr_t)called_begin || pc >= (uintptr_t)called_end) &&
+	       (forced || !inside(&libc_text, pc));
+}
+
+void preempt_here(const ucontext_t *uc)
+{
+	if (preempt_may_move(uc, runtime_forced()))
+		runtime_preempt();
+	else
+		weft_tls.preempt = 1;
 }

@@ -11,13 +11,16 @@
 void preempt_init(void) hidden;
 /* The calling G, unpinned before the handler, is to give way: does so, or leaves the wish. */
 void preempt_here(const ucontext_t *uc) hidden;
+/* The G may go on elsewhere.  False: not at this PC, libc may rely on its kernel thread (raise); the handler must
+ * then touch nothing of the runtime that pins. */
+bool preempt_may_move(const ucontext_t *uc, bool forced) hidden;
 
 /* The caller is not libc or the loader, which may hold another lock while they call us. */
 bool preempt_may(const void *caller) hidden;
-/* In weft's own code. */
-bool preempt_ours(const void *pc) hidden;
 /* Functions that libc calls: while the PC is in one of them, libc counts as interrupted. */
-#define CALLED_BY_LIBC __attribute__((section("weft_called")))
+#define CALLED_BY_LIBC __attribute__((section(".text.called_by_libc"), no_reorder))
+void called_begin(void) hidden; /* alloc.c's first and last */
+void called_end(void) hidden;
 
 /*
  * Around a call of libc that takes a lock of libc's.  Whoever waits for such a lock blocks a kernel thread and its

@@ -6,7 +6,7 @@
  * child gets the signal mask of the kernel thread, which is the calling G's.  fork and exec are
  * elsewhere: they concern the scheduler.
  */
-#include "shim/direct.h"
+#include "shim/netfd.h"
 
 /* NULL asks whether there is a shell. */
 EXPORT int system(const char *command)
@@ -28,6 +28,7 @@ EXPORT int pclose(FILE *stream)
 {
 	if (!on_g())
 		return real.pclose(stream);
+	netfd_closing(fileno_unlocked(stream)); /* libc closes it itself */
 	return HANDOFF(real.pclose(stream));
 }
 

@@ -119,7 +119,6 @@ WHOLE(int, getspnam_r, (const char *name, struct spwd *ret, char *buf, size_t n,
 WHOLE(struct spwd *, getspent, (void), ())
 WHOLE(int, getspent_r, (struct spwd * ret, char *buf, size_t n, struct spwd **res),
       (ret, buf, n, res))
-WHOLE(int, initgroups, (const char *user, gid_t group), (user, group))
 WHOLE(int, getgrouplist, (const char *user, gid_t group, gid_t *groups, int *n),
       (user, group, groups, n))
 WHOLE(int, innetgr, (const char *group, const char *host, const char *user, const char *domain),

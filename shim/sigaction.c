@@ -50,6 +50,7 @@ static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigactio
 	struct thread *th = &self_thread;
 	bool region = callmask_pause();
 
+	g_notekernel(sigs_of(&uc->uc_sigmask), altstack_of(uc));
 	if (!(sa->sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
 	/* Out of sigsuspend and its like, the handler has that call's mask: only the kernel knows which. */
@@ -76,8 +77,18 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 	struct sigaction sa = *act_of(sig);
 	int saved = errno;
 
+	/* The end of the stack is near and a signal of ours found no room: nothing that concerns the program. */
+	if (unlikely(sig == SIGSEGV && si->si_code == SI_KERNEL) && weft_on && runtime_signal_lost()) {
+		errno = saved;
+		return;
+	}
 	if (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
 		return; /* changed since the kernel chose to call us */
+	if (sig == SIGPIPE && weft_on && on_g() && self_thread.holds) {
+		self_thread.piped = true; /* netfd.c sends it to this thread once it may run */
+		errno = saved;
+		return;
+	}
 	if (weft_on && !synchronous(sig, si) && signals_busy()) {
 		/* An idle M would get it back at once, and again, for as long as no G wants it. */
 		if (runtime_keepout(SIGBIT(sig)))
@@ -149,7 +160,7 @@ EXPORT sighandler_t signal(int sig, sighandler_t handler)
 		return real.signal(sig, handler);
 	memset(&sa, 0, sizeof(sa));
 	sa.sa_handler = handler;
-	sa.sa_flags = SA_RESTART;
+	sa.sa_flags = signal_restarts(sig) ? SA_RESTART : 0;
 	if (sigaction(sig, &sa, &old))
 		return SIG_ERR;
 	return old.sa_handler;

@@ -12,6 +12,7 @@
 #include "shim/callmask.h"
 #include "shim/sigroute.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 /* Preallocated: a sender may be a handler.  More undelivered signals than this is EAGAIN, as RLIMIT_SIGPENDING. */
@@ -21,6 +22,7 @@ struct signode {
 	struct signode *next;
 	_Atomic uint32_t used;
 	bool shared;                /* sent to the process: outlives the thread */
+	uint64_t life;              /* of the G, for which it is meant unless shared */
 	int sig;
 	siginfo_t info;
 };
@@ -48,7 +50,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 	uint64_t mask = g_mask(gp), was = mask, bits;
 
 	if (set) {
-		bits = *(const uint64_t *)(const void *)set & ~SIGS_OURS;
+		bits = *(const uint64_t *)(const void *)set & ~SIGS_NEVER;
 		switch (how) {
 		case SIG_BLOCK:
 			mask |= bits;
@@ -109,12 +111,19 @@ EXPORT int sigpending(sigset_t *set)
 
 EXPORT int sigaltstack(const stack_t *ss, stack_t *old)
 {
-	int r = real.sigaltstack(ss, old);
+	stack_t want, was;
+	int r;
 
-	if (r == 0 && ss && on_g())
-		g_setaltstack(ss->ss_flags & SS_DISABLE ? NULL : ss->ss_sp, ss->ss_size,
-			      ss->ss_flags);
-	return r;
+	if (!on_g() || !ss)
+		return real.sigaltstack(ss, old);
+	want = *ss; /* old may be the same object */
+	if (real.sigaltstack(NULL, &was))
+		return -1;
+	r = want.ss_flags & SS_DISABLE ? g_setaltstack(NULL, 0, 0)
+				       : g_setaltstack(want.ss_sp, want.ss_size, want.ss_flags);
+	if (r == 0 && old)
+		*old = was;
+	return (int)syscall_ret(r);
 }
 
 /* libc restores the mask by a call of its own; a jump also leaves any system call region. */
@@ -125,7 +134,7 @@ static void before_jump(struct __jmp_buf_tag *env)
 	weft_tls.depth = 0; /* out of a fault inside malloc, say */
 	syscall_reset();
 	if (env->__mask_was_saved) {
-		uint64_t mask = sigs_of(&env->__saved_mask) & ~SIGS_OURS;
+		uint64_t mask = sigs_of(&env->__saved_mask) & ~SIGS_NEVER;
 
 		g_setmask(getg(), mask);
 		sigroute_unblocked(~mask);
@@ -165,27 +174,36 @@ static bool ignored(int sig)
 	       (sa.sa_handler == SIG_DFL && (sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH));
 }
 
-/*
- * The list of a thread that has ended.  Whoever pushes looks at the state afterwards and calls this again;
- * held is the thread's own, and is only looked at when it is over.
- */
+/* A list that its thread will not take: signals that were sent to the process go to whoever lets them in. */
 static void abandon(struct signode *n)
 {
 	while (n) {
 		struct signode *next = n->next;
+		struct signode was = *n;
+		struct g *gp;
 
-		if (n->shared)
-			sigroute_defer(n->sig, &n->info);
 		atomic_store(&n->used, 0);
+		if (was.shared) {
+			gp = sigroute_find(was.sig);
+			if (!gp || thread_signal(g_data(gp), was.sig, &was.info, true))
+				sigroute_requeue(was.sig, &was.info);
+		}
 		n = next;
 	}
 }
 
-void signals_abandon(struct thread *th)
+/* The door is closed before the last look; who pushed too late sees it, and takes the list back. */
+void signals_end(void)
 {
-	abandon(th->held);
+	struct thread *th = &self_thread;
+	struct signode *n;
+
+	sigroute_settle();
+	atomic_fetch_or(&th->state, TH_ENDING);
+	signals_deliver();
+	n = th->held;
 	th->held = th->heldtail = NULL;
-	abandon(atomic_exchange(&th->sigq, NULL));
+	abandon(n);
 }
 
 int thread_kill(struct thread *th, int sig, const siginfo_t *info)
@@ -195,12 +213,13 @@ int thread_kill(struct thread *th, int sig, const siginfo_t *info)
 
 int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared)
 {
-	struct signode *n, *first;
+	struct signode *n;
+	void *first;
 
 	if (sig < 0 || sig > NSIG_ || sig == 32 || sig == 33)
 		return EINVAL;
 	if (sig == 0 || (atomic_load(&th->state) & TH_EXITED))
-		return 0; /* as glibc since 2.34 */
+		return 0; /* as glibc since 2.34: a thread that has ended, or is ending, ignores it */
 	/* Stop, continue and kill act on the process whatever its threads do. */
 	if (sig == SIGKILL || sig == SIGSTOP || sig == SIGCONT) {
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), direct3(SYS_gettid, 0, 0, 0), sig);
@@ -209,7 +228,7 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 	/* As the kernel: what is ignored and not blocked is not even queued. */
 	if (!(thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)) && ignored(sig))
 		return 0;
-	first = atomic_load(&th->sigq);
+	first = atomic_load(mailbox(th));
 	if (sig < 34 && first && has(first, sig))
 		return 0; /* a standard signal is pending once */
 	n = node_get();
@@ -217,6 +236,7 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 		return EAGAIN;
 	n->sig = sig;
 	n->shared = shared;
+	n->life = g_id(th->g);
 	if (info) {
 		n->info = *info;
 	} else {
@@ -228,9 +248,9 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 	}
 	do
 		n->next = first;
-	while (!atomic_compare_exchange_weak(&th->sigq, &first, n));
-	if (unlikely(atomic_load(&th->state) & TH_EXITED)) {
-		abandon(atomic_exchange(&th->sigq, NULL));
+	while (!atomic_compare_exchange_weak(mailbox(th), &first, n));
+	if (unlikely(atomic_load(&th->state) & (TH_ENDING | TH_EXITED)) && th != &self_thread) {
+		abandon(atomic_exchange(mailbox(th), NULL));
 		return 0;
 	}
 	atomic_store(&th->look, true);
@@ -241,15 +261,15 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 	if ((thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)))
 		return 0; /* masked: it will look when it unblocks */
 	sigroute_kick(th->g);
-	if (atomic_load(&th->sigq))
+	if (atomic_load(mailbox(th)))
 		sigroute_watch();
 	return 0;
 }
 
 /*
  * A signal to one's own process is queued at once on a thread that lets it in: as natively, that thread
- * has it before it does anything else, and it is not lost to threads that end meanwhile.  What no
- * thread lets in, or the kernel must act on, goes to the kernel.  True: done, *err is 0 or an errno value.
+ * has it before it does anything else, and it is not lost to threads that end meanwhile.  What the
+ * kernel must act on goes to the kernel.  True: done, *err is 0 or an errno value.
  */
 static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 {
@@ -261,9 +281,14 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 	    sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
 		return false;
 	gp = sigroute_find(sig);
-	if (!gp)
-		return false;
-	*err = thread_signal(g_data(gp), sig, si, true);
+	if (gp) {
+		*err = thread_signal(g_data(gp), sig, si, true);
+	} else {
+		/* All keep it out, perhaps for a handler's time only: the signal thread waits for that. */
+		*err = 0;
+		sigroute_defer(sig, si);
+		sigroute_settle();
+	}
 	return true;
 }
 
@@ -331,13 +356,17 @@ EXPORT int pthread_sigqueue(pthread_t t, int sig, const union sigval value)
 /* Moves what arrived to the end of held, oldest first.  Between this and pick() no handler may come: taking. */
 static void collect(struct thread *th)
 {
-	struct signode *n = atomic_exchange(&th->sigq, NULL), *fifo = NULL;
+	struct signode *n = atomic_exchange(mailbox(th), NULL), *fifo = NULL;
 
 	while (n) {
 		struct signode *next = n->next;
 
-		n->next = fifo;
-		fifo = n;
+		if (n->shared || n->life == g_id(th->g)) {
+			n->next = fifo;
+			fifo = n;
+		} else {
+			atomic_store(&n->used, 0); /* for the thread that was here before */
+		}
 		n = next;
 	}
 	if (!fifo)
@@ -396,7 +425,7 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 		during |= SIGBIT(sig);
 	if (sa.sa_flags & SA_RESETHAND)
 		sigaction_reset(sig);
-	g_setmask(getg(), during & ~SIGS_OURS);
+	g_setmask(getg(), during & ~SIGS_NEVER);
 	run_handler_on(sig, si, uc, &sa);
 	th->sigdone++;
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
@@ -435,7 +464,7 @@ static __attribute__((noinline)) void act_here(int sig, siginfo_t *si, uint64_t 
 	getcontext(&uc);
 	*(uint64_t *)(void *)&uc.uc_sigmask = g_mask(gp);
 	act(sig, si, &uc, let);
-	now = sigs_of(&uc.uc_sigmask) & ~SIGS_OURS;
+	now = sigs_of(&uc.uc_sigmask) & ~SIGS_NEVER;
 	if (now != g_mask(gp)) {
 		g_setmask(gp, now);
 		sigroute_unblocked(~now); /* some were out while the handler ran */
@@ -490,7 +519,7 @@ bool signals_deliver(void)
 	bool region;
 	int saved;
 
-	if (likely(!atomic_load_explicit(&th->sigq, memory_order_relaxed) && !th->held))
+	if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed) && !th->held))
 		return false;
 	saved = errno;
 	do {
@@ -504,7 +533,7 @@ bool signals_deliver(void)
 			deliver_set(~g_mask(th->g), false, g_mask(th->g), &d);
 		callmask_resume(region, d.any);
 		/* A sender who looked at the mask in between may have let its signal lie. */
-	} while (region && !d.any && atomic_load(&th->sigq));
+	} while (region && !d.any && atomic_load(mailbox(th)));
 	errno = saved;
 	return d.interrupts;
 }
@@ -527,10 +556,10 @@ void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted)
 			kernel = noted = after; /* the handler changed it */
 		while ((sig = signals_take(~(kernel & noted), &si)))
 			act(sig, &si, uc, sigs_of(&uc->uc_sigmask));
-		g_notemask(noted & ~SIGS_OURS);
+		g_notemask(noted & ~SIGS_NEVER);
 		/* Pairs with thread_kill: it queues, then looks at the mask. */
 		atomic_thread_fence(memory_order_seq_cst);
-		if (likely(!atomic_load_explicit(&th->sigq, memory_order_relaxed)))
+		if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed)))
 			break;
 	}
 	sigroute_unblocked(~noted);
@@ -541,9 +570,46 @@ uint64_t signals_pending(void)
 	return queued(&self_thread) & g_mask(getg());
 }
 
+/* What is pending for the calling kernel thread alone: the kernel shows it nowhere else. */
+static uint64_t thread_pending(void)
+{
+	char text[4096], *at;
+	uint64_t set = 0;
+	long fd = direct3(SYS_open, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0), n;
+
+	if (fd < 0)
+		return 0;
+	n = direct3(SYS_read, fd, text, sizeof(text) - 1);
+	direct3(SYS_close, fd, 0, 0);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, "SigPnd:\t");
+	for (at = at ? at + 8 : text + n; (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'); at++)
+		set = set << 4 | (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+	return set;
+}
+
+/* Raised and blocked before the first thread: pending for main, and not for whoever uses its kernel thread. */
+static void adopt_pending(void)
+{
+	struct timespec zero = { 0, 0 };
+	uint64_t set;
+	sigset_t any;
+	siginfo_t si;
+	int sig;
+
+	if (real.sigpending(&any) || !sigs_of(&any))
+		return;
+	while ((set = thread_pending() & sigs_of(&any))) {
+		sig = (int)direct4(SYS_rt_sigtimedwait, &set, &si, &zero, sizeof(set));
+		if (sig <= 0 || thread_kill(&self_thread, sig, &si))
+			return;
+	}
+}
+
 void signal_init(void)
 {
 	sigaction_adopt();
+	adopt_pending();
 }
 
 void signal_fork_child(void)
@@ -551,7 +617,7 @@ void signal_fork_child(void)
 	/* Pending signals are not inherited (fork, POSIX); senders of the parent are gone. */
 	for (int i = 0; i < NODES; i++)
 		atomic_store(&nodes[i].used, 0);
-	atomic_store(&self_thread.sigq, NULL);
+	atomic_store(mailbox(&self_thread), NULL);
 	self_thread.held = self_thread.heldtail = NULL;
 	sigroute_fork_child();
 }

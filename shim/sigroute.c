@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { RING = 1024, EMPTY = 0, FULL };
+enum { RING = 1024, EMPTY = 0, FULL, SETTLE_TRIES = 200 };
 
 static struct {
 	_Atomic uint32_t state;
@@ -29,11 +29,11 @@ static struct {
 } ring[RING];
 static _Atomic uint32_t head; /* producers */
 static _Atomic uint32_t tail; /* the signal thread writes it */
+static _Atomic uint32_t routed; /* as tail, but when it is done with the slot's signal */
 static _Atomic uint64_t coalesced; /* standard signals that found the ring full */
 
 static _Atomic uint32_t bell;      /* futex: work for the signal thread */
 static _Atomic uint32_t watching;  /* some G has undelivered signals */
-static _Atomic uint32_t working;   /* the signal thread has one in its hands */
 static _Atomic uint64_t blocked;   /* what the signal thread blocks because every G does */
 static _Atomic uint64_t unblock;   /* of these, what some G lets in again */
 static _Atomic int router_started;
@@ -54,6 +54,19 @@ int sigroute_tid(void)
 		direct3(SYS_sched_yield, 0, 0, 0);
 	}
 	return tid;
+}
+
+/*
+ * Until the signal thread has directed what it has, for a moment at most: it waits for nobody.  Who ends, or
+ * has just sent a signal, must not overtake it.
+ */
+void sigroute_settle(void)
+{
+	for (int tries = 0; tries < SETTLE_TRIES; tries++) {
+		if (!atomic_load(&unblock) && atomic_load(&routed) == atomic_load(&head))
+			return;
+		direct3(SYS_sched_yield, 0, 0, 0);
+	}
 }
 
 static long pid(void)
@@ -103,7 +116,7 @@ static bool lets_in(struct g *gp, int sig)
 {
 	struct thread *th = g_data(gp);
 
-	return th && !(thread_mask(th) & SIGBIT(sig)) && !(atomic_load(&th->state) & TH_EXITED);
+	return th && !(thread_mask(th) & SIGBIT(sig)) && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED));
 }
 
 struct g *sigroute_find(int sig)
@@ -136,8 +149,7 @@ static struct g *find(int sig)
 	return NULL;
 }
 
-/* Pending on the process, as if it had just been sent. */
-static void requeue(int sig, siginfo_t *si)
+void sigroute_requeue(int sig, siginfo_t *si)
 {
 	if (si->si_code == SI_USER && si->si_pid == (pid_t)pid()) {
 		direct3(SYS_kill, pid(), sig, 0); /* the same again */
@@ -164,7 +176,7 @@ static bool give_back(int sig, siginfo_t *si)
 		sigroute_unblocked(mask);
 		return false;
 	}
-	requeue(sig, si);
+	sigroute_requeue(sig, si);
 	return true;
 }
 
@@ -177,7 +189,7 @@ static void route(int sig, siginfo_t *si)
 
 		if (gp) {
 			if (thread_signal(g_data(gp), sig, si, !named))
-				requeue(sig, si); /* no room: again in a moment */
+				sigroute_requeue(sig, si); /* no room: again in a moment */
 			return;
 		}
 		if (give_back(sig, si))
@@ -201,6 +213,7 @@ static void drain(void)
 		atomic_store(&ring[i].state, EMPTY);
 		atomic_fetch_add(&tail, 1);
 		route(sig, &si);
+		atomic_fetch_add(&routed, 1);
 	}
 	for (set = atomic_exchange(&coalesced, 0); set; set &= set - 1) {
 		int sig = __builtin_ctzll(set) + 1;
@@ -216,26 +229,17 @@ static void drain(void)
 
 void sigroute_kick(struct g *gp)
 {
+	struct thread *th = g_data(gp);
 	int tid;
 
 	if (g_interrupt(gp))
 		return;
+	/* One at a time: each is a frame on its stack, which may be small. */
+	if (th && atomic_exchange(&th->kicked, true))
+		return;
 	tid = g_ostid(gp);
 	if (tid)
 		direct3(SYS_tgkill, pid(), tid, SIGKICK);
-}
-
-/*
- * What a sender has sent is pending, or it is on its way through the signal thread: who lets signals in wants
- * them before he goes on.  Bounded: nobody depends on that thread.
- */
-void sigroute_settle(void)
-{
-	for (int i = 0; i < 200; i++) {
-		if (atomic_load(&head) == atomic_load(&tail) && !atomic_load(&working))
-			return;
-		direct3(SYS_sched_yield, 0, 0, 0);
-	}
 }
 
 void sigroute_watch(void)
@@ -256,9 +260,10 @@ static bool rekick(void)
 
 		struct tcb *t = g_tls(gp);
 
-		if (th && t && (atomic_load(&th->sigq) || (th->held && th->waitset) ||
+		if (th && t && (atomic_load(g_mailbox(gp)) || (th->held && th->waitset) ||
 				(tcb_cancel_async(t) && tcb_cancel_pending(t)))) {
 			left = true;
+			atomic_store(&th->kicked, false); /* that one came when it could not look */
 			sigroute_kick(gp);
 		}
 	}
@@ -267,12 +272,13 @@ static bool rekick(void)
 
 static void apply_unblock(void)
 {
-	uint64_t set = atomic_exchange(&unblock, 0);
+	uint64_t set = atomic_load(&unblock);
 
 	if (!set)
 		return;
 	atomic_fetch_and(&blocked, ~set);
 	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, 8);
+	atomic_fetch_and(&unblock, ~set); /* what was pending is in the ring: see settle */
 }
 
 void sigroute_unblocked(uint64_t set)
@@ -297,9 +303,7 @@ static void *router(void *arg)
 		struct timespec ms = { 0, 1000000 };
 
 		apply_unblock();
-		atomic_store(&working, 1);
 		drain();
-		atomic_store(&working, 0);
 		if (atomic_load(&watching)) {
 			atomic_store(&watching, 0);
 			if (rekick())
@@ -337,9 +341,10 @@ void sigroute_fork_child(void)
 {
 	for (int i = 0; i < RING; i++)
 		atomic_store(&ring[i].state, EMPTY);
-	atomic_store(&working, 0);
 	atomic_store(&head, 0);
 	atomic_store(&tail, 0);
+	atomic_store(&routed, 0);
+	atomic_store(&unblock, 0);
 	atomic_store(&coalesced, 0);
 	atomic_store(&watching, 0);
 	atomic_store(&router_started, 0);

@@ -14,6 +14,7 @@ enum { NSIG_ = 64, SIGKICK = 32 };
 
 #define SIGBIT(sig) (UINT64_C(1) << ((sig)-1))
 #define SIGS_OURS (SIGBIT(32) | SIGBIT(33))
+#define SIGS_NEVER (SIGS_OURS | SIGBIT(SIGKILL) | SIGBIT(SIGSTOP)) /* in no mask */
 
 static inline uint64_t sigs_of(const sigset_t *set)
 {
@@ -33,14 +34,15 @@ void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted) hidden;
 int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared) hidden;
 /* The G of this process that takes a signal sent to the process now; NULL: all keep it out. */
 struct g *sigroute_find(int sig) hidden;
-/* th has ended: frees what it had not taken. */
-void signals_abandon(struct thread *th) hidden;
+/* Pending on the process, as if it had just been sent. */
+void sigroute_requeue(int sig, siginfo_t *si) hidden;
+bool signal_restarts(int sig) hidden; /* siginterrupt() has not said otherwise */
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
 void sigaction_adopt(void) hidden;
-void sigroute_settle(void) hidden; /* waits a moment for what is on its way to the process */
 void sigaction_reset(int sig) hidden; /* SA_RESETHAND: the next one finds the default action */
 /* From a handler that may not run the program: the signal thread takes it. */
 void sigroute_defer(int sig, const siginfo_t *si) hidden;
+void sigroute_settle(void) hidden;
 bool sigroute_is_router(void) hidden;
 /* No handler may run here: the runtime, or the lists of this thread's signals, are in use. */
 static inline bool signals_busy(void)
@@ -56,5 +58,11 @@ void sigroute_fork_child(void) hidden;
 void sigroute_kick(struct g *gp) hidden;
 /* Something is queued on a G that could not be told yet. */
 void sigroute_watch(void) hidden;
+
+/* The alternate stack the kernel had when it called a handler; NULL: none. */
+static inline void *altstack_of(const ucontext_t *uc)
+{
+	return uc->uc_stack.ss_flags & SS_DISABLE ? NULL : uc->uc_stack.ss_sp;
+}
 
 #endif

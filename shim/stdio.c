@@ -6,6 +6,7 @@
  *
  * Must never: touch a FILE after its lock was released: whoever takes it may close it.
  */
+#include "shim/netfd.h"
 #include "shim/stdio.h"
 #include "shim/sync.h"
 
@@ -171,7 +172,18 @@ WHOLE(int, __overflow, (FILE *f, int c), (f, c))
 /* ---- a FILE begins or ends ------------------------------------------------------------------------- */
 
 WHOLE(int, fflush_unlocked, (FILE *f), (f))
-WHOLE(int, fclose, (FILE *f), (f))
+/* libc closes the descriptor itself: the table must hear of it. */
+EXPORT int fclose(FILE *f)
+{
+	USE;
+
+	if (likely(weft_on)) {
+		netfd_closing(fileno_unlocked(f));
+		use_.away = use_away(true);
+	}
+	USE_CALL(int, real.fclose(f));
+}
+
 WHOLE(int, fcloseall, (void), ())
 WHOLE(FILE *, fopen, (const char *path, const char *mode), (path, mode))
 WHOLE(FILE *, fopen64, (const char *path, const char *mode), (path, mode))

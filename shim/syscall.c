@@ -16,6 +16,7 @@
  */
 #include <linux/futex.h>
 
+#include "shim/netfd.h"
 #include "shim/sched.h"
 #include "shim/sync.h"
 
@@ -262,6 +263,8 @@ static long on_a_g(struct args *x)
 {
 	long r;
 
+	if (unlikely(!netfd_by_hand(x->nr, x->a, x->b)))
+		return syscall_ret(-EBADF);
 	switch (x->nr) {
 	case SYS_gettid:
 		return weft_tls.tid;
@@ -283,6 +286,13 @@ static long on_a_g(struct args *x)
 	case SYS_setns:
 	case SYS_setfsuid:
 	case SYS_setfsgid:
+	case SYS_setuid: /* without libc they are one kernel thread's */
+	case SYS_setgid:
+	case SYS_setreuid:
+	case SYS_setregid:
+	case SYS_setresuid:
+	case SYS_setresgid:
+	case SYS_setgroups:
 	case SYS_capset:
 	case SYS_seccomp:
 	case SYS_personality:

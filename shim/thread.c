@@ -25,10 +25,10 @@ static void gone(struct g *gp, void *arg)
 	struct thread *th = arg;
 	uint32_t old = atomic_fetch_or(&th->state, TH_EXITED);
 
-	signals_abandon(th);
-	if (old & TH_DETACHED)
+	if (old & TH_DETACHED) {
+		atomic_fetch_or(&th->state, TH_GONE);
 		g_free(gp);
-	else
+	} else
 		lot_wake(&th->state, 1, 0, READY_NEXT, NULL, NULL); /* by address: th may be gone */
 }
 
@@ -36,6 +36,7 @@ void thread_end(struct thread *th)
 {
 	compat_call_tls_dtors();
 	keys_run_destructors();
+	signals_end();
 	robust_exit();
 	sched_leave();
 	if (th->g != g_main())
@@ -65,6 +66,7 @@ void thread_gmain(struct g *gp)
 	(void)gp;
 	tcb_enter();
 	sched_apply();
+	signals_deliver(); /* what came before it started */
 	run(th);
 	thread_end(th);
 }
@@ -134,7 +136,7 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 	if (err)
 		return err;
 	if (attr_sigmask(attr, &mask))
-		g_setmask(gp, mask & ~SIGS_OURS);
+		g_setmask(gp, mask & ~SIGS_NEVER);
 	if (attr_detached(attr))
 		th->state = TH_DETACHED;
 	return 0;
@@ -240,7 +242,10 @@ static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
 	int err;
 
 	testcancel();
-	if (atomic_load_explicit(&th->state, memory_order_acquire) & TH_DETACHED)
+	old = atomic_load_explicit(&th->state, memory_order_acquire);
+	if (old & TH_GONE)
+		return ESRCH;
+	if (old & TH_DETACHED)
 		return EINVAL; /* before EDEADLK, as libc: a detached thread may ask about itself */
 	if (t == (pthread_t)tcb_self())
 		return EDEADLK;
@@ -262,6 +267,7 @@ static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
 	}
 	if (result)
 		*result = th->result;
+	atomic_fetch_or(&th->state, TH_GONE);
 	if (gp != g_main())
 		g_free(gp);
 	return 0;
@@ -318,11 +324,15 @@ EXPORT int pthread_detach(pthread_t t)
 	if (!weft_on || !th->g)
 		return real.pthread_detach(t);
 	gp = th->g;
+	if (atomic_load(&th->state) & TH_GONE)
+		return ESRCH;
 	old = atomic_fetch_or(&th->state, TH_DETACHED);
 	if (old & TH_DETACHED)
 		return EINVAL;
-	if ((old & TH_EXITED) && gp != g_main())
+	if ((old & TH_EXITED) && gp != g_main()) {
+		atomic_fetch_or(&th->state, TH_GONE);
 		g_free(gp);
+	}
 	return 0;
 }
 

@@ -14,6 +14,8 @@ enum {
 	TH_EXITED = 1,   /* the stack is left; result is final */
 	TH_DETACHED = 2, /* whoever exits frees */
 	TH_JOINING = 4,  /* somebody waits in join */
+	TH_ENDING = 8,   /* takes no more signals */
+	TH_GONE = 16,    /* joined, or ended detached: no thread has this id */
 };
 
 struct thread {
@@ -28,13 +30,14 @@ struct thread {
 	bool exiting;                /* result was set by pthread_exit */
 	pthread_t joins;             /* whom this thread is joining: EDEADLK of a cycle */
 	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */
-	struct signode *_Atomic sigq; /* directed at it, newest first; anybody pushes, it takes */
 	struct signode *held, *heldtail; /* taken but masked, oldest first (own, while taking) */
+	_Atomic bool kicked;         /* signal 32 is on its way to it, or being handled */
 	volatile bool taking;        /* at its lists: a handler that comes now must leave them alone */
 	uint64_t waitset;            /* what its sigwait waits for, else 0 */
 	_Atomic bool masked;         /* in a call with a mask of its own (callmask.h): */
 	_Atomic uint64_t callmask;   /* that mask */
 	uint64_t sigdone;            /* handlers run so far (own) */
+	bool holds, piped;           /* in a pinned call that may raise SIGPIPE; it did (own) */
 	bool sigrestart;             /* the last one had SA_RESTART (own) */
 	bool owns_os;                /* wired for good: its M carries state that only it may have (own) */
 	_Atomic bool sched_pending;  /* attributes wait to be made real: sched_apply() */
@@ -47,6 +50,15 @@ static inline struct thread *thread_of(pthread_t t)
 	ptrdiff_t off = (char *)&self_thread - (char *)tcb_self();
 
 	return (struct thread *)((char *)t + off);
+}
+
+/*
+ * Signals directed at it, newest first: anybody pushes, it takes.  With the G, not here: this memory is wiped
+ * between two lives, and a sender may be late.
+ */
+static inline void *_Atomic *mailbox(struct thread *th)
+{
+	return g_mailbox(th->g);
 }
 
 /* What it lets in: its mask, or that of the call it is in. */
@@ -70,6 +82,8 @@ static inline void thread_look(void)
 		thread_look_slow();
 }
 
+/* Reads the variable WEFT, once. */
+void options_read(char **envp) hidden;
 /* First pthread_create: starts weft.  False: this program stays on plain pthreads. */
 bool activate(void) hidden;
 /* Ends the calling thread from its outermost frame: destructors, then goexit. */
@@ -99,5 +113,6 @@ void dumpsig_init(void) hidden;
 void dumpsig_start(void) hidden;
 void dumpsig_fork_child(void) hidden;
 void signal_fork_child(void) hidden;
+void signals_end(void) hidden; /* the calling G ends: handles what it has, and gets no more */
 
 #endif

@@ -74,7 +74,9 @@ struct os_where {
 };
 enum { OS_UNKNOWN = -2 };
 int os_blocked(int tid, struct os_where *w);
+const char *os_syscall_name(long nr);    /* of those that block; NULL: another */
 int os_thread_cpu(int tid, uint64_t *ns); /* its CPU clock */
+int os_files_leave(void); /* this thread gets an empty table of descriptors; 0 or -errno */
 int os_membarrier_start(void);
 void os_membarrier(void);                /* every thread of the process passes a full fence */
 /* Kernel signal mask of this thread: sets all 64 bits, returns the old ones. */
@@ -82,7 +84,7 @@ uint64_t os_sigmask(uint64_t mask);
 uint64_t os_sigmask_get(void);
 void os_sigunblock(int sig);
 /* Alternate signal stack of this kernel thread; sp NULL: none. */
-void os_sigaltstack(void *sp, size_t size, int flags);
+int os_sigaltstack(void *sp, size_t size, int flags);
 void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores the default */
 void os_setname(const char *name);
 
@@ -109,6 +111,7 @@ int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline);
 int os_eventfd(void);                    /* a counter that never blocks */
 int os_dup_above(int fd, int lowest);    /* a second number for it */
 int os_close(int fd);
+int os_fileid(int fd, uint64_t id[2]);    /* device and inode */
 unsigned long os_fdlimit(void);          /* RLIMIT_NOFILE, soft */
 
 /* ---- machine ------------------------------------------------------------------------------------- */
@@ -122,8 +125,6 @@ size_t os_stacklimit(void);              /* RLIMIT_STACK soft limit; 0: unlimite
 /* ---- looking ---------------------------------------------------------------------------------------- */
 /* The whole file, terminated, as far as it fits; bytes or -errno. */
 ssize_t os_slurp(const char *path, char *buf, size_t n);
-/* The thread of this process is on a CPU or waits for one; also when the kernel does not tell (no /proc). */
-bool os_thread_runs(int tid);
 /* Copies memory that may not be there; false: it is not. */
 bool os_peek(const void *from, void *to, size_t n);
 

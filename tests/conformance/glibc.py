@@ -53,6 +53,9 @@ ENV = {
     "tst-mutex10": {"GLIBC_TUNABLES": "glibc.elision.enable=1"},
     "tst-audit-threads": {"LD_AUDIT": "{bin}/tst-audit-threads-mod1.so"},
 }
+# Files that a test expects where it runs.
+SCRATCH = {name: {"Makefile": "{bin}/../src/Makefile"}
+           for name in ("tst-cancel4", "tst-cancel5", "tst-cancelx4", "tst-cancelx5")}
 MODULE = re.compile(r"(tst-.*mod\d*[a-z]?(-[a-z])?|tst-audit-threads-mod\d|tst-compat-forwarder-mod"
                     r"|tst-execstack-mod)$")
 NOT_TESTS = {"tst-cleanup4aux", "tst-cleanupx4aux", "tst-cancel4-common", "tst-cancel-self-cleanup"}
@@ -83,7 +86,7 @@ def _headers(src, where):
         if os.path.exists(os.path.join(src, "include", name)):
             shutil.copy(os.path.join(src, "include", name), include)
     shutil.copy(os.path.join(os.path.dirname(__file__), "prefix.h"), include)
-    for name in ("config.h", "shlib-compat.h"):
+    for name in ("config.h", "shlib-compat.h", "atomic.h"):
         open(os.path.join(include, name), "w").close()
     flags = ["-include", include + "/prefix.h", "-I" + include]
     for folder in INTERNAL_FOLDERS:
@@ -163,6 +166,7 @@ def build(cache, jobs):
             unbuilt[name] = error
             continue
         tests.append({"id": name, "family": _family(name), "program": name,
+                      "scratch": SCRATCH.get(name, {}),
                       "args": [arg.replace("{self}", "{bin}/" + name) for arg in ARGS.get(name, [])],
                       "env": dict(ENV.get(name, {}), LD_LIBRARY_PATH="{bin}")})
     suite.finish(where, "glibc", version, tests, unbuilt)

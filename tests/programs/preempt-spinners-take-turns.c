@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-enum { THREADS = 6, ROUNDS = 20 };
+enum { THREADS = 4, ROUNDS = 8 };
 
 static atomic_int turn;
 

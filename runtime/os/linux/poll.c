@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -61,7 +62,7 @@ int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline)
 	if (no_ns)
 		return wait_ms(ep, ev, n, ns, deadline != 0);
 	r = (int)os_syscall(SYS_epoll_pwait2, ep, (long)ev, n, deadline ? (long)&ts : 0, 0, 0);
-	if (r == -ENOSYS) {
+	if (r == -ENOSYS || r == -EPERM) { /* an old kernel, or a filter that does not know it */
 		no_ns = true;
 		r = wait_ms(ep, ev, n, ns, deadline != 0);
 	}
@@ -81,6 +82,18 @@ int os_dup_above(int fd, int lowest)
 int os_close(int fd)
 {
 	return (int)os_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+int os_fileid(int fd, uint64_t id[2])
+{
+	struct stat st;
+	int r = (int)os_syscall(SYS_fstat, fd, (long)&st, 0, 0, 0, 0);
+
+	if (r == 0) {
+		id[0] = st.st_dev;
+		id[1] = st.st_ino;
+	}
+	return r;
 }
 
 unsigned long os_fdlimit(void)

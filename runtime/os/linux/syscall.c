@@ -84,7 +84,7 @@ void os_sigunblock(int sig)
 	sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, NULL, sizeof(mask));
 }
 
-void os_sigaltstack(void *sp, size_t size, int flags)
+int os_sigaltstack(void *sp, size_t size, int flags)
 {
 	struct {
 		void *sp;
@@ -92,7 +92,7 @@ void os_sigaltstack(void *sp, size_t size, int flags)
 		size_t size;
 	} ss = { sp, sp ? flags : 2 /* SS_DISABLE */, size };
 
-	sys3(SYS_sigaltstack, &ss, NULL, 0);
+	return (int)sys3(SYS_sigaltstack, &ss, NULL, 0);
 }
 
 void os_timerslack(uint64_t ns)

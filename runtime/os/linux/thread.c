@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 
 enum { PERTHREAD_SCHED = 6 };
+enum { SYS_close_range_ = 436, CLOSE_RANGE_UNSHARE_ = 1 << 1 }; /* Linux 5.9; headers may be older */
 enum { MEMBARRIER_PRIVATE_EXPEDITED = 1 << 3, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 
 int os_thread_cpu(int tid, uint64_t *ns)
@@ -108,6 +109,48 @@ int os_blocked(int tid, struct os_where *w)
 	w->sp = field(&s);
 	w->pc = field(&s);
 	return 1;
+}
+
+const char *os_syscall_name(long nr)
+{
+	static const struct {
+		long nr;
+		const char *name;
+	} names[] = {
+#define NAME(x) { SYS_##x, #x }
+		NAME(read),	     NAME(write),	   NAME(open),		NAME(openat),
+		NAME(close),	     NAME(poll),	   NAME(ppoll),		NAME(select),
+		NAME(pselect6),	     NAME(epoll_wait),	   NAME(epoll_pwait),	NAME(epoll_pwait2),
+		NAME(readv),	     NAME(writev),	   NAME(pread64),	NAME(pwrite64),
+		NAME(preadv),	     NAME(pwritev),	   NAME(preadv2),	NAME(pwritev2),
+		NAME(recvfrom),	     NAME(recvmsg),	   NAME(recvmmsg),	NAME(sendto),
+		NAME(sendmsg),	     NAME(sendmmsg),	   NAME(accept),	NAME(accept4),
+		NAME(connect),	     NAME(futex),	   NAME(nanosleep),	NAME(clock_nanosleep),
+		NAME(pause),	     NAME(wait4),	   NAME(waitid),	NAME(flock),
+		NAME(fcntl),	     NAME(ioctl),	   NAME(fsync),		NAME(fdatasync),
+		NAME(sync),	     NAME(syncfs),	   NAME(sync_file_range), NAME(msync),
+		NAME(fallocate),     NAME(ftruncate),	   NAME(rename),	NAME(unlink),
+		NAME(unlinkat),	     NAME(getdents64),	   NAME(sendfile),	NAME(splice),
+		NAME(tee),	     NAME(vmsplice),	   NAME(copy_file_range), NAME(msgrcv),
+		NAME(msgsnd),	     NAME(semop),	   NAME(semtimedop),	NAME(mq_timedreceive),
+		NAME(mq_timedsend),  NAME(io_getevents),   NAME(io_uring_enter), NAME(io_destroy),
+		NAME(rt_sigsuspend), NAME(rt_sigtimedwait), NAME(mmap),		NAME(munmap),
+		NAME(mprotect),	     NAME(madvise),	   NAME(mremap),	NAME(clone),
+		NAME(clone3),	     NAME(fork),	   NAME(vfork),		NAME(execve),
+		NAME(ptrace),	     NAME(membarrier),	   NAME(getrandom),	NAME(userfaultfd),
+#undef NAME
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i].nr == nr)
+			return names[i].name;
+	return NULL;
+}
+
+int os_files_leave(void)
+{
+	/* In one step: nothing of the program's is held open for a moment. */
+	return (int)os_syscall(SYS_close_range_, 0, ~0U, CLOSE_RANGE_UNSHARE_, 0, 0, 0);
 }
 
 int os_membarrier_start(void)
