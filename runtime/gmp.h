@@ -249,6 +249,7 @@ struct sched {
 	_Atomic uint32_t monwake;  /* futex of that sleep, */
 	_Atomic bool monpolls;     /* which may be in the poller */
 
+	_Atomic bool oversubscribed; /* more Ps than CPUs */
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
 	size_t stdstack;          /* size class of pooled stacks: area included (c once set) */
@@ -311,6 +312,7 @@ void mexit(struct m *mp) __attribute__((noreturn)) hidden;
 void m_init(struct m *mp) hidden;
 void m_reap(void) hidden;
 int m_start_wanted(void) hidden;
+void m_keep_spare(void) hidden;
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
 void exitsyscall0(void *gp) hidden;
@@ -385,6 +387,7 @@ void p_leave_slow(struct p *pp, uint32_t to) hidden;
 bool sysmon_runs(void) hidden;
 bool sysmon_here(void) hidden; /* the caller is sysmon */
 void sysmon_call(void) hidden; /* sched.pstart has work for it */
+void sysmon_taken(void) hidden; /* sysmon's notice that a P was taken */
 void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
 void sysmon_nap(uint32_t us) hidden; /* sysmon only */

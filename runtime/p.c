@@ -121,6 +121,7 @@ int procresize(unsigned want)
 		}
 	}
 	atomic_store(&gomaxprocs, n);
+	atomic_store(&sched.oversubscribed, (unsigned)n > os_ncpu());
 	for (int i = old; i < n; i++) {
 		uint32_t s = atomic_load(&allp[i]->status);
 

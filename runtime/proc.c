@@ -195,7 +195,9 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 					*again = true;
 				}
 			}
-			if (atomic_load_explicit(&v->status, memory_order_relaxed) == Pidle)
+			/* Only one whose M is being made has work. */
+			if (atomic_load_explicit(&v->status, memory_order_relaxed) == Pidle &&
+			    runqempty(v))
 				continue;
 			gp = runqsteal(pp, v, last, now);
 			if (gp) {
@@ -572,6 +574,9 @@ void gosched(void)
 	alone = !pp || (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
 			atomic_load(&pp->timer0) == 0 && !weft_opt.chaos);
 	unpin();
+	/* More Ps than CPUs: the others wait for the kernel's turn as well, which an M with work never ends. */
+	if (unlikely(atomic_load_explicit(&sched.oversubscribed, memory_order_relaxed)))
+		os_osyield();
 	if (!alone)
 		mcall(gosched0);
 }
