@@ -333,6 +333,16 @@ void g_notemask(uint64_t mask)
 	unpin();
 }
 
+bool runtime_keepout(uint64_t set)
+{
+	struct m *mp = weft_tls.m;
+
+	if (weft_tls.g || !mp)
+		return false;
+	mp->sigmask |= set; /* settle_kernel() takes it back */
+	return true;
+}
+
 int g_setaltstack(void *sp, size_t size, int flags)
 {
 	struct g *gp = weft_tls.g;

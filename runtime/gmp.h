@@ -312,6 +312,8 @@ void mexit(struct m *mp) __attribute__((noreturn)) hidden;
 void m_init(struct m *mp) hidden;
 void m_reap(void) hidden;
 int m_start_wanted(void) hidden;
+bool m_wants_spare(void) hidden;
+void m_make_spare(void) hidden; /* maker only */
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
 void exitsyscall0(void *gp) hidden;
@@ -385,7 +387,8 @@ void p_leave_slow(struct p *pp, uint32_t to) hidden;
 /* ---- sysmon.c, trace.c ---- */
 bool sysmon_runs(void) hidden;
 bool sysmon_here(void) hidden; /* the caller is sysmon */
-void sysmon_call(void) hidden; /* sched.pstart has work for it */
+void sysmon_call(void) hidden; /* sched.nmwanted has work for it */
+void sysmon_taken(void) hidden; /* sysmon's notice that a P was taken */
 void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
 void sysmon_nap(uint32_t us) hidden; /* sysmon only */
@@ -407,6 +410,7 @@ void handoff_report_open(void) hidden; /* at exit: counts the blocks that go on;
 bool maker_start(void) hidden;      /* once a process; false: no kernel thread */
 bool maker_runs(void) hidden;       /* it makes Ms, and the caller is not it */
 bool maker_call(void) hidden;       /* there are Ms to make or to join; false: it does not run */
+void maker_spare(void) hidden;      /* one M in reserve, please */
 void maker_fork_child(void) hidden;
 
 /* ---- aside.c: sysmon only ---- */

@@ -213,6 +213,7 @@ static bool take(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, bool 
 	/* Release: pairs with pin_slow's acquire. */
 	__atomic_store_n(&tls->nop, NOP_TAKEN, __ATOMIC_RELEASE);
 	pp->hand_m = NULL;
+	sysmon_taken();
 	handoffp(pp);
 	/* Most likely it is still where it was. */
 	if (unlikely(weft_opt.pinreport) && !any)

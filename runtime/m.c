@@ -11,6 +11,7 @@
 #include <errno.h>
 
 enum { G0_STACK = 256 * 1024 };
+enum { SPARE_BELOW = 16 }; /* as near to the limit no M is made that nobody waits for */
 
 void m_init(struct m *mp)
 {
@@ -119,8 +120,8 @@ static struct m *allocm(void)
 	return mp;
 }
 
-/* A new M, which starts by looking at pstart; false when the kernel gives no thread. */
-static bool newm(void)
+/* A new M, which starts by looking at pstart; NULL when the kernel gives no thread. */
+static struct m *newm(void)
 {
 	struct m *mp = allocm();
 	int err = -ENOMEM;
@@ -160,7 +161,7 @@ static bool newm(void)
 		}
 		unlock(&sched.lock);
 	}
-	return !err;
+	return err ? NULL : mp;
 }
 
 static void mwake(struct m *mp)
@@ -304,6 +305,29 @@ int m_start_wanted(void)
 	for (int i = 0; i < n; i++)
 		startnewm();
 	return n;
+}
+
+/*
+ * One M in reserve, once Ps were taken: a P that is taken next need not wait until a kernel thread is made.
+ * What is read without the lock is a hint: one more or one fewer does no harm.
+ */
+static struct m *lastspare; /* while it is not there yet, another would not help; never freed */
+
+bool m_wants_spare(void)
+{
+	struct m *last = __atomic_load_n(&lastspare, __ATOMIC_RELAXED);
+
+	return !(__atomic_load_n(&sched.nmidle, __ATOMIC_RELAXED) > 0 ||
+	    __atomic_load_n(&sched.pstart, __ATOMIC_RELAXED) ||
+	    __atomic_load_n(&sched.nm, __ATOMIC_RELAXED) + SPARE_BELOW > sched.maxm ||
+	    (last && !__atomic_load_n(&last->ostid, __ATOMIC_RELAXED)));
+}
+
+/* maker only. */
+void m_make_spare(void)
+{
+	if (m_wants_spare())
+		__atomic_store_n(&lastspare, newm(), __ATOMIC_RELAXED);
 }
 
 /* At most one starter at a time: a spinner that finds work starts the next. */

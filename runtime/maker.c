@@ -15,6 +15,7 @@
 #include "runtime/gmp.h"
 
 static _Atomic uint32_t bell; /* futex: counts calls */
+static _Atomic bool spare;    /* one M more, without a P */
 static bool running;          /* atomic */
 static _Atomic int32_t self;  /* its kernel id */
 
@@ -26,6 +27,8 @@ static void *maker(void *unused)
 		uint32_t n = atomic_load(&bell);
 
 		m_start_wanted();
+		if (atomic_exchange(&spare, false))
+			m_make_spare();
 		m_reap();
 		os_futex_wait((uint32_t *)&bell, n, 0);
 	}
@@ -59,6 +62,12 @@ bool maker_call(void)
 	return true;
 }
 
+void maker_spare(void)
+{
+	if (!atomic_exchange(&spare, true))
+		maker_call();
+}
+
 bool maker_runs(void)
 {
 	/* Itself it need not ask.  Only who has no G and no M can be it. */
@@ -69,5 +78,6 @@ bool maker_runs(void)
 void maker_fork_child(void)
 {
 	running = false;
+	atomic_store(&spare, false);
 	atomic_store(&self, 0);
 }

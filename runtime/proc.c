@@ -195,7 +195,9 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 					*again = true;
 				}
 			}
-			if (atomic_load_explicit(&v->status, memory_order_relaxed) == Pidle)
+			/* Only one whose M is being made has work. */
+			if (atomic_load_explicit(&v->status, memory_order_relaxed) == Pidle &&
+			    runqempty(v))
 				continue;
 			gp = runqsteal(pp, v, last, now);
 			if (gp) {

@@ -151,6 +151,11 @@ void g_setmask(struct g *gp, uint64_t mask);
 /* The kernel already has this mask on the calling G's M (a handler runs): only remember it. */
 void g_notemask(uint64_t mask);
 /*
+ * In a handler: a kernel thread that runs no G keeps these signals out until it runs one; the caller puts
+ * them into the mask that it returns to.  False: a G runs here.
+ */
+bool runtime_keepout(uint64_t set);
+/*
  * In a signal handler that interrupted a G outside the runtime: what the kernel had for the interrupted code, which
  * may be newer than the notes.  Before anything that may give this M to another G, whose own would be compared
  * with the notes.

@@ -23,6 +23,13 @@ enum {
 #define SEC 1000000000ULL
 #define SLICE 10000000ULL           /* 10 ms */
 
+static bool taken; /* Ps have been taken from Ms that block: more Ms may be needed */
+
+void sysmon_taken(void)
+{
+	taken = true;
+}
+
 /* Ps that sit in a system call since our last look, with something better to do. */
 static int retake(uint64_t now)
 {
@@ -47,6 +54,7 @@ static int retake(uint64_t now)
 			continue;
 		atomic_fetch_add(&pp->syscalltick, 1);
 		n++;
+		taken = true;
 		handoffp(pp);
 	}
 	return n;
@@ -211,6 +219,8 @@ static void *sysmon(void *arg)
 		      poll_for_busy(now);
 		idle = did ? 0 : idle + 1;
 		wish = handoff_look(now);
+		if (taken && m_wants_spare())
+			maker_spare();
 		if (sched.mdead) /* one may have left before its handle was noted */
 			maker_call();
 		reap_idle(now);
@@ -257,6 +267,7 @@ bool sysmon_runs(void)
 
 void sysmon_forget(void)
 {
+	taken = false;
 	running = false;
 	maker_fork_child();
 }

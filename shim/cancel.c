@@ -92,22 +92,46 @@ __asm__(".pushsection .text\n"
 
 _Static_assert(offsetof(struct thread, stop) == 0, "the stub reads it there");
 
+/*
+ * A system call of libc's own (stdio, pclose) that the kernel is about to begin again, or that has not begun:
+ * of these a handler without SA_RESTART ends one with EINTR, and nobody who calls them takes that amiss.
+ */
+static bool libc_call(const ucontext_t *uc)
+{
+	const unsigned char *pc = (const unsigned char *)uc->uc_mcontext.gregs[REG_RIP];
+
+	if (pc[0] != 0x0f || pc[1] != 0x05 || preempt_may(pc))
+		return false;
+	switch (uc->uc_mcontext.gregs[REG_RAX]) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_write:
+	case SYS_writev:
+	case SYS_wait4:
+	case SYS_waitid:
+		return true;
+	}
+	return false;
+}
+
 static bool between(uintptr_t pc, const char *begin, const char *end)
 {
 	return pc >= (uintptr_t)begin && pc < (uintptr_t)end;
 }
 
 /* Runs what is queued on this G; true: the system call it is about to make, or is in, must end now. */
-static bool take_signals(bool in_call)
+static bool take_signals(const ucontext_t *uc)
 {
 	struct thread *th = &self_thread;
+	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+	bool stub = between(pc, cp_begin, cp_end) || between(pc, nocp_begin, nocp_end), ends;
 	int saved = errno;
-	bool ends = signals_deliver();
 
+	ends = signals_deliver();
 	errno = saved;
-	if (!in_call)
-		return false;
-	return ends || th->stop || (th->held && th->waitset);
+	if (stub)
+		return ends || th->stop || (th->held && th->waitset);
+	return ends && libc_call(uc);
 }
 
 /* A cancellation that is due. */
@@ -136,7 +160,7 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 	ucontext_t *uc = ctx;
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
 	struct tcb *t = tcb_self();
-	bool preempt, in_call, ends;
+	bool preempt, ends;
 
 	(void)sig;
 	(void)si;
@@ -161,16 +185,17 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 		sched_apply_here();
 	}
 	/* Again, should one have come that was not kicked for any more. */
-	in_call = between(pc, cp_begin, cp_end) || between(pc, nocp_begin, nocp_end);
-	ends = take_signals(in_call);
+	ends = take_signals(uc);
 	atomic_store(&self_thread.kicked, false);
 	if (unlikely(atomic_load(mailbox(&self_thread)) != NULL))
-		ends |= take_signals(in_call);
+		ends |= take_signals(uc);
 	if (ends) {
-		/* The call is over before it began, or is not begun again; both stubs return alike. */
-		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_end;
+		/* The call is over before it began, or is not begun again: on behind its instruction. */
+		uc->uc_mcontext.gregs[REG_RIP] =
+			(greg_t)(between(pc, cp_begin, cp_end)	     ? (uintptr_t)cp_end
+				 : between(pc, nocp_begin, nocp_end) ? (uintptr_t)nocp_end
+								     : pc + 2);
 		uc->uc_mcontext.gregs[REG_RAX] = -EINTR;
-		pc = (uintptr_t)cp_end;
 	}
 	if (!tcb_cancel_pending(t))
 		return;

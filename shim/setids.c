@@ -6,6 +6,9 @@
  * old ids.  So main makes the call with its M's block in place of its own.  Other Gs' blocks stand for no kernel
  * thread, and their calls need nothing.
  *
+ * Without its P: libc holds its list of threads until every kernel thread has answered, and a G that is switched
+ * away with that would have to wait for a P, which may have to wait for a new kernel thread, which needs the list.
+ *
  * Must never: let a handler see the lent block: all signals wait, but for libc's own, which another caller of
  * this family may be waiting for.
  */
@@ -54,11 +57,19 @@ static int change_all(const struct ids *x)
 {
 	long r;
 
-	if (!on_g() || getg() != g_main())
+	if (!on_g())
 		return (int)change(x);
+	if (getg() != g_main()) {
+		entersyscall();
+		r = change(x);
+		exitsyscall();
+		return (int)r;
+	}
 	lockosthread(); /* whose block it is must not change */
+	entersyscall();
 	r = runtime_mtls() == tcb_self() ? change(x)
 					 : syscall_ret(compat_lend(change_lent, (void *)x));
+	exitsyscall();
 	unlockosthread();
 	return (int)r;
 }

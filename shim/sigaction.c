@@ -61,6 +61,7 @@ static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigactio
 	th->sigdone++;
 	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
 	signals_return(uc, kernel, noted);
+	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0; /* not the last one's: the first interrupted */
 	callmask_resume(region, true);
 }
 
@@ -89,6 +90,9 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 		return;
 	}
 	if (weft_on && !synchronous(sig, si) && signals_busy()) {
+		/* An idle M would get it back at once, and again, for as long as no G wants it. */
+		if (runtime_keepout(SIGBIT(sig)))
+			*(uint64_t *)(void *)&((ucontext_t *)ctx)->uc_sigmask |= SIGBIT(sig);
 		sigroute_defer(sig, si);
 		errno = saved;
 		return;

@@ -73,6 +73,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 	if (mask != was) {
 		g_setmask(gp, mask);
 		if (was & ~mask) {
+			sigroute_settle();
 			sigroute_unblocked(was & ~mask);
 			signals_deliver();
 		}
@@ -470,31 +471,71 @@ static __attribute__((noinline)) void act_here(int sig, siginfo_t *si, uint64_t 
 	}
 }
 
+/* What is queued on the calling G, as a set. */
+static uint64_t queued(struct thread *th)
+{
+	uint64_t set = 0;
+
+	th->taking = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	collect(th);
+	for (struct signode *n = th->held; n; n = n->next)
+		set |= SIGBIT(n->sig);
+	atomic_signal_fence(memory_order_seq_cst);
+	th->taking = false;
+	return set;
+}
+
+/* Of several handlers it is the first that interrupted a call, and says whether that goes on. */
+struct delivery {
+	bool any, interrupts;
+};
+
+/* Delivers what is in set and queued, or comes to be; each signal once, if asked. */
+static void deliver_set(uint64_t set, bool once, uint64_t let, struct delivery *d)
+{
+	struct thread *th = &self_thread;
+	siginfo_t si;
+	int sig;
+
+	while ((sig = signals_take(set, &si))) {
+		uint64_t done = th->sigdone;
+
+		if (once)
+			set &= ~SIGBIT(sig);
+		act_here(sig, &si, let);
+		if (th->sigdone == done)
+			continue; /* no handler */
+		if (!d->any)
+			d->interrupts = !th->sigrestart;
+		d->any = true;
+	}
+}
+
 bool signals_deliver(void)
 {
 	struct thread *th = &self_thread;
-	bool interrupts = false, region, ran;
-	siginfo_t si;
-	uint64_t mask;
-	int saved, sig;
+	struct delivery d = { false, false };
+	bool region;
+	int saved;
 
 	if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed) && !th->held))
 		return false;
 	saved = errno;
 	do {
-		mask = thread_mask(th);
+		uint64_t mask = thread_mask(th);
+
 		region = callmask_pause();
-		ran = false;
-		while ((sig = signals_take(~mask, &si))) {
-			act_here(sig, &si, mask);
-			interrupts |= !th->sigrestart;
-			ran = true;
-		}
-		callmask_resume(region, ran);
+		/* A call's mask lets in what waits now; when the first handler returns, the G's own is back. */
+		if (region && !th->stop)
+			deliver_set(queued(th) & ~mask, true, mask, &d);
+		if (!region || d.any || th->stop)
+			deliver_set(~g_mask(th->g), false, g_mask(th->g), &d);
+		callmask_resume(region, d.any);
 		/* A sender who looked at the mask in between may have let its signal lie. */
-	} while (region && atomic_load(mailbox(th)));
+	} while (region && !d.any && atomic_load(mailbox(th)));
 	errno = saved;
-	return interrupts;
+	return d.interrupts;
 }
 
 /*
@@ -526,16 +567,7 @@ void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted)
 
 uint64_t signals_pending(void)
 {
-	uint64_t set = 0;
-
-	self_thread.taking = true;
-	atomic_signal_fence(memory_order_seq_cst);
-	collect(&self_thread);
-	for (struct signode *n = self_thread.held; n; n = n->next)
-		set |= SIGBIT(n->sig);
-	atomic_signal_fence(memory_order_seq_cst);
-	self_thread.taking = false;
-	return set & g_mask(getg());
+	return queued(&self_thread) & g_mask(getg());
 }
 
 /* What is pending for the calling kernel thread alone: the kernel shows it nowhere else. */

@@ -57,10 +57,6 @@ EXPORT sighandler_t sigset(int sig, sighandler_t disp)
 
 	if (!weft_on)
 		return real.sigset(sig, disp);
-	if (disp == SIG_ERR) {
-		errno = EINVAL;
-		return SIG_ERR;
-	}
 	if (!one(sig, &set) || sigaction(sig, disp == SIG_HOLD ? NULL : &sa, &old) ||
 	    sigprocmask(disp == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, &set, &was))
 		return SIG_ERR;

@@ -10,6 +10,7 @@
 #include "shim/thread.h"
 #include "shim/attr.h"
 #include "shim/mutex.h"
+#include "shim/preempt.h"
 #include "shim/sched.h"
 #include "shim/sigroute.h"
 
@@ -107,8 +108,11 @@ static struct g *make(const pthread_attr_t *attr)
 	tid = g_nextid();
 	g_stackbounds(gp, &stk.base, &stk.size, &stk.guard);
 	t = g_tls(gp);
+	/* The loader's locks are taken: whoever is switched away with one, in a handler of the program's too,
+	 * blocks every kernel thread that makes a thread, sysmon's included. */
+	libc_enter();
 	if (!t || tcb_renew(t, &stk, tid)) {
-		entersyscall(); /* allocates, and takes the loader's locks */
+		entersyscall(); /* allocates */
 		if (runtime_fault("thread block"))
 			t = NULL;
 		else if (!t)
@@ -117,6 +121,7 @@ static struct g *make(const pthread_attr_t *attr)
 			t = NULL;
 		exitsyscall();
 	}
+	libc_leave();
 	if (!t) {
 		g_free(gp);
 		return NULL;

@@ -14,6 +14,7 @@ import baseline
 import execute
 import glibc
 import known
+import matrix
 import openposix
 import report
 import sources
@@ -60,6 +61,10 @@ def arguments():
     how.add_argument("--jobs", type=int, default=2, metavar="N", help="tests at a time: 2")
     out = parser.add_argument_group("results")
     out.add_argument("--report", metavar="FILE", help="a readable report; FILE.jsonl has every run")
+    out.add_argument("--matrix", action="store_true",
+                     help="write compat/MATRIX.md from the newest results and end")
+    out.add_argument("--check-matrix", action="store_true",
+                     help="does compat/MATRIX.md name every interposed function?")
     out.add_argument("--list", action="store_true", help="print the selected tests and end")
     parser.set_defaults(mode="weft")
     return parser.parse_args()
@@ -212,6 +217,15 @@ def native_summary(runner, work):
 def main():
     args = arguments()
     cache = cache_folder()
+    if args.check_matrix:
+        missing = matrix.check()
+        for name in missing:
+            print("compat/MATRIX.md: no row for %s (run scripts/conformance --matrix)" % name)
+        return 1 if missing else 0
+    if args.matrix:
+        bare = matrix.write(cache)
+        print("compat/MATRIX.md is written; %d functions are called by no test" % len(bare))
+        return 0
     runner = Runner(args, cache)
     try:
         chosen = list(runner.suites())
@@ -232,6 +246,8 @@ def main():
     else:
         text += report.tables(runner.rows) + "\n" + report.differences(runner.rows)
     sys.stdout.write(text)
+    if not args.option:
+        matrix.remember(cache, runner.rows)
     bad = sum(1 for row in runner.rows if row.verdict in ("lost", "unsteady"))
     good = len(runner.rows) - bad if args.mode != "native" else len(work)
     if args.report:

@@ -726,7 +726,7 @@ static long call_waitpid(void)
 static void release_child(void)
 {
 	kill(child, SIGKILL);
-	pause_ms(delay_ms);
+	over(2000);
 	waitpid(child, NULL, 0); /* when the thread did not */
 }
 

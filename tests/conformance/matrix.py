@@ -1,0 +1,153 @@
+"""compat/MATRIX.md: every function that weft interposes, and which tests call it.
+
+A row is a function of shim/symbols.def.  The columns are counts: tests of each suite that call it (from the
+undefined symbols of the executables) with how many pass natively and how many under weft, from the newest
+results in the cache; and weft's own programs that name it.  Other names of one function (`__read`,
+`read_chk` forms, 64-bit and `_unlocked` forms) are called by the same code and stand in the row of the first.
+
+Functions of the thread and signal families that are left to libc are a second table.
+"""
+
+import glob
+import json
+import os
+import re
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+OWN = ("tests/programs", "tests/torture", "tests/stress", "tests/compare", "tests/unit", "tests/compat")
+LEFT = re.compile(r"(pthread|sem|thrd|mtx|cnd|tss|sig|timer|mq|sched)_?\w*|fork|vfork|raise|alarm")
+
+
+def interposed():
+    """[(section, name)] in the order of symbols.def."""
+    section, found = "", []
+    with open(TOP + "/shim/symbols.def") as f:
+        for line in f:
+            match = re.match(r"/\* (\w+\.c)", line)
+            if match:
+                section = match.group(1)
+            match = re.match(r"SYM\([^,]*,\s*(\w+),", line)
+            if match:
+                found.append((section, match.group(1)))
+    return found
+
+
+def base_of(name, names):
+    """The function that NAME is a form of, or itself."""
+    tries = [name]
+    for pattern, by in ((r"^__(.*?)(_chk|_2)?$", r"\1"), (r"^_IO_(.*)$", r"\1"), (r"^(__isoc\d\d_)(.*)$", r"\2"),
+                        (r"^(.*)64(v2)?$", r"\1\2"), (r"^(.*)_unlocked$", r"\1"), (r"^_(.*)$", r"\1"),
+                        (r"^(get.*)_r$", r"\1")):
+        for one in list(tries):
+            tries.append(re.sub(pattern, by, one))
+    for one in reversed(tries):
+        if one != name and one in names:
+            return one
+    return name
+
+
+def own_programs():
+    """{name: number of our programs with this word}."""
+    counts = {}
+    for folder in OWN:
+        for path in glob.glob("%s/%s/**/*" % (TOP, folder), recursive=True):
+            if os.path.isfile(path) and not path.endswith((".pyc", ".o")):
+                with open(path, errors="replace") as f:
+                    for word in set(re.findall(r"\w+", f.read())):
+                        counts[word] = counts.get(word, 0) + 1
+    return counts
+
+
+def results(cache):
+    """[(suite, test, native class, weft class)] of the newest runs, and what they were."""
+    found = []
+    for path in sorted(glob.glob(cache + "/results/*.json")):
+        with open(path) as f:
+            found.append(json.load(f))
+    return found
+
+
+def remember(cache, rows):
+    """Keeps the classes of a run for the next matrix: by suite and processor count, test by test."""
+    os.makedirs(cache + "/results", exist_ok=True)
+    kept = {}
+    for row in rows:
+        key = (row.suite["name"], row.suite["version"], row.procs)
+        kept.setdefault(key, {})[row.test["id"]] = {
+            "native": row.native, "uses": row.test["uses"],
+            "weft": "PASS" if any(r.cls == "PASS" for r in row.weft) else row.weft_class()}
+    for (name, version, procs), tests in kept.items():
+        path = "%s/results/%s-procs%d.json" % (cache, name, procs)
+        old = {}
+        if os.path.exists(path):
+            with open(path) as f:
+                old = json.load(f).get("tests", {})
+        old.update(tests)
+        with open(path + ".new", "w") as f:
+            json.dump({"suite": name, "version": version, "procs": procs, "tests": old}, f)
+        os.rename(path + ".new", path)
+
+
+def _counts(suite, names):
+    used = [test for test in suite["tests"].values() if names.intersection(test["uses"])]
+    if not used:
+        return "–"
+    return "%d: %d, %d" % (len(used), sum(1 for t in used if t["native"] == "PASS"),
+                           sum(1 for t in used if t["weft"] == "PASS"))
+
+
+def write(cache):
+    """Writes the file; the number of interposed functions that no test calls."""
+    suites = results(cache)
+    known = interposed()
+    names = [name for _, name in known]
+    forms = {}
+    for name in names:
+        base = base_of(name, set(names))
+        while base != base_of(base, set(names)):
+            base = base_of(base, set(names))
+        forms.setdefault(base, []).append(name)
+    own = own_programs()
+    text = ["# Which tests call what", "",
+            "Written by `scripts/conformance --matrix`.  `N: n, w` are N tests of a suite that call the"
+            " function, n of which pass natively and w under weft.", ""]
+    text += ["- %s %s, procs=%d: %d tests, %d pass natively, %d under weft" % (
+        s["suite"], s["version"], s["procs"], len(s["tests"]),
+        sum(1 for t in s["tests"].values() if t["native"] == "PASS"),
+        sum(1 for t in s["tests"].values() if t["weft"] == "PASS")) for s in suites]
+    head = "| function | other names | %s | own programs |" % " | ".join(
+        "%s, procs=%d" % (s["suite"], s["procs"]) for s in suites)
+    rule = "|---|---|%s---|" % ("---|" * len(suites))
+    section, bare = None, []
+    for where, name in known:
+        if name not in forms:
+            continue
+        if where != section:
+            section = where
+            text += ["", "## shim/" + section, "", head, rule]
+        group = set(forms[name])
+        mine = sum(own.get(one, 0) for one in group)
+        cells = [_counts(s, group) for s in suites]
+        if not mine and all(cell == "–" for cell in cells):
+            bare.append(name)
+        text.append("| %s | %s | %s | %s |" % (
+            name, " ".join(one for one in forms[name] if one != name), " | ".join(cells),
+            mine or "–"))
+    left = sorted({use for s in suites for t in s["tests"].values() for use in t["uses"]
+                   if LEFT.fullmatch(use) and use not in names})
+    text += ["", "## Left to libc", "", head, rule]
+    for name in left:
+        text.append("| %s | | %s | %s |" % (
+            name, " | ".join(_counts(s, {name}) for s in suites), own.get(name, "–")))
+    if bare:
+        text += ["", "## Called by no test", "", ", ".join(bare)]
+    with open(TOP + "/compat/MATRIX.md", "w") as f:
+        f.write("\n".join(text) + "\n")
+    return bare
+
+
+def check():
+    """Every interposed function stands in the file, as a row or as another name in one."""
+    with open(TOP + "/compat/MATRIX.md") as f:
+        words = set(re.findall(r"\w+", f.read()))
+    return [name for _, name in interposed() if name not in words]
