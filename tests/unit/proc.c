@@ -115,14 +115,15 @@ Test(proc, an_m_without_work_steals_and_counts_as_spinning)
 	cr_expect_eq(atomic_load(&sched.nmspinning), 0);
 }
 
-Test(proc, idle_victims_are_skipped)
+/* A P whose M is being made has nobody, and perhaps work. */
+Test(proc, a_p_in_flight_is_stolen_from)
 {
 	struct g *gs = make_gs(4);
 
 	at_tick(1);
 	for (int i = 0; i < 4; i++)
 		runqput(allp[1], &gs[i], false);
-	cr_expect_eq(choose(), 0);
+	cr_expect_neq(choose(), 0);
 }
 
 Test(proc, spinners_are_at_most_half_of_the_busy)
