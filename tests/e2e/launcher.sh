@@ -211,31 +211,36 @@ run "$weft" "$tmp/other"; refused "a program with another loader" 126 'linker64,
 $cc -o "$tmp/gone" -Wl,--dynamic-linker=/nonexistent/ld-linux-x86-64.so.2 "$tmp/seven.c"
 run "$weft" "$tmp/gone"; refused "a program whose loader is missing" 127 'is missing'
 
-# Privileges need root to set up and another user to try.
+# Privileges need root to set up and another user to try, who may not be able to reach the build directory.
+public=$tmp/public/weft
+mkdir -m 755 "$tmp/public"
+cp "$weft" "$(dirname "$weft")/libweft.so" "$tmp/public/"
+chmod 755 "$public"
+chmod 644 "$tmp/public/libweft.so"
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && setpriv --reuid=65534 true 2>/dev/null &&
-   setpriv --reuid=65534 --regid=65534 --clear-groups "$weft" --version >/dev/null 2>&1; then
+   setpriv --reuid=65534 --regid=65534 --clear-groups "$public" --version >/dev/null 2>&1; then
 	as_nobody() { run setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 	cp "$tmp/dynamic" "$tmp/suid"; chmod 4755 "$tmp/suid"
 	cp "$tmp/dynamic" "$tmp/sgid"; chmod 2755 "$tmp/sgid"
 	cp "$tmp/dynamic" "$tmp/locking"; chmod 2745 "$tmp/locking"
 	cp "$tmp/dynamic" "$tmp/unreadable"; chmod 711 "$tmp/unreadable"
-	as_nobody "$weft" "$tmp/suid"; refused "set-user-ID" 126 'set-user-ID'
-	as_nobody "$weft" "$tmp/sgid"; refused "set-group-ID" 126 'set-group-ID'
-	as_nobody "$weft" "$tmp/locking"; expect "set-group-ID without group execution means nothing" 7 '^$'
-	as_nobody "$weft" "$tmp/unreadable"; expect "a program that cannot be read runs" 7 '^$'
+	as_nobody "$public" "$tmp/suid"; refused "set-user-ID" 126 'set-user-ID'
+	as_nobody "$public" "$tmp/sgid"; refused "set-group-ID" 126 'set-group-ID'
+	as_nobody "$public" "$tmp/locking"; expect "set-group-ID without group execution means nothing" 7 '^$'
+	as_nobody "$public" "$tmp/unreadable"; expect "a program that cannot be read runs" 7 '^$'
 	run "$weft" "$tmp/suid"; expect "set-user-ID of its own user means nothing" 7 '^$'
-	run setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs "$weft" "$tmp/suid"
+	run setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs "$public" "$tmp/suid"
 	expect "set-user-ID means nothing with no_new_privs" 7 '^$'
 	cp "$tmp/dynamic" "$tmp/caps"
 	if command -v setcap >/dev/null && setcap cap_net_bind_service=ep "$tmp/caps" 2>/dev/null; then
-		as_nobody "$weft" "$tmp/caps"; refused "file capabilities" 126 'capabilities'
+		as_nobody "$public" "$tmp/caps"; refused "file capabilities" 126 'capabilities'
 		run "$weft" "$tmp/caps"; expect "file capabilities mean nothing to root" 7 '^$'
 	elif command -v python3 >/dev/null && python3 - "$tmp/caps" 2>/dev/null <<'X'
 import os, struct, sys
 os.setxattr(sys.argv[1], "security.capability", struct.pack("<IIIII", 0x02000001, 1 << 10, 0, 0, 0))
 X
 	then
-		as_nobody "$weft" "$tmp/caps"; refused "file capabilities" 126 'capabilities'
+		as_nobody "$public" "$tmp/caps"; refused "file capabilities" 126 'capabilities'
 		run "$weft" "$tmp/caps"; expect "file capabilities mean nothing to root" 7 '^$'
 	else
 		skip "file capabilities" "cannot be set here"
