@@ -55,7 +55,7 @@ static void reset_sched(void)
 	sched.midle = sched.mdead = sched.mfree = NULL;
 	sched.nmidle = 0;
 	sched.pidle = sched.pstart = NULL;
-	sched.nmwanted = 0;
+	sched.npstart = sched.nmstarting = 0;
 	atomic_store(&sched.npidle, 0);
 	atomic_store(&sched.nmspinning, 0);
 	atomic_store(&sched.needspinning, 0);

@@ -222,7 +222,8 @@ struct sched {
 	struct m *allm;           /* (L) */
 	struct p *pidle;          /* (L) LIFO */
 	struct p *pstart;         /* (L) Ps whose M is being made; the first M that comes takes one */
-	int32_t nmwanted;         /* (L) Ms for them that sysmon is to make */
+	int32_t npstart;          /* (L) how many */
+	int32_t nmstarting;       /* (L) Ms made that have not arrived yet */
 	_Atomic int32_t npidle;
 	_Atomic int32_t nmspinning;
 	_Atomic uint32_t needspinning; /* a wake-up found a spinner finishing (Go's needspinning) */
@@ -240,7 +241,6 @@ struct sched {
 	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
 
 	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
-	_Atomic uint32_t sysmonnap;  /* it sleeps for a moment; futex */
 	_Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
 	_Atomic uint64_t polluntil;  /* until when (0: for ever) */
 	_Atomic uint32_t pollbreak;  /* futex of the poller */
@@ -385,14 +385,9 @@ void preempt_alarm(uint64_t when) hidden; /* sysmon must not sleep past this, if
 void p_leave_slow(struct p *pp, uint32_t to) hidden;
 
 /* ---- sysmon.c, trace.c ---- */
-bool sysmon_runs(void) hidden;
-bool sysmon_here(void) hidden; /* the caller is sysmon */
-void sysmon_call(void) hidden; /* sched.nmwanted has work for it */
 void sysmon_taken(void) hidden; /* sysmon's notice that a P was taken */
 void sysmon_forget(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
-void sysmon_nap(uint32_t us) hidden; /* sysmon only */
-bool sysmon_wanted(void) hidden;    /* something that only sysmon can make */
 void schedtrace(bool detail) hidden;
 const char *waitreason_text(unsigned r) hidden;
 

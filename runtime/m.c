@@ -21,11 +21,35 @@ void m_init(struct m *mp)
 	mp->rng |= 1;
 }
 
+/*
+ * A P whose M is being made, for whoever comes first: the making takes locks of libc's, and who holds one may
+ * be a G that waits for this very P. sched.lock held.
+ */
+static struct p *pstartget(struct m *mp)
+{
+	struct p *pp = sched.pstart;
+
+	if (!pp || mp->dying)
+		return NULL;
+	sched.pstart = pp->link;
+	sched.npstart--;
+	pp->link = NULL;
+	mp->spinning = pp->startspinning;
+	return pp;
+}
+
 /* Whoever came faster has the P it was made for: then it waits for another. */
 static void mstart0(void *unused)
 {
 	struct m *mp = weft_tls.m;
+	struct p *pp;
 
+	lock(&sched.lock);
+	sched.nmstarting--;
+	pp = pstartget(mp);
+	unlock(&sched.lock);
+	if (pp)
+		acquirep(mp, pp);
 	while (!mp->p)
 		stopm(mp, 0);
 	schedule(unused);
@@ -171,22 +195,6 @@ static void mwake(struct m *mp)
 }
 
 /*
- * A P whose M is being made, for whoever comes first: the making takes locks of libc's, and who holds one may
- * be a G that waits for this very P. sched.lock held.
- */
-static struct p *pstartget(struct m *mp)
-{
-	struct p *pp = sched.pstart;
-
-	if (!pp || mp->dying)
-		return NULL;
-	sched.pstart = pp->link;
-	pp->link = NULL;
-	mp->spinning = pp->startspinning;
-	return pp;
-}
-
-/*
  * Sleeps until startm hands a P over, or until the deadline (0: none); then m->p may still be NULL.
  * The M is on the idle list meanwhile; a nap that ends takes it off again.
  */
@@ -236,7 +244,7 @@ void stopm(struct m *mp, uint64_t until)
 		acquirep(mp, pp);
 }
 
-/* Makes an M for what is in pstart. */
+/* Makes an M for what is in pstart; the caller has counted it in nmstarting. */
 static void startnewm(void)
 {
 	struct p *pp;
@@ -245,15 +253,29 @@ static void startnewm(void)
 		return;
 	/* No kernel thread to be had: the P waits idle, whoever next needs one takes it. */
 	lock(&sched.lock);
+	sched.nmstarting--;
 	pp = sched.pstart;
 	if (pp) {
 		sched.pstart = pp->link;
+		sched.npstart--;
 		pp->link = NULL;
 		if (pp->startspinning)
 			atomic_fetch_sub(&sched.nmspinning, 1);
 		pidleput(pp);
 	}
 	unlock(&sched.lock);
+}
+
+/*
+ * One more M is needed only when there are more Ps in pstart than Ms on their way: a new one may need long until it
+ * runs, and Ps come back to pstart thousands of times meanwhile. sched.lock held; true: counted, to be made.
+ */
+static bool startcount(void)
+{
+	if (sched.npstart <= sched.nmstarting)
+		return false;
+	sched.nmstarting++;
+	return true;
 }
 
 /* Runs pp (Pidle, off the idle list; NULL: take one) on an idle or new M. */
@@ -283,28 +305,35 @@ void startm(struct p *pp, bool spinning)
 	pp->startspinning = spinning;
 	pp->link = sched.pstart;
 	sched.pstart = pp;
+	sched.npstart++;
 	if (maker_runs()) {
-		sched.nmwanted++;
+		bool call = sched.npstart > sched.nmstarting;
+
 		unlock(&sched.lock);
-		maker_call();
-		return;
+		if (call)
+			maker_call();
+	} else {
+		bool make = startcount();
+
+		unlock(&sched.lock);
+		if (make)
+			startnewm();
 	}
-	unlock(&sched.lock);
-	startnewm();
 }
 
 /* Starts the Ms that were wanted where none can be made (maker only). */
 int m_start_wanted(void)
 {
-	int n;
+	for (int n = 0;; n++) {
+		bool make;
 
-	lock(&sched.lock);
-	n = sched.nmwanted;
-	sched.nmwanted = 0;
-	unlock(&sched.lock);
-	for (int i = 0; i < n; i++)
+		lock(&sched.lock);
+		make = startcount();
+		unlock(&sched.lock);
+		if (!make)
+			return n;
 		startnewm();
-	return n;
+	}
 }
 
 /*
@@ -326,8 +355,20 @@ bool m_wants_spare(void)
 /* maker only. */
 void m_make_spare(void)
 {
-	if (m_wants_spare())
-		__atomic_store_n(&lastspare, newm(), __ATOMIC_RELAXED);
+	struct m *mp;
+
+	if (!m_wants_spare())
+		return;
+	lock(&sched.lock);
+	sched.nmstarting++;
+	unlock(&sched.lock);
+	mp = newm();
+	if (!mp) {
+		lock(&sched.lock);
+		sched.nmstarting--;
+		unlock(&sched.lock);
+	}
+	__atomic_store_n(&lastspare, mp, __ATOMIC_RELAXED);
 }
 
 /* At most one starter at a time: a spinner that finds work starts the next. */

@@ -386,7 +386,7 @@ void preempt_alarm(uint64_t when)
 /* What came while nobody could know that sysmon wants to be told. */
 static bool came(uint64_t until)
 {
-	if (atomic_load(&sched.urgentsize) > 0 || sysmon_wanted())
+	if (atomic_load(&sched.urgentsize) > 0)
 		return true;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		uint64_t t = atomic_load(&allp[i]->timer0);
@@ -428,7 +428,7 @@ void preempt_sleep(uint32_t us)
 	uint64_t now, until;
 
 	if (!next_look && !computing) {
-		sysmon_nap(us);
+		os_usleep(us);
 		return;
 	}
 	now = nanotime();
@@ -438,7 +438,7 @@ void preempt_sleep(uint32_t us)
 	if (until < now + LOOK_MIN)
 		until = now + LOOK_MIN;
 	if (!computing) {
-		sysmon_nap((uint32_t)((until - now) / 1000));
+		os_usleep((uint32_t)((until - now) / 1000));
 		return;
 	}
 	atomic_store(&sched.monwake, 0);

@@ -124,36 +124,6 @@ void sysmon_wake(void)
 		os_futex_wake((uint32_t *)&sched.sysmonwait, 1);
 }
 
-/* Wakes it from short sleeps too: an M is to be made now. */
-void sysmon_call(void)
-{
-	sysmon_wake();
-	if (atomic_exchange(&sched.sysmonnap, 0))
-		os_futex_wake((uint32_t *)&sched.sysmonnap, 1);
-	preempt_alarm(1);
-}
-
-bool sysmon_wanted(void)
-{
-	return __atomic_load_n(&sched.nmwanted, __ATOMIC_SEQ_CST) > 0;
-}
-
-void sysmon_nap(uint32_t us)
-{
-	atomic_store(&sched.sysmonnap, 1);
-	/* Pairs with sysmon_call's exchange, which comes after what it wants was stored. */
-	if (!sysmon_wanted())
-		os_futex_wait((uint32_t *)&sched.sysmonnap, 1, nanotime() + us * UINT64_C(1000));
-	atomic_store(&sched.sysmonnap, 0);
-}
-
-static __thread bool here __attribute__((tls_model("initial-exec")));
-
-bool sysmon_here(void)
-{
-	return here;
-}
-
 /* All Ps idle: sleep until somebody gets one (pidleget), bounded while there are Ms to reap. */
 static void sleep_deep(void)
 {
@@ -166,11 +136,6 @@ static void sleep_deep(void)
 		return;
 	}
 	lock(&sched.lock);
-	if (sched.nmwanted) {
-		unlock(&sched.lock);
-		atomic_store(&sched.sysmonwait, 0);
-		return;
-	}
 	if (sched.nmidle > KEEP_IDLE)
 		until = nanotime() + REAP_AFTER * SEC;
 	unlock(&sched.lock);
@@ -191,7 +156,6 @@ static void *sysmon(void *arg)
 	uint32_t delay = TICK_MIN, idle = 0, allidle = 0, wish = 0;
 
 	(void)arg;
-	here = true;
 	os_timerslack(1000);
 	for (;;) {
 		uint64_t now;
@@ -258,11 +222,6 @@ bool runtime_monitor(void)
 		os_free(stack, STACK);
 	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
 	return false;
-}
-
-bool sysmon_runs(void)
-{
-	return running;
 }
 
 void sysmon_forget(void)
