@@ -6,7 +6,7 @@
 // the program says so and exits with 3, which scripts/bench shows as an empty cell.
 //
 // The echo client is weft-bench's, named by the environment variable ECHO_CLIENT, so that both
-// servers see the same load.
+// servers see the same load and their processor time is measured alike.
 package main
 
 import (
@@ -525,7 +525,6 @@ func echo(name string, connections, outstanding int) {
 	var requests int64
 	var before, after syscall.Rusage
 	must(syscall.Getrusage(syscall.RUSAGE_SELF, &before))
-	from := cpu()
 	done.Add(connections)
 	for i := 0; i < connections; i++ {
 		conn, err := listener.Accept()
@@ -549,13 +548,11 @@ func echo(name string, connections, outstanding int) {
 		}()
 	}
 	done.Wait()
-	used := cpu() - from
 	must(syscall.Getrusage(syscall.RUSAGE_SELF, &after))
 	if err := cmd.Wait(); err != nil {
 		die("the client's verdict", err)
 	}
 	switches := after.Nvcsw + after.Nivcsw - before.Nvcsw - before.Nivcsw
-	report(name+"-cpu", float64(used)/float64(requests), "ns")
 	report(name+"-switches", float64(switches)/float64(requests), "/req")
 }
 

@@ -5,6 +5,10 @@
  * this program again, started without any preload and free to use every processor: only the server is
  * being compared. It is one thread and one epoll, keeps a fixed number of requests outstanding,
  * and checks every byte of every reply.
+ *
+ * What the server costs is measured by the client too, from outside and over the same window as the
+ * rate: a server of another make is then measured by the same code, and neither thousands of
+ * creations nor the shutdown are counted as work on requests.
  */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -22,7 +26,9 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MESSAGE 64
@@ -124,7 +130,6 @@ void bench_echo(const struct bench *b)
 	int port, status, listener = listen_loopback(&port);
 	long requests = 0, switches;
 	struct rusage ru;
-	uint64_t cpu;
 	pid_t client;
 
 	if (!ids)
@@ -132,7 +137,6 @@ void bench_echo(const struct bench *b)
 	raise_descriptor_limit(b->a + 100);
 	client = start_client(b, port);
 	/* From here: a server may be answering its first connections before the last is accepted. */
-	cpu = cpu_ns();
 	must_sys(getrusage(RUSAGE_SELF, &ru));
 	switches = ru.ru_nvcsw + ru.ru_nivcsw;
 	for (long i = 0; i < b->a; i++) {
@@ -148,7 +152,6 @@ void bench_echo(const struct bench *b)
 		must(pthread_join(ids[i], &served));
 		requests += (long)served;
 	}
-	cpu = cpu_ns() - cpu;
 	must_sys(getrusage(RUSAGE_SELF, &ru));
 	switches = ru.ru_nvcsw + ru.ru_nivcsw - switches;
 	must_sys(waitpid(client, &status, 0));
@@ -156,7 +159,6 @@ void bench_echo(const struct bench *b)
 		die("the client's verdict", 0);
 	if (!requests)
 		die("no request was served", 0);
-	report(b->name, "-cpu", (double)cpu / (double)requests, "ns");
 	report(b->name, "-switches", (double)switches / (double)requests, "/req");
 	close(listener);
 	free(ids);
@@ -177,9 +179,13 @@ struct load {
 	struct conn *conns;
 	long *idle; /* ring of connections without a request, oldest first */
 	long idle_head, idle_count;
-	long outstanding, served, samples;
+	long outstanding, answered, served, samples;
 	uint64_t *ns;
-	uint64_t from, until;
+	uint64_t warm;	      /* when the window may open */
+	uint64_t from, until; /* the window; 0 before it opens, before it closes */
+	uint64_t server_cpu;
+	long server_threads;
+	pid_t server;
 	int epfd;
 };
 
@@ -191,7 +197,7 @@ static void send_request(struct load *l, uint64_t now)
 	l->idle_head = (l->idle_head + 1) % l->row->a;
 	l->idle_count--;
 	for (size_t i = 0; i < MESSAGE; i++)
-		conn->message[i] = (unsigned char)((size_t)c * 31 + (size_t)l->served * 7 + i);
+		conn->message[i] = (unsigned char)((size_t)c * 31 + (size_t)l->answered * 7 + i);
 	conn->got = 0;
 	conn->sent = now;
 	write_all(conn->fd, (char *)conn->message, MESSAGE);
@@ -217,6 +223,46 @@ static int receive(struct load *l, long c)
 	return 1;
 }
 
+/* User and system time of all threads of the server, to the nanosecond. */
+static uint64_t server_cpu(const struct load *l)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	must(clock_getcpuclockid(l->server, &clock));
+	must_sys(clock_gettime(clock, &ts));
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* A directory per thread, each a link to their parent: one call, where thousands of entries exist. */
+static long server_threads(const struct load *l)
+{
+	char path[40];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)l->server);
+	must_sys(stat(path, &st));
+	return (long)st.st_nlink - 2;
+}
+
+/*
+ * The window opens when the server has warmed up and as many requests were answered as there are
+ * connections: thousands are not accepted at once. Both its ends are the moment of a reply, and both
+ * readings of the server's clock are taken there, so that a client that is late is late for all.
+ */
+static void open_window(struct load *l, uint64_t now)
+{
+	l->server_cpu = server_cpu(l);
+	l->from = now;
+}
+
+static void close_window(struct load *l, uint64_t now)
+{
+	l->until = now;
+	l->server_cpu = server_cpu(l) - l->server_cpu;
+	l->server_threads = server_threads(l);
+}
+
 /*
  * The rate counts replies inside the window. Every reply after its start is a sample, whenever it was
  * asked for and however late it comes: a connection that is never served shows in the maximum, and
@@ -224,14 +270,20 @@ static int receive(struct load *l, long c)
  */
 static void completed(struct load *l, long c, uint64_t now)
 {
-	if (now < l->from)
+	l->answered++;
+	if (!l->from) {
+		if (now >= l->warm && l->answered >= l->row->a)
+			open_window(l, now);
 		return;
-	if (now < l->until) {
-		l->served++;
-		l->conns[c].replies++;
 	}
 	if (l->samples < MAX_SAMPLES)
 		l->ns[l->samples++] = now - l->conns[c].sent;
+	if (l->until)
+		return;
+	l->served++;
+	l->conns[c].replies++;
+	if (now - l->from >= RUN_NS)
+		close_window(l, now);
 }
 
 /* In percent of an equal share. */
@@ -248,10 +300,8 @@ static double least_served(const struct load *l)
 static void drive(struct load *l)
 {
 	struct epoll_event ev[256];
-	uint64_t now = now_ns();
 
-	l->from = now + WARM_NS;
-	l->until = l->from + RUN_NS;
+	l->warm = now_ns() + WARM_NS;
 	while (l->outstanding < l->row->b)
 		send_request(l, now_ns());
 	while (l->outstanding) {
@@ -264,9 +314,8 @@ static void drive(struct load *l)
 
 			if (!receive(l, c))
 				continue;
-			now = now_ns();
-			completed(l, c, now);
-			if (now < l->until)
+			completed(l, c, now_ns());
+			if (!l->until)
 				send_request(l, now_ns());
 		}
 	}
@@ -305,6 +354,7 @@ int echo_client(int argc, char **argv)
 	row.name = argv[0];
 	row.a = atol(argv[2]);
 	row.b = atol(argv[3]);
+	l.server = getppid();
 	/* The server may be pinned; its client never is. The kernel masks what does not exist. */
 	memset(&all, 0xff, sizeof(all));
 	sched_setaffinity(0, sizeof(all), &all);
@@ -316,9 +366,11 @@ int echo_client(int argc, char **argv)
 		die("calloc", ENOMEM);
 	connect_all(&l, atoi(argv[1]));
 	drive(&l);
-	report(row.name, "-rate", (double)l.served * 1e9 / RUN_NS, "req/s");
+	report(row.name, "-rate", (double)l.served * 1e9 / (double)(l.until - l.from), "req/s");
 	print_quantiles(&row, l.ns, l.samples);
 	report(row.name, "-max", (double)l.ns[l.samples - 1], "ns"); /* sorted by now */
 	report(row.name, "-least", least_served(&l), "%");
+	report(row.name, "-cpu", (double)l.server_cpu / (double)l.served, "ns");
+	report(row.name, "-kernel", (double)l.server_threads, "kthreads");
 	return 0;
 }
