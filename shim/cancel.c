@@ -204,6 +204,8 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 		return;
 	}
 	if (tcb_cancel_async(t) && !self_thread.cancelling) {
+		/* Before more of these are let in: each would stack a frame and come this far again. */
+		self_thread.cancelling = true;
 		/* No sigreturn will give this kernel thread, which goes on to run others, its mask back. */
 		direct4(SYS_rt_sigprocmask, SIG_SETMASK, &uc->uc_sigmask, NULL, 8);
 		act(); /* does not return: unwinds through this frame */
