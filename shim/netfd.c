@@ -284,13 +284,32 @@ static void start_clock(struct netop *op)
 		op->deadline = nanotime() + ns;
 }
 
+/*
+ * Nothing comes any more at a datagram socket that is shut down for reading.  A receive that may block returns 0
+ * there, but one with MSG_DONTWAIT, such as our tries, says that it would block, for ever.
+ */
+static bool receives_no_more(const struct netop *op, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+	long r;
+
+	if (op->plain || op->dir != NETPOLL_IN || netfd_kind(op->s, op->fd) != NET_DGRAM)
+		return false;
+	do
+		r = direct3(SYS_poll, &p, 1, 0);
+	while (r == -EINTR);
+	return r > 0 && (p.revents & POLLRDHUP);
+}
+
 /* After a try that would have blocked.  0: park; else the end of the call. */
 static long wants_to_wait(struct netop *op, bool held)
 {
 	switch (op->plain ? MAY_PARK : may_park(op->s, op->fd, held)) {
 	case MAY_PARK:
 		start_clock(op);
-		return 0;
+		if (!receives_no_more(op, op->fd))
+			return 0;
+		break; /* the call itself will not block */
 	case NONBLOCKING:
 		return op->done ? op->done : -EAGAIN;
 	case OTHER_FILE:
@@ -320,6 +339,7 @@ static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool p
 {
 	bool woken = false;
 	long r;
+	int fd;
 
 	for (;;) {
 		if (!parks) {
@@ -330,7 +350,12 @@ static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool p
 			/* Once: a flag that changes while it waits is the next call's.  Its number stays
 			 * until netpoll_end(). */
 			r = 0;
-			if (netpoll_begin(pd) == op->fd && !op->started)
+			fd = netpoll_begin(pd);
+			if (op->started && receives_no_more(op, fd)) {
+				netpoll_end(pd);
+				return fd == op->fd ? NETFD_FALLBACK : op->done;
+			}
+			if (fd == op->fd && !op->started)
 				r = wants_to_wait(op, true);
 			netpoll_end(pd);
 			if (r)

@@ -5,8 +5,8 @@
  * descriptor, asks once more (what came before a link is seen by this, what comes after it by the link),
  * parks, and asks again.  So all that the calls say of events, errors and bad numbers is the kernel's.
  *
- * A number closed and made anew by another thread meanwhile is another file to the next question, where the
- * kernel would still look at the old one.
+ * A number that another thread closes meanwhile is as in the kernel: the open file that was there at first wakes the
+ * wait, and the next question goes by the number, which is bad or another file by then.
  *
  * Must never: act on a signal or a cancellation while linked.
  */

@@ -189,6 +189,7 @@ struct selectcall {
 	fd_set *user[SETS];  /* NULL: not given */
 	fd_set given[SETS];  /* what was asked for */
 	fd_set ready[SETS];  /* the last answer */
+	bool waited;         /* this is not the first question */
 };
 
 static size_t set_bytes(int n)
@@ -196,18 +197,66 @@ static size_t set_bytes(int n)
 	return ((size_t)n + 63) / 64 * 8;
 }
 
-static long ask_select(void *arg)
+static long ask_sets(struct selectcall *c, const fd_set *from)
 {
-	static const struct timespec none;
-	struct selectcall *c = arg;
-	struct timespec zero = none;
+	struct timespec zero = { 0, 0 };
 	fd_set *set[SETS];
 
 	for (int i = 0; i < SETS; i++) {
-		memcpy(&c->ready[i], &c->given[i], set_bytes(c->n));
+		memcpy(&c->ready[i], &from[i], set_bytes(c->n));
 		set[i] = c->user[i] ? &c->ready[i] : NULL;
 	}
 	return ask6(SYS_pselect6, c->n, set[SET_IN], set[SET_OUT], set[SET_EXCEPT], &zero, NULL);
+}
+
+/* The number of bits of fd; they move from one to the other if there is one. */
+static long move_bits(struct selectcall *c, int fd, fd_set *from, fd_set *to)
+{
+	long n = 0;
+
+	for (int i = 0; i < SETS; i++) {
+		if (!c->user[i] || !FD_ISSET(fd, &from[i]))
+			continue;
+		n++;
+		if (to) {
+			FD_CLR(fd, &from[i]);
+			FD_SET(fd, &to[i]);
+		}
+	}
+	return n;
+}
+
+/*
+ * Bad numbers are an error of the call's beginning.  One that was closed while it waited is ready for all that it
+ * was asked for, as the kernel has it since 5.17 (before, it would not wake at all).
+ */
+static long ask_without_closed(struct selectcall *c)
+{
+	fd_set open[SETS], closed[SETS];
+	long n = 0, r;
+
+	memcpy(open, c->given, sizeof(open));
+	memset(closed, 0, sizeof(closed));
+	for (int fd = 0; fd < c->n; fd++)
+		if (move_bits(c, fd, open, NULL) && direct3(SYS_fcntl, fd, F_GETFD, 0) < 0)
+			n += move_bits(c, fd, open, closed);
+	r = ask_sets(c, open);
+	if (r < 0)
+		return r;
+	for (int i = 0; i < SETS; i++)
+		for (size_t k = 0; k < set_bytes(c->n) / sizeof(c->ready[i].fds_bits[0]); k++)
+			c->ready[i].fds_bits[k] |= closed[i].fds_bits[k];
+	return n + r;
+}
+
+static long ask_select(void *arg)
+{
+	struct selectcall *c = arg;
+	long r = ask_sets(c, c->given);
+
+	while (r == -EBADF && c->waited) /* again if one more is closed in between */
+		r = ask_without_closed(c);
+	return r;
 }
 
 static unsigned int watched(const struct selectcall *c, struct pollfd *fds)
@@ -274,6 +323,7 @@ static long wait_select(int n, fd_set *in, fd_set *out, fd_set *except, const st
 		return NETFD_FALLBACK;
 	r = ask_select(&c);
 	if (r == 0) {
+		c.waited = true;
 		if (h->mask && mask_on(&masked, h->mask))
 			return -EINTR;
 		do
