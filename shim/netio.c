@@ -403,6 +403,15 @@ long net_sendmsg(int fd, const struct msghdr *msg, int flags)
 	return sent(&op, flags, try_sendmsg);
 }
 
+/* One that does not listen never becomes ready; accept says at once what is wrong with it. */
+static bool listens(int fd)
+{
+	int on = 0;
+	socklen_t n = sizeof(on);
+
+	return direct5(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &n) == 0 && on;
+}
+
 long net_accept(int fd, struct sockaddr *peer, socklen_t *len, int flags, bool with_flags)
 {
 	struct netop op = { .fd = fd, .dir = NETPOLL_IN };
@@ -410,7 +419,7 @@ long net_accept(int fd, struct sockaddr *peer, socklen_t *len, int flags, bool w
 	enum netkind kind = s ? netfd_kind(s, fd) : NET_FILE;
 
 	SET_CALL(&op, with_flags ? SYS_accept4 : SYS_accept, peer, len, flags, 0, 0);
-	if (!is_stream(kind) && kind != NET_SEQ)
+	if ((!is_stream(kind) && kind != NET_SEQ) || !listens(fd))
 		return netfd_call(&op);
 	return netfd_ask_and_call(&op);
 }
