@@ -331,6 +331,26 @@ static long try_held(struct netop *op, struct polldesc *pd)
 	return r;
 }
 
+enum { LOOK_AGAIN = 50000000 }; /* ns */
+
+/*
+ * 0: an edge; 1: try again all the same; else -errno.  A writer to a full local socket is not told when its half
+ * is shut down, by either side: the kernel wakes who sleeps in the call, but there is no event.
+ */
+static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq)
+{
+	uint64_t until = op->deadline, soon;
+	long r;
+
+	if (op->dir != NETPOLL_OUT || atomic_load(&op->s->kind) != NET_STREAM)
+		return netpoll_park(pd, op->dir, seq, until, WaitIO);
+	soon = nanotime() + LOOK_AGAIN;
+	if (until && until <= soon)
+		return netpoll_park(pd, op->dir, seq, until, WaitIO);
+	r = netpoll_park(pd, op->dir, seq, soon, WaitIO);
+	return r == -ETIMEDOUT ? 1 : r;
+}
+
 /*
  * Tries and parks until it is over.  parks: the last try, at count seq, would have blocked.  The file is the same
  * throughout, whatever becomes of its number.
@@ -362,10 +382,10 @@ static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool p
 				break;
 		}
 		parks = false;
-		r = netpoll_park(pd, op->dir, seq, op->deadline, WaitIO);
+		r = park_for(op, pd, seq);
 		if (r < 0)
 			return r;
-		woken = true;
+		woken = r == 0;
 	}
 	note(op, pd, seq);
 	if (woken)

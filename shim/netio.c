@@ -419,7 +419,9 @@ long net_accept(int fd, struct sockaddr *peer, socklen_t *len, int flags, bool w
 	enum netkind kind = s ? netfd_kind(s, fd) : NET_FILE;
 
 	SET_CALL(&op, with_flags ? SYS_accept4 : SYS_accept, peer, len, flags, 0, 0);
-	if ((!is_stream(kind) && kind != NET_SEQ) || !listens(fd))
+	/* Flags that the kernel refuses are refused before a connection is there. */
+	if ((!is_stream(kind) && kind != NET_SEQ) ||
+	    (flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) || !listens(fd))
 		return netfd_call(&op);
 	return netfd_ask_and_call(&op);
 }
