@@ -82,10 +82,12 @@ static long try_recv(struct netop *op, int fd)
 	return r;
 }
 
-/* The reader may go while we wait: after the first bytes that is no signal. */
+/* The reader may go while we wait: after the first bytes that is no signal, and on a local socket never. */
 static long no_signal(const struct netop *op)
 {
-	return op->done ? MSG_DONTWAIT | MSG_NOSIGNAL : MSG_DONTWAIT;
+	bool quiet = op->done || (op->started && atomic_load(&op->s->kind) == NET_STREAM);
+
+	return quiet ? MSG_DONTWAIT | MSG_NOSIGNAL : MSG_DONTWAIT;
 }
 
 static long try_send(struct netop *op, int fd)
