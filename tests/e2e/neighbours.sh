@@ -274,7 +274,7 @@ done
 
 if command -v python3 >/dev/null; then
 	cat >"$tmp/both.py" <<'P'
-import multiprocessing, threading, queue, sys
+import multiprocessing, threading, queue, sys, time
 
 def square(n):
     out = queue.Queue()
@@ -292,6 +292,8 @@ def one(method, results, lock):
     for p in ps: p.start()
     r += sum(q.get() for _ in ps)
     for p in ps: p.join()
+    # start() in another thread collects everybody's children: between its wait and its note of the result there is none.
+    while any(p.exitcode is None for p in ps): time.sleep(0.01)
     assert all(p.exitcode == 0 for p in ps), [p.exitcode for p in ps]
     with lock: results.append(r)
 

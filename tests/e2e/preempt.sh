@@ -5,8 +5,12 @@
 set -u
 top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 p=$top/tests/programs
+weft=${WEFT_LAUNCHER:-${top_builddir:-$top/build}/weft}
+# The programs are built here: make distclean knows nothing of them.
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
 
-timeout 200 "$top/tests/run-programs" -p "1 2" -t 60 -o slice=200us \
+WEFT_LAUNCHER=$(realpath "$weft") top_builddir=$tmp timeout 200 "$top/tests/run-programs" -p "1 2" -t 60 -o slice=200us \
 	"$p"/preempt-*.c \
 	"$p"/cancel-asynchronous.c \
 	"$p"/dlopen-from-many-threads.c \
