@@ -331,20 +331,21 @@ static long try_held(struct netop *op, struct polldesc *pd)
 	return r;
 }
 
-enum { LOOK_AGAIN = 50000000 }; /* ns */
+enum { LOOK_AGAIN = 50000000, RARER = 8 }; /* ns; each look that much later than the one before */
 
 /*
  * 0: an edge; 1: try again all the same; else -errno.  A writer to a full local socket is not told when its half
- * is shut down, by either side: the kernel wakes who sleeps in the call, but there is no event.
+ * is shut down, by either side: the kernel wakes who sleeps in the call, but there is no event.  So it looks, ever more rarely: an idle process is to be silent.
  */
-static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq)
+static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq, uint64_t *again)
 {
 	uint64_t until = op->deadline, soon;
 	long r;
 
 	if (op->dir != NETPOLL_OUT || atomic_load(&op->s->kind) != NET_STREAM)
 		return netpoll_park(pd, op->dir, seq, until, WaitIO);
-	soon = nanotime() + LOOK_AGAIN;
+	soon = nanotime() + *again;
+	*again *= RARER;
 	if (until && until <= soon)
 		return netpoll_park(pd, op->dir, seq, until, WaitIO);
 	r = netpoll_park(pd, op->dir, seq, soon, WaitIO);
@@ -357,6 +358,7 @@ static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq)
  */
 static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool parks)
 {
+	uint64_t again = LOOK_AGAIN;
 	bool woken = false;
 	long r;
 	int fd;
@@ -382,7 +384,7 @@ static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool p
 				break;
 		}
 		parks = false;
-		r = park_for(op, pd, seq);
+		r = park_for(op, pd, seq, &again);
 		if (r < 0)
 			return r;
 		woken = r == 0;
