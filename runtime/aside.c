@@ -4,8 +4,7 @@
  * The program's numbers are the program's: open() promises the lowest that is free, and a file that sysmon opens and
  * closes within microseconds takes that number away from a thread that opens one at the same moment; a program
  * that closes all it does not know would close ours, and we would then read from what it opened next.  A thread can
- * leave the common table; sysmon cannot, for it makes kernel threads, which share their maker's, and looks at the
- * poller's descriptors.  So it asks this thread, which starts with the first question and sleeps between two.
+ * leave the common table; sysmon cannot, for it looks at the poller's descriptors.  So it asks this thread, which starts with the first question and sleeps between two.
  *
  * One question at a time, by sysmon alone.  Where there is no such thread (an old kernel, no memory) the answer is
  * found on the spot.

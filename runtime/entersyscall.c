@@ -41,12 +41,9 @@ void entersyscall(void)
 void exitsyscall0(void *arg)
 {
 	struct g *gp = arg;
-	struct m *mp = weft_tls.m;
+	struct m *mp = offm(gp);
 	struct p *pp;
 
-	mp->curg = NULL;
-	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
-	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
 	lock(&sched.lock);
 	pp = pidleget();
 	if (!pp)

@@ -321,6 +321,17 @@ void regainp(struct g *gp) hidden;
 struct g *lookaround(struct m *mp, bool *inherit) hidden; /* proc.c's own; unit tests step it */
 bool anywork(void) hidden;
 
+/* On g0, of the G that was switched away and goes on later: from the release on its context may be used by others. */
+static inline struct m *offm(struct g *gp)
+{
+	struct m *mp = weft_tls.m;
+
+	mp->curg = NULL;
+	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	return mp;
+}
+
 /* ---- park.c ---- */
 /* Parks the caller.  commit runs on g0 once the G is Gwaiting and off its stack; false: go on at once. */
 void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,

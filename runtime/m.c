@@ -463,11 +463,8 @@ void unlockosthread(void)
 static void leavem00(void *arg)
 {
 	struct g *gp = arg;
-	struct m *mp = weft_tls.m;
+	struct m *mp = offm(gp);
 
-	mp->curg = NULL;
-	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
-	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
 	lock(&sched.lock);
 	globrunqput(gp, true);
 	unlock(&sched.lock);

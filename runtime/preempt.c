@@ -123,13 +123,10 @@ bool runtime_forced(void)
 static void gopreempt0(void *arg)
 {
 	struct g *gp = arg;
-	struct m *mp = weft_tls.m;
-	struct p *pp = mp->p;
+	struct p *pp = weft_tls.m->p;
 
-	mp->curg = NULL;
-	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
 	atomic_store_explicit(&gp->sliceused, pp->askused, memory_order_relaxed);
-	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	offm(gp);
 	/* sysmon need not come to see when the next slice began. */
 	atomic_store_explicit(&pp->switchwhen, nanotime(), memory_order_relaxed);
 	atomic_store_explicit(&pp->switchtick, atomic_load(&pp->schedtick) + 1,

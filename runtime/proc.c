@@ -540,11 +540,8 @@ void g_start(struct g *gp)
 static void gosched0(void *arg)
 {
 	struct g *gp = arg;
-	struct m *mp = weft_tls.m;
 
-	mp->curg = NULL;
-	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
-	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	offm(gp);
 	lock(&sched.lock);
 	globrunqput(gp, false);
 	unlock(&sched.lock);
@@ -554,12 +551,8 @@ static void gosched0(void *arg)
 static void goyield0(void *arg)
 {
 	struct g *gp = arg;
-	struct m *mp = weft_tls.m;
 
-	mp->curg = NULL;
-	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
-	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
-	runqput(mp->p, gp, false);
+	runqput(offm(gp)->p, gp, false);
 	schedule(NULL);
 }
 

@@ -31,13 +31,8 @@
 2:
 .endm
 
-/* void arch_mcall(uintptr_t *sp, void *fs, void *top, void (*fn)(void *), void *arg) */
-	.globl	arch_mcall
-	.hidden	arch_mcall
-	.type	arch_mcall, @function
-	.p2align 4
-arch_mcall:
-	.cfi_startproc
+/* Pushes the frame described above and leaves its address in *(uintptr_t *)rdi. */
+.macro SAVE
 	push	%rbp
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset rbp, 0
@@ -61,6 +56,16 @@ arch_mcall:
 	stmxcsr	(%rsp)
 	fnstcw	4(%rsp)
 	mov	%rsp, (%rdi)
+.endm
+
+/* void arch_mcall(uintptr_t *sp, void *fs, void *top, void (*fn)(void *), void *arg) */
+	.globl	arch_mcall
+	.hidden	arch_mcall
+	.type	arch_mcall, @function
+	.p2align 4
+arch_mcall:
+	.cfi_startproc
+	SAVE
 	/* The unwinder stops here on g0: the frame below belongs to another stack. */
 	.cfi_remember_state
 	mov	%rdx, %rsp
@@ -110,29 +115,7 @@ arch_gogo:
 	.p2align 4
 arch_switch:
 	.cfi_startproc
-	push	%rbp
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset rbp, 0
-	push	%rbx
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset rbx, 0
-	push	%r12
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset r12, 0
-	push	%r13
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset r13, 0
-	push	%r14
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset r14, 0
-	push	%r15
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset r15, 0
-	sub	$8, %rsp
-	.cfi_adjust_cfa_offset 8
-	stmxcsr	(%rsp)
-	fnstcw	4(%rsp)
-	mov	%rsp, (%rdi)
+	SAVE
 	mov	(%rsp), %r9d
 	movzwl	4(%rsp), %r10d
 	/* The same frame on both sides, so the same CFI holds after this line. */
