@@ -1,25 +1,7 @@
 #!/usr/bin/env bash
 # dump: what the dump signal prints of programs that are stuck, and whether schedtrace's lines are Go's.
 
-set -u
-top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${top_builddir:-$top/build}
-weft=$build/weft
-tmp=$(mktemp -d) || exit 2
-passed=0 failed=0 pid=
-unset WEFT LD_PRELOAD GOMAXPROCS
-trap '[ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; rm -rf "$tmp"' EXIT
-
-verdict()	# verdict STATUS NAME [DETAIL]
-{
-	if [ "$1" -eq 0 ]; then
-		passed=$((passed + 1))
-		echo "ok $2"
-	else
-		failed=$((failed + 1))
-		echo "not ok $2: ${3-}"
-	fi
-}
+. "$(dirname "$0")/lib.sh"
 
 # Two threads that hold one mutex each and want the other's; main joins the first; one reads a pipe,
 # one opens a named one.  With

@@ -2,25 +2,7 @@
 # handoff: Ms that block unseen give their P away and get it back, the report of where they did, and an idle
 # process that does nothing at all.
 
-set -u
-top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${top_builddir:-$top/build}
-weft=$build/weft
-tmp=$(mktemp -d) || exit 2
-passed=0 failed=0 pid=
-unset WEFT LD_PRELOAD GOMAXPROCS
-trap '[ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; rm -rf "$tmp"' EXIT
-
-verdict()	# verdict STATUS NAME [DETAIL]
-{
-	if [ "$1" -eq 0 ]; then
-		passed=$((passed + 1))
-		echo "ok $2"
-	else
-		failed=$((failed + 1))
-		echo "not ok $2: ${3-}"
-	fi
-}
+. "$(dirname "$0")/lib.sh"
 
 if [ "$(uname -m)" != x86_64 ]; then
 	echo "0 passed, 0 failed"

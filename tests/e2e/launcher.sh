@@ -1,27 +1,9 @@
 #!/usr/bin/env bash
 # launcher: what weft accepts, refuses, sets and prints.  No thread is made here.
 
-set -u
-top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${top_builddir:-$top/build}
-weft=$build/weft
+. "$(dirname "$0")/lib.sh"
 cc=${CC:-cc}
-tmp=$(mktemp -d) || exit 2
-trap 'chmod -R u+rwx "$tmp"; rm -rf "$tmp"' EXIT
 chmod 755 "$tmp"
-passed=0 failed=0
-unset WEFT LD_PRELOAD GOMAXPROCS
-
-verdict()	# verdict STATUS NAME [DETAIL]
-{
-	if [ "$1" -eq 0 ]; then
-		passed=$((passed + 1))
-		echo "ok $2"
-	else
-		failed=$((failed + 1))
-		echo "not ok $2: ${3-}"
-	fi
-}
 
 skip()
 {

@@ -4,25 +4,7 @@
 # A limit that a native program feels as EAGAIN, ENOMEM or EMFILE is felt so under weft or, because threads
 # are not kernel threads, not at all.  Nobody hangs, nobody is killed, and what could be had works.
 
-set -u
-top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${top_builddir:-$top/build}
-weft=$build/weft
-tmp=$(mktemp -d) || exit 2
-passed=0 failed=0
-unset WEFT LD_PRELOAD GOMAXPROCS
-trap 'rm -rf "$tmp"' EXIT
-
-verdict()	# verdict STATUS NAME [DETAIL]
-{
-	if [ "$1" -eq 0 ]; then
-		passed=$((passed + 1))
-		echo "ok $2"
-	else
-		failed=$((failed + 1))
-		echo "not ok $2: ${3-}"
-	fi
-}
+. "$(dirname "$0")/lib.sh"
 
 # edge WHAT N: makes N threads that all live at once and each does WHAT; those that cannot be made, or have no
 # memory or descriptor, are counted.  Prints "made M of N, F failed; M answered".

@@ -5,25 +5,9 @@
 # their own, in a thread.  Two libraries of that name lie in a/ and b/: which one answers tells whose path
 # was used.  The native run is the oracle; what it must show is also checked, or two broken runs would agree.
 
-set -u
-top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${top_builddir:-$top/build}
+. "$(dirname "$0")/lib.sh"
 cc=${CC:-cc}
-tmp=$(mktemp -d) || exit 2
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
-unset WEFT LD_PRELOAD GOMAXPROCS LD_LIBRARY_PATH
-
-verdict()	# verdict STATUS NAME [DETAIL]
-{
-	if [ "$1" -eq 0 ]; then
-		passed=$((passed + 1))
-		echo "ok $2"
-	else
-		failed=$((failed + 1))
-		echo "not ok $2: ${3-}"
-	fi
-}
+unset LD_LIBRARY_PATH
 
 cat >"$tmp/plug.c" <<'EOF'
 const char *who(void) { return NAME; }

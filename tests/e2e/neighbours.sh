@@ -5,26 +5,8 @@
 # are installed), in pipelines of weft'ed programs, and with children=0, where what a program starts runs
 # without weft.
 
-set -u
-top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${top_builddir:-$top/build}
-weft=$build/weft
+. "$(dirname "$0")/lib.sh"
 limit=40
-tmp=$(mktemp -d) || exit 2
-passed=0 failed=0
-unset WEFT LD_PRELOAD GOMAXPROCS
-trap 'rm -rf "$tmp"' EXIT
-
-verdict()	# verdict STATUS NAME [DETAIL]
-{
-	if [ "$1" -eq 0 ]; then
-		passed=$((passed + 1))
-		echo "ok $2"
-	else
-		failed=$((failed + 1))
-		echo "not ok $2: ${3-}"
-	fi
-}
 
 # ---- other libraries ----
 

@@ -4,26 +4,7 @@
 # "No wake-up" is one second in which the context switches of all kernel threads stand still; a few seconds
 # may pass until one is found, for sysmon calms down in steps.
 
-set -u
-top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${top_builddir:-$top/build}
-weft=$build/weft
-tmp=$(mktemp -d) || exit 2
-pid=
-trap '[ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; rm -rf "$tmp"' EXIT
-passed=0 failed=0
-unset WEFT LD_PRELOAD GOMAXPROCS
-
-verdict()	# verdict STATUS NAME [WHY]
-{
-	if [ "$1" -eq 0 ]; then
-		passed=$((passed + 1))
-		echo "ok $2"
-	else
-		failed=$((failed + 1))
-		echo "not ok $2: ${3-}"
-	fi
-}
+. "$(dirname "$0")/lib.sh"
 
 # Five threads for each descriptor pair; says when all have had a byte and wait for the next.
 cat >"$tmp/many.c" <<'C'

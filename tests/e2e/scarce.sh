@@ -5,26 +5,8 @@
 # A failed call leads to a fallback or to an error that the program is told (EAGAIN), or to one line and a run on
 # plain pthreads; never to a signal, a hang or a wrong result.
 
-set -u
-top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
-build=${top_builddir:-$top/build}
-weft=$build/weft
+. "$(dirname "$0")/lib.sh"
 limit=60
-tmp=$(mktemp -d) || exit 2
-passed=0 failed=0
-unset WEFT LD_PRELOAD GOMAXPROCS
-trap 'rm -rf "$tmp"' EXIT
-
-verdict()	# verdict STATUS NAME [DETAIL]
-{
-	if [ "$1" -eq 0 ]; then
-		passed=$((passed + 1))
-		echo "ok $2"
-	else
-		failed=$((failed + 1))
-		echo "not ok $2: ${3-}"
-	fi
-}
 
 # Threads that lock, sleep, pass bytes over pipes, read a file, allocate and fork, with a stack that overflows
 # in a child.  A thread that cannot be had is done without: with one there must be the same sum.
