@@ -100,6 +100,7 @@ struct g {
 	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
 	_Atomic uint64_t sliceused; /* of its slice, when it gave way to an urgent G; ns */
 	uint32_t allgidx;         /* (c) */
+	bool drop;                /* (o) freed as soon as its stack is left */
 };
 
 struct m {
@@ -131,7 +132,6 @@ struct m {
 	void (*mcallfn)(void *);  /* (o) mcall's function, when the alternate stack goes first */
 	bool (*commit)(struct g *gp, void *arg); /* (o) gopark's last word, run on g0 */
 	void *commitarg;
-	void (*gone)(struct g *gp, void *arg);   /* (o) goexit's */
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
 
 	/* sysmon's notes (handoff.c), while on its list of Ms without a P */

@@ -70,8 +70,8 @@ void mcall(void (*fn)(void *))
 	unpin();
 }
 
-/* gp was woken before it left its stack (park.c); its M is about to, unless the kernel stopped it there. */
-static __attribute__((noinline)) void await_off(struct g *gp)
+/* gp was woken, or has ended, before it left its stack (park.c); its M is about to, unless the kernel stopped it there. */
+void g_await_off(struct g *gp)
 {
 	for (unsigned i = 1; atomic_load_explicit(&gp->m, memory_order_acquire); i++) {
 		if (i % 64)
@@ -85,7 +85,7 @@ static __attribute__((noinline)) void await_off(struct g *gp)
 void settle(struct m *mp, struct g *gp, bool inherit)
 {
 	if (unlikely(atomic_load_explicit(&gp->m, memory_order_acquire)))
-		await_off(gp);
+		g_await_off(gp);
 	if (unlikely(gstatus(gp) != Grunnable))
 		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
 	mp->curg = gp;
@@ -601,7 +601,7 @@ void goyield(void)
 		mcall(goyield0);
 }
 
-void runtime_checkyield(void)
+void runtime_yieldhere(void)
 {
 	struct g *gp = weft_tls.g;
 	struct m *mp;
