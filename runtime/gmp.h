@@ -403,11 +403,11 @@ void schedtrace(bool detail) hidden;
 const char *waitreason_text(unsigned r) hidden;
 
 /* ---- handoff.c ---- */
+bool handoff_listed(const struct m *mp) hidden; /* any thread; sysmon still knows it */
 /* sysmon only */
 /* Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever). */
 uint32_t handoff_look(uint64_t now) hidden;
 void handoff_start(void) hidden;  /* cheap while the process has one thread */
-void handoff_forget(struct m *mp) hidden; /* it left for good */
 void handoff_fork_child(void) hidden;
 
 void handoff_report_open(void) hidden; /* at exit: counts the blocks that go on; any thread */

@@ -298,7 +298,8 @@ static bool look_taken(uint64_t now)
 		if (atomic_load(&gp->m) != mp || (nop != NOP_TAKEN && nop != NOP_KICKED)) {
 			*link = mp->takenlink;
 			block_ends(mp, now);
-			mp->takenfrom = NULL;
+			/* Release: from here on the maker may give the struct to another M. */
+			__atomic_store_n(&mp->takenfrom, NULL, __ATOMIC_RELEASE);
 			continue;
 		}
 		link = &mp->takenlink;
@@ -312,17 +313,13 @@ static bool look_taken(uint64_t now)
 	return computes;
 }
 
-void handoff_forget(struct m *mp)
+/*
+ * An M that left stays listed until the next look, and its struct must not start another life before: the list is
+ * sysmon's alone.  It cannot be listed later on: that happens before the G learns that it has no P.
+ */
+bool handoff_listed(const struct m *mp)
 {
-	struct m **link;
-
-	if (!mp->takenfrom)
-		return;
-	for (link = &taken; *link != mp; link = &(*link)->takenlink)
-		;
-	*link = mp->takenlink;
-	block_ends(mp, nanotime());
-	mp->takenfrom = NULL;
+	return __atomic_load_n(&mp->takenfrom, __ATOMIC_ACQUIRE) != NULL;
 }
 
 uint32_t handoff_look(uint64_t now)
