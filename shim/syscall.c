@@ -5,6 +5,7 @@
  *	futex, private	on the lot: FUTEX_WAIT and its relatives block a G, not an M
  *	futex, else	the kernel's, with the P given away
  *	thread ids	a G has its own; calls about kernel threads are translated for the caller
+ *	fork		as fork(2): clone.c
  *	may block	the kernel's, with the P given away; no cancellation point, as in libc
  *	all others	the kernel's
  *
@@ -16,6 +17,7 @@
  */
 #include <linux/futex.h>
 
+#include "shim/clone.h"
 #include "shim/netfd.h"
 #include "shim/sched.h"
 #include "shim/sync.h"
@@ -335,6 +337,9 @@ EXPORT long syscall(long nr, ...)
 	va_end(ap);
 	if (likely(weft_on) && nr == SYS_futex)
 		return futex(&x);
+	if (unlikely(nr == SYS_clone || nr == SYS_clone3 || nr == SYS_fork || nr == SYS_vfork) &&
+	    clone_by_hand(nr, x.a, x.b, x.c, x.d, x.e, &r))
+		return syscall_ret(r);
 	if (unlikely(weft_on && (nr == SYS_tgkill || nr == SYS_tkill ||
 				 nr == SYS_rt_tgsigqueueinfo)) &&
 	    kills(&x, &r))
