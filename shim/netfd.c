@@ -33,6 +33,8 @@ struct netfd *netfd_of(int fd)
 
 	if (likely(s != NULL) || i >= NETFD_CHUNKS)
 		return s;
+	if (runtime_fault("table of descriptors"))
+		return NULL;
 	chunk = (struct netfd *)direct6(SYS_mmap, NULL, NETFD_CHUNK * sizeof(*chunk),
 					PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if ((unsigned long)chunk > -4096UL)
