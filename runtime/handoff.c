@@ -298,8 +298,7 @@ static bool look_taken(uint64_t now)
 		if (atomic_load(&gp->m) != mp || (nop != NOP_TAKEN && nop != NOP_KICKED)) {
 			*link = mp->takenlink;
 			block_ends(mp, now);
-			/* Release: from here on the maker may give the struct to another M. */
-			__atomic_store_n(&mp->takenfrom, NULL, __ATOMIC_RELEASE);
+			atomic_store_explicit(&mp->takenfrom, NULL, memory_order_release);
 			continue;
 		}
 		link = &mp->takenlink;
@@ -313,13 +312,10 @@ static bool look_taken(uint64_t now)
 	return computes;
 }
 
-/*
- * An M that left stays listed until the next look, and its struct must not start another life before: the list is
- * sysmon's alone.  It cannot be listed later on: that happens before the G learns that it has no P.
- */
-bool handoff_listed(const struct m *mp)
+bool handoff_lists(const struct m *mp)
 {
-	return __atomic_load_n(&mp->takenfrom, __ATOMIC_ACQUIRE) != NULL;
+	/* Acquire: pairs with look_taken(), whose last word on an M it is. */
+	return atomic_load_explicit(&mp->takenfrom, memory_order_acquire) != NULL;
 }
 
 uint32_t handoff_look(uint64_t now)

@@ -4,7 +4,7 @@
  * Idle Ms are a LIFO list under sched.lock and sleep on m->park.  park goes 0 -> 1 by whoever wakes and
  * 1 -> 0 by the M itself.  M0 is the program's main thread and never leaves: the kernel ties the process to
  * it.  Other Ms are joinable threads of libc (hooks.newosproc), so that setuid and friends reach them;
- * the maker joins those that left and frees their stacks.
+ * sysmon joins those that left and frees their stacks.
  */
 #include "runtime/gmp.h"
 
@@ -99,11 +99,11 @@ void m_reap(void)
 		struct m **link, *mp;
 
 		lock(&sched.lock);
-		/* One may have ended before its maker came to note its handle, or before sysmon's next look
-		 * at it: next time. */
-		link = &sched.mdead;
-		while (*link && (!mp_os(*link) || handoff_listed(*link)))
-			link = &(*link)->schedlink;
+		/* One may have ended before its maker came to note its handle, or sysmon's list (handoff.c)
+		 * may still hold it: next time. */
+		for (link = &sched.mdead; *link && (!mp_os(*link) || handoff_lists(*link));
+		     link = &(*link)->schedlink)
+			;
 		mp = *link;
 		if (mp)
 			*link = mp->schedlink;
