@@ -19,6 +19,7 @@
 
 #include "shim/clone.h"
 #include "shim/netfd.h"
+#include "shim/rseq.h"
 #include "shim/sched.h"
 #include "shim/sync.h"
 
@@ -275,7 +276,6 @@ static long on_a_g(struct args *x)
 	case SYS_sched_yield:
 		gosched();
 		return 0;
-	case SYS_rseq:
 	case SYS_set_robust_list:
 		return not_on_g();
 	case SYS_clock_gettime:
@@ -320,6 +320,11 @@ static long on_a_g(struct args *x)
 	return through(x);
 }
 
+static bool foreign(void)
+{
+	return weft_on && !on_g();
+}
+
 EXPORT long syscall(long nr, ...)
 {
 	struct args x = {.nr = nr};
@@ -340,6 +345,8 @@ EXPORT long syscall(long nr, ...)
 	if (unlikely(nr == SYS_clone || nr == SYS_clone3 || nr == SYS_fork || nr == SYS_vfork) &&
 	    clone_by_hand(nr, x.a, x.b, x.c, x.d, x.e, &r))
 		return syscall_ret(r);
+	if (unlikely(nr == SYS_rseq) && !foreign())
+		return syscall_ret(rseq_by_hand(x.a, x.b, x.c, x.d));
 	if (unlikely(weft_on && (nr == SYS_tgkill || nr == SYS_tkill ||
 				 nr == SYS_rt_tgsigqueueinfo)) &&
 	    kills(&x, &r))
