@@ -42,6 +42,7 @@ struct weft_tls {
 	uint32_t nop;   /* enum nop: whether the P of the M was taken while the G was off (lock.h, handoff.c) */
 	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
 	uint32_t preempt; /* it was to be preempted and could not: runtime_wish() */
+	uint32_t apart; /* a process in our memory (clone.h); no G and no M has this */
 #ifdef WEFT_DEBUG
 	uint16_t held[16]; /* of each rank */
 #endif

@@ -33,6 +33,8 @@ struct netfd *netfd_of(int fd)
 
 	if (likely(s != NULL) || i >= NETFD_CHUNKS)
 		return s;
+	if (runtime_fault("table of descriptors"))
+		return NULL;
 	chunk = (struct netfd *)direct6(SYS_mmap, NULL, NETFD_CHUNK * sizeof(*chunk),
 					PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if ((unsigned long)chunk > -4096UL)
@@ -138,7 +140,7 @@ bool netfd_by_hand(long nr, long a, long b)
 {
 	switch (nr) {
 	case SYS_close:
-		if (netpoll_owns((int)a))
+		if (netpoll_owns((int)a) && !is_apart(APART_FILES))
 			return false;
 		netfd_closing((int)a);
 		break;
@@ -152,7 +154,7 @@ bool netfd_by_hand(long nr, long a, long b)
 
 void netfd_replacing(int from, int to)
 {
-	if (from == to)
+	if (from == to || is_apart(APART_FILES))
 		return;
 	if (unlikely(netpoll_owns(to)))
 		netpoll_move(to);
@@ -161,6 +163,8 @@ void netfd_replacing(int from, int to)
 
 void netfd_closing_range(unsigned int from, unsigned int to)
 {
+	if (is_apart(APART_FILES))
+		return;
 	for (unsigned int i = from; i <= to && i < NETFD_CHUNK * NETFD_CHUNKS; i++) {
 		struct netfd *s = netfd_known((int)i);
 

@@ -9,6 +9,7 @@
 #ifndef WEFT_SHIM_NETFD_H
 #define WEFT_SHIM_NETFD_H
 
+#include "shim/clone.h"
 #include "shim/direct.h"
 
 enum netkind {
@@ -101,8 +102,9 @@ static inline bool netfd_noted(int fd)
 {
 	struct netfd *s = netfd_known(fd);
 
-	return s && (atomic_load_explicit(&s->kind, memory_order_relaxed) != NET_NEW ||
-		     atomic_load_explicit(&s->pd, memory_order_relaxed));
+	return s && !is_apart(APART_FILES) &&
+	       (atomic_load_explicit(&s->kind, memory_order_relaxed) != NET_NEW ||
+		atomic_load_explicit(&s->pd, memory_order_relaxed));
 }
 
 /* fd is about to be closed or replaced. */

@@ -13,6 +13,7 @@
  * Must never: call a program's handler on g0 or with a runtime lock held.
  */
 #include "shim/callmask.h"
+#include "shim/clone.h"
 #include "shim/sigroute.h"
 
 #include <string.h>
@@ -131,12 +132,24 @@ static int install(int sig, const struct sigaction *sa)
 	return real.sigaction(sig, &k, NULL);
 }
 
+/* In a process of its own that shares our memory: the notes are its parent's. */
+static int sigaction_apart(int sig, const struct sigaction *sa, struct sigaction *old)
+{
+	if (real.sigaction(sig, sa, old))
+		return -1;
+	if (old && old->sa_sigaction == trampoline)
+		*old = *act_of(sig);
+	return 0;
+}
+
 EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
 {
 	struct sigaction was, want;
 
 	if (!weft_on || sig < 1 || sig > NSIG_)
 		return real.sigaction(sig, sa, old);
+	if (is_apart(APART_SIGNALS))
+		return sigaction_apart(sig, sa, old);
 	if (sa)
 		want = *sa; /* old may be the same object */
 	if (real.sigaction(sig, NULL, &was))
