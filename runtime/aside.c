@@ -28,6 +28,7 @@ static void *thread(void *unused)
 
 	(void)unused;
 	os_setname("weft-aside");
+	os_cpuslice(MONITOR_SLICE);
 	atomic_store(&state, os_files_leave() ? WITHOUT : READY);
 	os_futex_wake((uint32_t *)&state, 1);
 	while (atomic_load(&state) == READY) {

@@ -30,6 +30,7 @@ enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4, P
 enum {
 	RUNQ_SIZE = 256,     /* local ring */
 	GLOBAL_TICK = 61,    /* every 61st schedule looks at the global queue first */
+	MONITOR_SLICE = 100000, /* ns for which sysmon and its aside may compute at once: the least there is */
 	GFREE_HIGH = 64,     /* local free Gs: at 64 ... */
 	GFREE_LOW = 31,      /* ... move down to 31 */
 	GFREE_REFILL = 32,   /* refill from global by 32 */
