@@ -158,6 +158,7 @@ struct p {
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
 	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
+	uint32_t urgenttick, urgentrow; /* schedtick of the last urgent one, and how many in a row it ended (o) */
 	_Atomic uint32_t syscalltick; /* every system call (o, or who retook it) */
 	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
 
