@@ -423,6 +423,7 @@ void maker_fork_child(void) hidden;
 
 /* ---- aside.c: sysmon only ---- */
 int aside_blocked(int tid, struct os_where *w) hidden; /* as os_blocked */
+bool aside_moves(int tid) hidden;  /* on a CPU right now: nobody need be asked */
 bool aside_runs(int tid) hidden;   /* on a CPU, or waiting for one; false also if nobody tells */
 unsigned aside_ncpu(void) hidden;  /* as os_ncpu */
 void aside_fork_child(void) hidden;
