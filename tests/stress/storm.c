@@ -128,8 +128,7 @@ static void sends_to_parent(pid_t parent)
 		union sigval v = { .sival_int = i };
 
 		while (sigqueue(parent, signal_of(PROCESS), v)) {
-			if (errno != EAGAIN || getppid() != parent)
-				_exit(1);
+			CHECK(errno == EAGAIN && getppid() == parent);
 			usleep(100);
 		}
 	}
