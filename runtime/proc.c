@@ -36,7 +36,10 @@ struct runtime_hooks hooks;
 int weft_on;
 __thread struct weft_tls weft_tls __attribute__((tls_model("initial-exec")));
 
-enum { NAP_MAX = 2000000 }; /* ns; an idle M looks at least this often while another P is busy */
+enum {
+	NAP_MAX = 2000000, /* ns; an idle M looks at least this often while another P is busy */
+	URGENT_ROW = 3,    /* urgent ones in a row, before one that is queued locally */
+};
 
 /*
  * Before fn lets others run the G that left: its alternate stack goes with it.  A signal that came for this M
@@ -271,6 +274,20 @@ struct g *nextlocal(struct m *mp, bool *inherit)
 	return gp;
 }
 
+/* Woken without a P first; but they must not starve what is queued here. */
+static bool urgent_first(struct p *pp, uint32_t tick)
+{
+	if (atomic_load(&sched.urgentsize) == 0)
+		return false;
+	if (tick != pp->urgenttick + 1)
+		pp->urgentrow = 0;
+	if (pp->urgentrow == URGENT_ROW)
+		return false;
+	pp->urgenttick = tick;
+	pp->urgentrow++;
+	return true;
+}
+
 /* With a P in hand: something to run, or NULL. */
 struct g *lookaround(struct m *mp, bool *inherit)
 {
@@ -292,9 +309,8 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			pp->polltick = tick;
 			netpoll_look();
 		}
-		/* Woken without a P first; but they must not starve what is queued here. */
 		if ((tick % GLOBAL_TICK == 0 && atomic_load(&sched.runqsize) > 0) ||
-		    (tick % 4 != 0 && atomic_load(&sched.urgentsize) > 0)) {
+		    urgent_first(pp, tick)) {
 			lock(&sched.lock);
 			gp = globrunqget(pp, 1);
 			unlock(&sched.lock);

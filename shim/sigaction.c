@@ -78,6 +78,7 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 	struct sigaction sa = *act_of(sig);
 	int saved = errno;
 
+	sigroute_original(si);
 	/* The end of the stack is near and a signal of ours found no room: nothing that concerns the program. */
 	if (unlikely(sig == SIGSEGV && si->si_code == SI_KERNEL) && weft_on && runtime_signal_lost()) {
 		errno = saved;
@@ -92,9 +93,10 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 	}
 	if (weft_on && !synchronous(sig, si) && signals_busy()) {
 		/* An idle M would get it back at once, and again, for as long as no G wants it. */
-		if (runtime_keepout(SIGBIT(sig)))
+		bool out = runtime_keepout(SIGBIT(sig));
+
+		if (sigroute_defer(sig, si) || out)
 			*(uint64_t *)(void *)&((ucontext_t *)ctx)->uc_sigmask |= SIGBIT(sig);
-		sigroute_defer(sig, si);
 		errno = saved;
 		return;
 	}
