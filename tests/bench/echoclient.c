@@ -263,6 +263,7 @@ int echo_client(int argc, char **argv)
 	report(row.name, "-rate", (double)l.served * 1e9 / (double)(l.until - l.from), "req/s");
 	print_quantiles(&row, l.ns, l.samples);
 	report(row.name, "-max", (double)l.ns[l.samples - 1], "ns"); /* sorted by now */
+	report(row.name, "-answered", (double)l.answered, "requests");
 	report(row.name, "-least", least_served(&l), "%");
 	report(row.name, "-cpu", (double)l.server_cpu / (double)l.served, "ns");
 	report(row.name, "-kernel", (double)l.server_threads, "kthreads");
