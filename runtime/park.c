@@ -1,20 +1,27 @@
 /*
  * park: the one way to block and the one way to wake.
  *
- * A G is Gwaiting only between gopark's last step on g0 and goready.  commit runs on g0 after the context
- * is saved, so whoever readies the G from then on may run it at once on another M: no lock is held across
- * the switch, nobody waits for a stack to be left.
+ * Two ways to sleep.  With commit, which runs on g0 after the context is saved: whoever readies the G from
+ * then on may run it at once on another M.  Without, when nothing can keep the G awake any more: the caller
+ * made it Gwaiting before anybody could ready it, and gp->m tells who picks it when its stack is left.  That
+ * one waits (settle), on g0 and with nothing of its own still to leave, so two cannot wait for each other.
+ * No lock is held across the switch.
  */
 #include "runtime/gmp.h"
 
 /* Nobody runs on gp's stack any more: from commit on it may be readied, and run, anywhere. */
-static void parked(struct m *mp, struct g *gp)
+static inline void parked(struct m *mp, struct g *gp)
 {
 	bool (*commit)(struct g *, void *) = mp->commit;
 
+	if (likely(!commit)) {
+		/* Release: pairs with settle() of who was told to run it, perhaps long ago. */
+		atomic_store_explicit(&gp->m, NULL, memory_order_release);
+		return;
+	}
 	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
 	atomic_store_explicit(&gp->status, Gwaiting, memory_order_release);
-	if (commit && !commit(gp, mp->commitarg)) {
+	if (!commit(gp, mp->commitarg)) {
 		/* Woken before it slept; still ours alone. */
 		atomic_store_explicit(&gp->status, Grunnable, memory_order_relaxed);
 		runqput(mp->p, gp, true);
@@ -30,18 +37,26 @@ static void park0(void *arg)
 	schedule(NULL);
 }
 
-/* On the stack of the G that runs next, which is pinned as everything that was switched away. */
-static void switched(void *arg)
+/* First of all on the stack of the G that runs next, which is pinned as everything that was switched away. */
+static inline struct m *arrived(void)
 {
 	struct g *gp = weft_tls.g;
 	struct m *mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
 
 	settle_kernel(mp, gp);
-	parked(mp, arg);
+	return mp;
 }
 
-/* Straight to the next G of this P, if that is what schedule() would do: g0 and one change of FS less. */
-static bool park_to_next(struct m *mp, struct g *gp)
+static void switched(void *arg)
+{
+	parked(arrived(), arg);
+}
+
+/*
+ * Straight to the next G of this P, if that is what schedule() would do: g0 and one change of FS less.  after
+ * runs on its stack.
+ */
+static inline bool to_next(struct m *mp, struct g *gp, void (*after)(void *))
 {
 	bool inherit;
 	struct g *next = nextlocal(mp, &inherit);
@@ -49,7 +64,7 @@ static bool park_to_next(struct m *mp, struct g *gp)
 	if (!next)
 		return false;
 	settle(mp, next, inherit);
-	arch_switch(&gp->sp, next->sp, next->fs, switched, gp);
+	arch_switch(&gp->sp, next->sp, next->fs, after, gp);
 	return true;
 }
 
@@ -69,7 +84,7 @@ void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason 
 		gp->waitsince = nanotime();
 	mp->commit = commit;
 	mp->commitarg = arg;
-	if (!park_to_next(mp, gp))
+	if (!to_next(mp, gp, switched))
 		mcall(park0);
 	unpin();
 	gp->waitreason = WaitNone;
@@ -91,14 +106,28 @@ void goready(struct g *gp, enum readyhow how)
 	ready(gp, how);
 }
 
-struct exit {
-	void (*gone)(struct g *, void *);
-	void *arg;
-};
+/* Nobody runs on gp's stack any more, and nobody ever will in this life. */
+static void left(struct g *gp)
+{
+	bool drop = gp->drop;
+
+	gp->lockedm = NULL;
+	gp->lockdepth = 0;
+	atomic_store_explicit(&gp->status, Gdead, memory_order_relaxed);
+	/* Release: pairs with g_await_off(); then it is another's. */
+	atomic_store_explicit(&gp->m, NULL, memory_order_release);
+	if (drop)
+		g_free(gp);
+}
+
+static void exited(void *arg)
+{
+	arrived();
+	left(arg);
+}
 
 static void exit0(void *arg)
 {
-	struct g *gp = arg;
 	struct m *mp = weft_tls.m;
 	bool locked = mp->lockedg != NULL;
 
@@ -106,11 +135,7 @@ static void exit0(void *arg)
 	/* An M that ends stays marked: it must not start others, which would inherit what it carries. */
 	if (mp == &m0)
 		mp->lockedg = NULL;
-	gp->lockedm = NULL;
-	gp->lockdepth = 0;
-	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
-	atomic_store_explicit(&gp->status, Gdead, memory_order_release);
-	mp->gone(gp, mp->commitarg);
+	left(arg);
 	if (locked && mp != &m0) {
 		/* What the wired G did to its kernel thread (policy, affinity, namespaces) dies with it. */
 		handoffp(releasep(mp));
@@ -119,17 +144,20 @@ static void exit0(void *arg)
 	schedule(NULL);
 }
 
-void goexit(void (*gone)(struct g *gp, void *arg), void *arg)
+/*
+ * ended is called before the stack is left, so that whom it readies can be switched to at once; who frees the G
+ * after that waits for the stack (g_await_off).  True: nobody will, it is dropped.
+ */
+void goexit(bool (*ended)(void *arg), void *arg)
 {
-	struct m *mp;
+	struct g *gp = weft_tls.g;
 
 	syscall_reset();
 	if (atomic_fetch_sub(&sched.nglive, 1) == 1)
 		hooks.lastexit();
 	pin(); /* for good */
-	mp = getm();
-	mp->gone = gone;
-	mp->commitarg = arg;
-	mcall(exit0);
+	gp->drop = ended(arg);
+	if (!to_next(getm(), gp, exited))
+		mcall(exit0);
 	__builtin_unreachable();
 }

@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/options.h"
+
 #define hidden __attribute__((visibility("hidden")))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -133,8 +135,12 @@ void *g_tlsarea(struct g *gp);
 void *g_tls(struct g *gp);
 void g_set_tls(struct g *gp, void *fsbase, uint32_t tid); /* also fills weft_tls of that block */
 void g_start(struct g *gp);                               /* newproc: runnable from here on */
-/* Ends the calling G: on g0, once its stack is no longer used, gone(arg) runs; it may free the G. */
-void goexit(void (*gone)(struct g *gp, void *arg), void *arg) __attribute__((noreturn));
+/*
+ * Ends the calling G: ended(arg) is its last act, which may not park.  True: it is freed once its stack is left;
+ * else whoever learnt from ended() that it is over does that, after g_await_off().
+ */
+void goexit(bool (*ended)(void *arg), void *arg) __attribute__((noreturn));
+void g_await_off(struct g *gp); /* at most moments: until nobody is on its stack */
 /* Gives a G that ended (or was never started) back to the pools. */
 void g_free(struct g *gp);
 
@@ -219,6 +225,7 @@ struct park {
 	/* After queueing, outside the bucket lock, before sleeping; may lot_wake() (a condvar unlocks its
 	 * mutex here). */
 	void (*queued)(void *arg);
+	bool queuedstays;  /* queued neither parks nor leaves its M in another way */
 	void *arg;
 	uint64_t deadline; /* CLOCK_MONOTONIC ns; 0: none */
 	uint32_t bitset;   /* 0 means all bits */
@@ -341,7 +348,13 @@ void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 bool runtime_note_running(uintptr_t pc, uintptr_t sp);
 void runtime_pinreport(void); /* at exit, if the option asks for it */
 bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
-void runtime_checkyield(void); /* chaos: perhaps yields; called at every interposed entry */
+void runtime_yieldhere(void);
+/* Called at every interposed entry: gives way if that was asked for at a bad moment; with chaos, perhaps yields. */
+static inline void runtime_checkyield(void)
+{
+	if (unlikely(weft_tls.preempt || weft_opt.chaos))
+		runtime_yieldhere();
+}
 
 /* In the child of a fork(2): rebuilds the scheduler around the caller. The parent need do nothing. */
 void runtime_fork_child(void);
