@@ -73,7 +73,8 @@ recipe_run() {
 	start_server "$mariadb_port" "$@" mariadbd --no-defaults --user="$user" \
 		--datadir="$scratch_dir/mariadb" --socket="$scratch_dir/mariadb/sock" \
 		--bind-address=127.0.0.1 --port="$mariadb_port" --skip-name-resolve \
-		--thread-handling=one-thread-per-connection --max-connections=1100 --max-prepared-stmt-count=100000 \
+		--thread-handling=one-thread-per-connection --max-connections=1100 \
+		--connect-timeout=60 --max-prepared-stmt-count=100000 \
 		--back-log=1024 --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 ||
 		return 1
 	mariadb_load || abandon_server || return 1
