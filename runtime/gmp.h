@@ -245,6 +245,7 @@ struct sched {
 	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
 	_Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
 	_Atomic uint64_t polluntil;  /* until when (0: for ever) */
+	_Atomic bool pollmany;       /* the last poll that found something found several; a hint */
 	_Atomic uint32_t pollbreak;  /* futex of the poller */
 
 	_Atomic uint64_t monuntil; /* sysmon sleeps until then and wants to be woken for what comes sooner; 0: no */

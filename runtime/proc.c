@@ -327,7 +327,12 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			if (gp)
 				return gp;
 		}
-		if (nobody_polls() && netpoll_look()) {
+		/*
+		 * Asking first saves giving the P away and taking it back where much comes; where one at a time
+		 * comes it is a call for nothing before the one that sleeps.
+		 */
+		if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) && nobody_polls() &&
+		    netpoll_look()) {
 			gp = runqget(pp, inherit);
 			if (gp)
 				return gp;

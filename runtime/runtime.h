@@ -197,7 +197,9 @@ void leavem0(void);
  * park.  Nests; costs one compare-and-swap each way when nobody wanted the P.  No-ops off a G.
  */
 void entersyscall(void);
+void entersyscallblock(void); /* the call certainly waits: the P goes to others now */
 void exitsyscall(void);
+bool runtime_others_wait(void); /* for the caller's P */
 /* After a longjmp or unwinding out of a system call region: back to a G that owns a P. */
 void syscall_reset(void);
 

@@ -92,6 +92,7 @@ static enum netkind kind_of_anonymous(int fd)
 
 static enum netkind look_at(int fd)
 {
+	char settings[64]; /* the kernel's struct termios: 36 bytes */
 	struct stat st;
 	int type = 0;
 	long r = sockopt(fd, SOL_SOCKET, SO_TYPE, &type, sizeof(type));
@@ -102,6 +103,8 @@ static enum netkind look_at(int fd)
 		return NET_NEW;
 	if (S_ISFIFO(st.st_mode))
 		return NET_PIPE;
+	if (S_ISCHR(st.st_mode) && !direct3(SYS_ioctl, fd, TCGETS, settings))
+		return NET_TERMINAL;
 	return st.st_mode & S_IFMT ? NET_FILE : kind_of_anonymous(fd);
 }
 
@@ -460,7 +463,7 @@ static bool wait_in_kernel(const struct netop *op)
 {
 	struct pollfd p = { .fd = op->fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
 
-	return block_nocp(SYS_poll, (long)&p, 1, -1, 0, 0, 0) >= 0;
+	return await_nocp(SYS_poll, (long)&p, 1, -1, 0, 0, 0) >= 0;
 }
 
 static bool known_empty(const struct netop *op, const struct seen *was)
@@ -554,6 +557,11 @@ long netfd_run(struct netop *op)
 long netfd_call(const struct netop *op)
 {
 	return block6(op->nr, op->fd, op->b, op->c, op->d, op->e, op->f);
+}
+
+long netfd_await(const struct netop *op)
+{
+	return await6(op->nr, op->fd, op->b, op->c, op->d, op->e, op->f);
 }
 
 static long ask(struct netop *op, int fd)

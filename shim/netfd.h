@@ -22,6 +22,7 @@ enum netkind {
 	NET_PIPE,     /* RWF_NOWAIT works */
 	NET_COUNTER,  /* eventfd, timerfd: RWF_NOWAIT works for reading; writing is not parked for */
 	NET_EPOLL,
+	NET_TERMINAL, /* never parked for either, but whether a read waits can be asked */
 	NET_ASKED,    /* readiness can be asked, calls may block: named pipes */
 };
 
@@ -71,6 +72,9 @@ long netfd_run(struct netop *op) hidden;
 long netfd_ask_and_call(struct netop *op) hidden;
 /* The call on a kernel thread, with the P given away. */
 long netfd_call(const struct netop *op) hidden;
+
+/* The same for a call that certainly waits: others have the P at once. */
+long netfd_await(const struct netop *op) hidden;
 
 void netfd_closing_slow(int fd) hidden;
 void netfd_made_slow(int fd) hidden;
