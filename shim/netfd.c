@@ -232,19 +232,27 @@ static void ask_timeouts(struct netfd *s, int fd)
 	s->timeout[NETPOLL_OUT] = timeval_ns(&tv[1]);
 }
 
-enum verdict { MAY_PARK, NONBLOCKING, OTHER_FILE };
+enum verdict { MAY_PARK, NONBLOCKING, OTHER_FILE, NOT_OPEN_FOR_IT };
+
+/* Bytes for who may not read, or room for who may not write, never come: the call itself says EBADF. */
+static bool open_for(long flags, enum polldir dir)
+{
+	return (flags & O_ACCMODE) != (dir == NETPOLL_IN ? O_WRONLY : O_RDONLY);
+}
 
 /*
  * A call would have blocked: is that what the program wants?  held: the file is, so it is the right one (and
  * who closes its number waits for us with the lock that the comparison takes).
  */
-static enum verdict may_park(struct netfd *s, int fd, bool held)
+static enum verdict may_park(struct netfd *s, int fd, enum polldir dir, bool held)
 {
 	uint32_t now = atomic_load(&epoch); /* before the questions: a change after them ends it */
 	long flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
 
 	if (flags < 0)
 		return OTHER_FILE;
+	if (!open_for(flags, dir))
+		return NOT_OPEN_FOR_IT;
 	if (flags & O_NONBLOCK)
 		return NONBLOCKING;
 	if (!held && !netpoll_same(&s->pd, fd))
@@ -304,7 +312,7 @@ static bool receives_no_more(const struct netop *op, int fd)
 /* After a try that would have blocked.  0: park; else the end of the call. */
 static long wants_to_wait(struct netop *op, bool held)
 {
-	switch (op->plain ? MAY_PARK : may_park(op->s, op->fd, held)) {
+	switch (op->plain ? MAY_PARK : may_park(op->s, op->fd, op->dir, held)) {
 	case MAY_PARK:
 		start_clock(op);
 		if (!receives_no_more(op, op->fd))
@@ -314,6 +322,9 @@ static long wants_to_wait(struct netop *op, bool held)
 		return op->done ? op->done : -EAGAIN;
 	case OTHER_FILE:
 		atomic_store(&op->s->kind, NET_NEW);
+		break;
+	case NOT_OPEN_FOR_IT:
+		break;
 	}
 	return op->done ? op->done : NETFD_FALLBACK;
 }

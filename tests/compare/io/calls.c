@@ -72,6 +72,13 @@ static int vector(struct test *t, struct iovec v[3])
 	return 1;
 }
 
+static void do_readv_nothing(struct test *t)
+{
+	struct iovec v[2] = {{t->buf, 0}, {t->buf, 0}};
+
+	DO(t, readv(t->fd, v, 2));
+}
+
 static void do_readv(struct test *t)
 {
 	struct iovec v[3];
@@ -185,6 +192,15 @@ static void do_recvmsg(struct test *t)
 		say_note(t, "flags=%x control=%d", (unsigned)m.msg_flags, (int)m.msg_controllen);
 }
 
+static void do_recvmsg_nothing(struct test *t)
+{
+	struct msghdr m = {.msg_iov = NULL};
+
+	DO(t, recvmsg(t->fd, &m, 0));
+	if (t->ret >= 0)
+		say_note(t, "flags=%x", (unsigned)m.msg_flags);
+}
+
 static void recvmmsg_with(struct test *t, int flags, struct timespec *timeout)
 {
 	char second[8];
@@ -295,6 +311,14 @@ static void do_writev(struct test *t)
 	struct iovec v[3] = {{(char *)small, 3}, {NULL, 0}, {(char *)small + 3, SMALL - 3}};
 
 	DO(t, writev(t->fd, v, 3));
+	sized(t, t->ret);
+}
+
+static void do_writev_nothing(struct test *t)
+{
+	struct iovec v[2] = {{(char *)small, 0}, {NULL, 0}};
+
+	DO(t, writev(t->fd, v, 2));
 	sized(t, t->ret);
 }
 
@@ -737,6 +761,7 @@ const struct call calls[] = {
 	{"read_nothing", IN | NOWAIT, do_read_nothing},
 	{"read_fault", IN, do_read_fault},
 	{"readv", IN, do_readv},
+	{"readv_nothing", IN | NOWAIT, do_readv_nothing},
 	{"pread", IN | NOWAIT, do_pread},
 	{"preadv", IN | NOWAIT, do_preadv},
 	{"preadv2", IN, do_preadv2},
@@ -748,9 +773,10 @@ const struct call calls[] = {
 	{"recv_trunc", IN | OF_SOCK, do_recv_trunc},
 	{"recv_oob", IN | OF_SOCK | NOWAIT, do_recv_oob},
 	{"recv_errqueue", IN | OF_SOCK | NOWAIT, do_recv_errqueue},
-	{"recv_nothing", IN | OF_SOCK | NOWAIT, do_recv_nothing},
+	{"recv_nothing", IN | OF_SOCK, do_recv_nothing},
 	{"recvfrom", IN | OF_SOCK, do_recvfrom},
 	{"recvmsg", IN | OF_SOCK, do_recvmsg},
+	{"recvmsg_nothing", IN | OF_SOCK, do_recvmsg_nothing},
 	{"recvmmsg", IN | OF_SOCK, do_recvmmsg},
 	{"recvmmsg_one", IN | OF_SOCK, do_recvmmsg_one},
 	{"accept", IN | OF_LISTEN, do_accept},
@@ -763,6 +789,7 @@ const struct call calls[] = {
 	{"write_fault", OUT | NOWAIT, do_write_fault},
 	{"write_big", OUT | BIG, do_write_big},
 	{"writev", OUT, do_writev},
+	{"writev_nothing", OUT | NOWAIT, do_writev_nothing},
 	{"writev_big", OUT | BIG, do_writev_big},
 	{"pwrite", OUT | NOWAIT, do_pwrite},
 	{"pwritev2", OUT, do_pwritev2},
