@@ -19,6 +19,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "shim/callmask.h"
 #include "shim/sigroute.h"
 #include "shim/sync.h"
 
@@ -395,6 +396,8 @@ static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool p
 				break;
 		}
 		parks = false;
+		if (callmask_hit()) /* no handler runs from here on: we are pinned */
+			return -EINTR;
 		r = park_for(op, pd, seq, &again);
 		if (r < 0)
 			return r;
@@ -418,7 +421,7 @@ static bool interrupted(struct netop *op, long *r)
 	}
 	cancel_point();
 	*r = -EINTR;
-	return what == INTR_ENDS || (what == INTR_RESTARTS && op->timed);
+	return what == INTR_ENDS || (what == INTR_RESTARTS && op->timed) || callmask_hit();
 }
 
 /* What a try has seen. */
