@@ -63,15 +63,15 @@ static void how_many_ms(struct how *h, int ms)
 }
 
 /*
- * In the region of a mask, once nothing is ready: may it go on to wait?  A call that must not asks the kernel
- * once more, with the mask: that shows what is pending for the process as well.
+ * In the region of a mask, once nothing is ready: may it go on to wait?  What is pending for the process is the
+ * kernel's to hand out: so that is asked once more, with the mask and no time, when the mask lets more in.
  */
 static bool may_wait(const struct how *h, long *r)
 {
 	struct timespec zero = { 0, 0 };
 
 	*r = 0;
-	if (h->now && h->mask)
+	if (h->mask && g_mask(getg()) & ~sigs_of(callmask()))
 		do
 			*r = callmask_hit() ? 0 : direct5(SYS_ppoll, NULL, 0, &zero, callmask(), SIGSET_BYTES);
 		while (*r == -EINTR);
@@ -407,6 +407,7 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		.b = (long)events,
 		.c = max,
 	};
+	uint64_t taken;
 	long r;
 
 	testcancel();
@@ -417,7 +418,11 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		return 0;
 	if (!op.s || netfd_kind(op.s, ep) != NET_EPOLL)
 		return NETFD_FALLBACK;
+	taken = self_thread.sigtaken;
 	CALLMASK_REGION(h->mask);
+	/* This one is not begun again for a signal that waited and turns out to be ignored. */
+	if (self_thread.sigtaken != taken)
+		return -EINTR;
 	if (may_wait(h, &r))
 		r = netfd_run(&op);
 	return r == -EAGAIN ? 0 : r; /* the time is over */

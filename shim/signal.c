@@ -503,6 +503,7 @@ static void deliver_set(uint64_t set, bool once, uint64_t let, struct delivery *
 
 		if (once)
 			set &= ~SIGBIT(sig);
+		th->sigtaken++;
 		act_here(sig, &si, let);
 		if (th->sigdone == done)
 			continue; /* no handler */

@@ -539,7 +539,7 @@ static void do_poll_all(struct test *t)
 
 static void do_poll_none(struct test *t)
 {
-	poll_with(t, 0, 3 * delay_ms);
+	poll_with(t, 0, timeout_ms(t));
 }
 
 static void do_poll_now(struct test *t)
@@ -549,7 +549,7 @@ static void do_poll_now(struct test *t)
 
 static void do_poll_timed(struct test *t)
 {
-	poll_with(t, POLLIN, 3 * delay_ms);
+	poll_with(t, POLLIN, timeout_ms(t));
 }
 
 static void do_poll_out(struct test *t)
@@ -559,7 +559,7 @@ static void do_poll_out(struct test *t)
 
 static void do_poll_out_timed(struct test *t)
 {
-	poll_with(t, POLLOUT, 3 * delay_ms);
+	poll_with(t, POLLOUT, timeout_ms(t));
 }
 
 /* The same descriptor twice, one that is none, and ours. */
@@ -589,7 +589,7 @@ static void do_ppoll(struct test *t)
 
 static void do_ppoll_timed(struct test *t)
 {
-	struct timespec ts = in_ms(3 * delay_ms);
+	struct timespec ts = in_ms(timeout_ms(t));
 
 	ppoll_with(t, &ts, NULL);
 }
@@ -610,11 +610,11 @@ static void do_ppoll_mask(struct test *t)
 	say_note(t, "mask=%d%d", sigismember(&after, SIGUSR1), sigismember(&after, FED));
 }
 
-static const char *rest(const struct timeval *tv)
+static const char *rest_of(const struct test *t, const struct timeval *tv)
 {
 	long ms = tv->tv_sec * 1000 + tv->tv_usec / 1000;
 
-	return ms == 0 ? "none" : ms < 3 * delay_ms ? "some" : "all";
+	return ms == 0 ? "none" : ms < timeout_ms(t) ? "some" : "all";
 }
 
 /* FD_SET beyond its size is no case of ours. */
@@ -639,7 +639,7 @@ static void select_with(struct test *t, bool out, struct timeval *tv)
 	DO(t, select(t->fd + 1, out ? NULL : &set, out ? &set : NULL, &except, tv));
 	say_note(t, "set=%d%d", !!FD_ISSET(t->fd, &set), !!FD_ISSET(t->fd, &except));
 	if (tv)
-		say_note(t, "rest=%s", rest(tv));
+		say_note(t, "rest=%s", rest_of(t, tv));
 }
 
 static void do_select_in(struct test *t)
@@ -654,7 +654,7 @@ static void do_select_out(struct test *t)
 
 static void do_select_timed(struct test *t)
 {
-	struct timeval tv = {3 * delay_ms / 1000, 3 * delay_ms % 1000 * 1000L};
+	struct timeval tv = {timeout_ms(t) / 1000, timeout_ms(t) % 1000 * 1000L};
 
 	select_with(t, false, &tv);
 }
@@ -680,7 +680,7 @@ static void do_pselect(struct test *t)
 
 static void do_pselect_timed(struct test *t)
 {
-	struct timespec ts = in_ms(3 * delay_ms);
+	struct timespec ts = in_ms(timeout_ms(t));
 
 	pselect_with(t, &ts);
 }
@@ -733,7 +733,7 @@ static void do_epoll_oneshot(struct test *t)
 
 static void do_epoll_timed(struct test *t)
 {
-	epoll_with(t, EPOLLIN, 3 * delay_ms, false);
+	epoll_with(t, EPOLLIN, timeout_ms(t), false);
 }
 
 static void do_epoll_out(struct test *t)
@@ -751,7 +751,7 @@ static void do_epoll_self(struct test *t)
 {
 	struct epoll_event got[2] = {{0}};
 
-	DO(t, epoll_wait(t->fd, got, 2, 3 * delay_ms));
+	DO(t, epoll_wait(t->fd, got, 2, timeout_ms(t)));
 	if (t->ret > 0)
 		say_note(t, "events=%x", got[0].events);
 }
