@@ -90,6 +90,12 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 		return;
 	}
 	if (weft_on && !synchronous(sig, si) && signals_busy()) {
+		/*
+		 * SA_NODEFER is the program's wish for its handler.  Here the signal thread may hand it back while
+		 * we still tell it, and that again: frames without end.
+		 */
+		if (sa.sa_flags & SA_NODEFER)
+			direct4(SYS_rt_sigprocmask, SIG_BLOCK, &(uint64_t){ SIGBIT(sig) }, NULL, 8);
 		/* An idle M would get it back at once, and again, for as long as no G wants it. */
 		if (runtime_keepout(SIGBIT(sig)))
 			*(uint64_t *)(void *)&((ucontext_t *)ctx)->uc_sigmask |= SIGBIT(sig);

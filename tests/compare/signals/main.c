@@ -275,7 +275,7 @@ static void run(const char *name)
 	ended = waiting->self ? until(&finished, 20000, 0) : over(2 * delay_ms);
 	if (waiting->release)
 		waiting->release();
-	if (!until(&finished, 40 * delay_ms + 20000, 0)) {
+	if (!until(&finished, 40 * delay_ms + 20000, 2000)) {
 		printf("%s: HANGS\n", name);
 		fflush(stdout);
 		_exit(3);
