@@ -15,9 +15,11 @@
  */
 #include "shim/netfd.h"
 
+#include <linux/major.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "shim/callmask.h"
 #include "shim/sigroute.h"
@@ -25,6 +27,7 @@
 
 struct netfd *_Atomic netfd_chunks[NETFD_CHUNKS];
 static _Atomic uint32_t epoch = 1;
+static _Atomic uint32_t nlocal; /* writers at local streams that are about to park, or do */
 static _Atomic bool lowat; /* the program has set SO_RCVLOWAT somewhere: ask each socket */
 
 struct netfd *netfd_of(int fd)
@@ -76,7 +79,8 @@ static enum netkind kind_of_anonymous(int fd)
 		{ "anon_inode:[eventfd]", NET_COUNTER },
 		{ "anon_inode:[timerfd]", NET_COUNTER },
 		{ "anon_inode:[eventpoll]", NET_EPOLL },
-		{ "anon_inode:inotify", NET_ASKED },
+		{ "anon_inode:inotify", NET_EVENTS },
+		{ "anon_inode:[signalfd]", NET_EVENTS },
 	};
 	char path[32], name[32];
 	long n;
@@ -101,6 +105,12 @@ static enum netkind look_at(int fd)
 		return NET_NEW;
 	if (S_ISFIFO(st.st_mode))
 		return NET_PIPE;
+	/*
+	 * The master of a pseudo-terminal has no job control and no minimum or time of its own.  A terminal has: a
+	 * read stops a background process before there is input, and may end without any.
+	 */
+	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(TTYAUX_MAJOR, 2))
+		return NET_EVENTS;
 	return st.st_mode & S_IFMT ? NET_FILE : kind_of_anonymous(fd);
 }
 
@@ -191,6 +201,19 @@ void netfd_lowat_used(void)
 	}
 }
 
+void netfd_shut(void)
+{
+	if (!atomic_load(&nlocal))
+		return;
+	for (unsigned int i = 0; i < NETFD_CHUNKS; i++) {
+		struct netfd *chunk = atomic_load(&netfd_chunks[i]);
+
+		for (int k = 0; chunk && k < NETFD_CHUNK; k++)
+			if (atomic_load(&chunk[k].kind) == NET_STREAM)
+				netpoll_nudge(&chunk[k].pd, NETPOLL_OUT);
+	}
+}
+
 void netfd_records(int fd)
 {
 	struct netfd *s = netfd_known(fd);
@@ -207,6 +230,7 @@ void netfd_fork_child(void)
 		for (int k = 0; chunk && k < NETFD_CHUNK; k++)
 			atomic_store(&chunk[k].pd, NULL);
 	}
+	atomic_store(&nlocal, 0);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------- */
@@ -295,14 +319,16 @@ static void start_clock(struct netop *op)
 
 /*
  * Nothing comes any more at a datagram socket that is shut down for reading.  A receive that may block returns 0
- * there, but one with MSG_DONTWAIT, such as our tries, says that it would block, for ever.
+ * there, but one with MSG_DONTWAIT, such as our tries, says that it would block, for ever.  The end is an
+ * event: where events are told and there was none, there is nothing to ask.
  */
-static bool receives_no_more(const struct netop *op, int fd)
+static bool receives_no_more(const struct netop *op, const struct polldesc *pd, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
 	long r;
 
-	if (op->plain || op->dir != NETPOLL_IN || netfd_kind(op->s, op->fd) != NET_DGRAM)
+	if (op->plain || op->dir != NETPOLL_IN || netfd_kind(op->s, op->fd) != NET_DGRAM ||
+	    (pd && !netpoll_has_ended(pd)))
 		return false;
 	do
 		r = direct3(SYS_poll, &p, 1, 0);
@@ -316,7 +342,7 @@ static long wants_to_wait(struct netop *op, bool held)
 	switch (op->plain ? MAY_PARK : may_park(op->s, op->fd, op->dir, held)) {
 	case MAY_PARK:
 		start_clock(op);
-		if (!receives_no_more(op, op->fd))
+		if (!receives_no_more(op, atomic_load(&op->s->pd), op->fd))
 			return 0;
 		break; /* the call itself will not block */
 	case NONBLOCKING:
@@ -345,16 +371,23 @@ static long try_held(struct netop *op, struct polldesc *pd)
 
 enum { LOOK_AGAIN = 50000000, RARER = 8 }; /* ns; each look that much later than the one before */
 
+static bool writes_locally(const struct netop *op)
+{
+	return op->dir == NETPOLL_OUT && atomic_load(&op->s->kind) == NET_STREAM;
+}
+
 /*
- * 0: an edge; 1: try again all the same; else -errno.  A writer to a full local socket is not told when its half
- * is shut down, by either side: the kernel wakes who sleeps in the call, but there is no event.  So it looks, ever more rarely: an idle process is to be silent.
+ * 0: an edge; 1: try again all the same; else -errno.  A writer at a full local socket is not told when its half
+ * is shut down, by either side: the kernel wakes who sleeps in the call, but poll() has nothing to say of it, so
+ * neither epoll nor SIGIO nor a ring does.  What this process shuts down, netfd_shut() tells; for others it
+ * looks, ever more rarely: an idle process is to be silent.
  */
 static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq, uint64_t *again)
 {
 	uint64_t until = op->deadline, soon;
 	long r;
 
-	if (op->dir != NETPOLL_OUT || atomic_load(&op->s->kind) != NET_STREAM)
+	if (!writes_locally(op))
 		return netpoll_park(pd, op->dir, seq, until, WaitIO);
 	soon = nanotime() + *again;
 	*again *= RARER;
@@ -368,7 +401,7 @@ static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq, uint64
  * Tries and parks until it is over.  parks: the last try, at count seq, would have blocked.  The file is the same
  * throughout, whatever becomes of its number.
  */
-static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool parks)
+static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bool parks)
 {
 	uint64_t again = LOOK_AGAIN;
 	bool woken = false;
@@ -385,7 +418,7 @@ static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool p
 			 * until netpoll_end(). */
 			r = 0;
 			fd = netpoll_begin(pd);
-			if (op->started && receives_no_more(op, fd)) {
+			if (op->started && receives_no_more(op, pd, fd)) {
 				netpoll_end(pd);
 				return fd == op->fd ? NETFD_FALLBACK : op->done;
 			}
@@ -406,6 +439,19 @@ static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool p
 	note(op, pd, seq);
 	if (woken)
 		netpoll_pass(pd, op->dir);
+	return r;
+}
+
+static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool parks)
+{
+	long r;
+
+	if (!writes_locally(op))
+		return try_and_park(op, pd, seq, parks);
+	/* Before a try: pairs with netfd_shut(), which comes after a shutdown and reads it. */
+	atomic_fetch_add(&nlocal, 1);
+	r = try_and_park(op, pd, seq, false);
+	atomic_fetch_sub(&nlocal, 1);
 	return r;
 }
 

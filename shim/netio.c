@@ -1,9 +1,10 @@
 /*
  * netio: how each kind of call is tried without blocking, and when a try is not the whole call.
  *
- *	socket		recvfrom, sendto, recvmsg, sendmsg with MSG_DONTWAIT
+ *	socket		recvfrom, sendto, recvmsg, sendmsg, recvmmsg, sendmmsg with MSG_DONTWAIT
  *	pipe, eventfd	preadv2, pwritev2 with RWF_NOWAIT
- *	named pipe, accept	ask with poll, then the call itself on a kernel thread
+ *	named pipe, accept, signalfd, inotify, the master of a pseudo-terminal
+ *			ask with poll, then the call itself on a kernel thread
  *	the rest	the call itself on a kernel thread
  *
  * A blocking write to a stream returns when all bytes are queued, so a try that moved some is followed by
@@ -301,6 +302,7 @@ static long run(struct netop *op, long (*on_socket)(struct netop *, int),
 	case NET_EPOLL:
 		return netfd_call(op);
 	case NET_ASKED:
+	case NET_EVENTS:
 		return on_pipe ? netfd_ask_and_call(op) : netfd_call(op);
 	default:
 		if (!op->attempt)
@@ -366,6 +368,12 @@ long net_write(int fd, const void *buf, size_t n)
 	return run(&op, try_send, try_write);
 }
 
+/* Without bytes it would take a message, or wait, all the same. */
+static bool waits_without_bytes(enum netkind kind)
+{
+	return kind == NET_DGRAM || kind == NET_SEQ || kind == NET_ASKED || kind == NET_EVENTS;
+}
+
 long net_readv(int fd, const struct iovec *iov, int count)
 {
 	struct netop op = { .fd = fd, .dir = NETPOLL_IN, .vector = true, .hints = true };
@@ -375,8 +383,7 @@ long net_readv(int fd, const struct iovec *iov, int count)
 	SET_CALL(&op, SYS_readv, iov, count, 0, 0, 0);
 	if (count <= 0 || count > IOV_MAX)
 		return netfd_call(&op);
-	/* Without bytes it would take a message, or wait, all the same. */
-	if ((kind == NET_DGRAM || kind == NET_SEQ || kind == NET_ASKED) && !has_bytes(iov, count))
+	if (waits_without_bytes(kind) && !has_bytes(iov, count))
 		return netfd_call(&op);
 	return run(&op, try_recv_vector, try_readv);
 }
@@ -482,6 +489,50 @@ long net_sendmsg(int fd, const struct msghdr *msg, int flags)
 
 	SET_CALL(&op, SYS_sendmsg, msg, flags, 0, 0, 0);
 	return sent(&op, flags, try_sendmsg);
+}
+
+static long try_recvmmsg(struct netop *op, int fd)
+{
+	return direct5(SYS_recvmmsg, fd, op->b, op->c, op->d | MSG_DONTWAIT, NULL);
+}
+
+/*
+ * Parked for when one message is enough.  More of them, and time, which counts from the call on, are the kernel's,
+ * which has rules of its own for an error that comes between two.
+ */
+long net_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags, struct timespec *timeout)
+{
+	struct netop op = { .fd = fd, .dir = NETPOLL_IN };
+
+	SET_CALL(&op, SYS_recvmmsg, msgs, n, flags, timeout, 0);
+	if (n == 0 || (n > 1 && !(flags & MSG_WAITFORONE)) || timeout ||
+	    flags & (MSG_ERRQUEUE | MSG_OOB | MSG_WAITALL))
+		return netfd_call(&op);
+	return run(&op, try_recvmmsg, NULL);
+}
+
+/* Messages as many as there is room for, the rest in the kernel.  A try on a stream might cut one in two. */
+long net_sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
+{
+	struct netop op = { .fd = fd, .dir = NETPOLL_OUT };
+	struct netfd *s = op.s = netfd_of(fd);
+	enum netkind kind = s ? netfd_kind(s, fd) : NET_FILE;
+	long r, rest;
+
+	SET_CALL(&op, SYS_sendmmsg, msgs, n, flags, 0, 0);
+	if (kind != NET_DGRAM && kind != NET_SEQ)
+		return netfd_call(&op);
+	runtime_checkyield();
+	testcancel();
+	r = direct4(SYS_sendmmsg, fd, msgs, n, flags | MSG_DONTWAIT);
+	if (r == -EAGAIN)
+		return netfd_call(&op);
+	if (r <= 0 || (unsigned long)r >= n)
+		return r;
+	op.b = (long)(msgs + r);
+	op.c = (long)n - r;
+	rest = netfd_call(&op);
+	return rest > 0 ? r + rest : r;
 }
 
 /* One that does not listen never becomes ready; accept says at once what is wrong with it. */
