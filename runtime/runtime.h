@@ -303,6 +303,9 @@ void netpoll_pass(struct polldesc *pd, enum polldir dir);
 /* Notes, and asks later, that at count seq everything was read.  Never true once it ended or broke. */
 void netpoll_drained(struct polldesc *pd, uint32_t seq);
 bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq);
+bool netpoll_has_ended(const struct polldesc *pd); /* an end or an error has been seen, if for one direction */
+/* Who waits tries again: something has changed that the kernel does not tell. */
+void netpoll_nudge(pollslot *slot, enum polldir dir);
 
 /*
  * Waiting for several at once.  Links live on the waiter, all of them unlinked before it goes on.  An edge of a

@@ -24,6 +24,7 @@ enum netkind {
 	NET_EPOLL,
 	NET_TERMINAL, /* never parked for either, but whether a read waits can be asked */
 	NET_ASKED,    /* readiness can be asked, calls may block: named pipes */
+	NET_EVENTS,   /* the same for reading; writing never waits, or is not parked for */
 };
 
 struct netfd {
@@ -85,6 +86,7 @@ void netfd_closing_range(unsigned int from, unsigned int to) hidden;
 /* An attribute that parking depends on has changed, on some descriptor of the same open file. */
 void netfd_changed(void) hidden;
 void netfd_lowat_used(void) hidden;
+void netfd_shut(void) hidden; /* some socket was shut down: whom it concerns is not told by the kernel */
 void netfd_records(int fd) hidden; /* a stream of records: a short read tells nothing */
 void netfd_fork_child(void) hidden;
 

@@ -49,13 +49,13 @@ static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigactio
 	uint64_t kernel = sigs_of(&uc->uc_sigmask), noted = g_mask(getg());
 	uint64_t during = kernel | sigs_of(&sa->sa_mask);
 	struct thread *th = &self_thread;
-	bool region = callmask_pause();
+	struct callmask_pause outer = callmask_pause();
 
 	g_notekernel(sigs_of(&uc->uc_sigmask), altstack_of(uc));
 	if (!(sa->sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
 	/* Out of sigsuspend and its like, the handler has that call's mask: only the kernel knows which. */
-	if (region)
+	if (outer.region)
 		direct4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &during, 8);
 	g_notemask(during & ~SIGS_OURS);
 	run_handler(sig, si, uc, sa);
@@ -63,7 +63,7 @@ static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigactio
 	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
 	signals_return(uc, kernel, noted);
 	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0; /* not the last one's: the first interrupted */
-	callmask_resume(region, true);
+	callmask_resume(outer, true);
 }
 
 /* A fault is the fault of the code that runs: never deferred. */
@@ -92,6 +92,12 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 		return;
 	}
 	if (weft_on && !synchronous(sig, si) && signals_busy()) {
+		/*
+		 * SA_NODEFER is the program's wish for its handler.  Here the signal thread may hand it back while
+		 * we still tell it, and that again: frames without end.
+		 */
+		if (sa.sa_flags & SA_NODEFER)
+			direct4(SYS_rt_sigprocmask, SIG_BLOCK, &(uint64_t){ SIGBIT(sig) }, NULL, 8);
 		/* An idle M would get it back at once, and again, for as long as no G wants it. */
 		bool out = runtime_keepout(SIGBIT(sig));
 
