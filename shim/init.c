@@ -7,6 +7,7 @@
  */
 #include "shim/sched.h"
 #include "shim/bind.h"
+#include "shim/dl.h"
 #include "shim/preempt.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
@@ -129,6 +130,7 @@ static bool start(void)
 	cancel_init();
 	signal_init();
 	dumpsig_init();
+	execstack_look();
 	return true;
 }
 

@@ -9,6 +9,7 @@
  */
 #include "shim/thread.h"
 #include "shim/attr.h"
+#include "shim/dl.h"
 #include "shim/mutex.h"
 #include "shim/preempt.h"
 #include "shim/sched.h"
@@ -158,6 +159,8 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	if (!runtime_monitor() || !sigroute_start())
 		return EAGAIN;
 	dumpsig_start();
+	if (unlikely(dl_loading()))
+		execstack_look();
 	gp = make(attr);
 	if (!gp) {
 		/* Threads that wait to run hold the memory: a caller that tries again must not starve them. */
