@@ -111,6 +111,7 @@ void runtime_fork_child(void)
 		}
 	}
 	atomic_store(&self->parkaddr, NULL);
+	self->parked = NULL;
 	self->sysdepth = 0;
 	self->tid = (uint32_t)os_getpid();
 	self->tls->tid = self->tid;

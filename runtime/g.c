@@ -203,7 +203,8 @@ struct g *g_new(const struct gattr *a)
 	gp->goid = nextgoid();
 	gp->name[0] = '\0';
 	atomic_store_explicit(&gp->interrupted, false, memory_order_relaxed);
-	gp->parkaddr = NULL;
+	atomic_store_explicit(&gp->parkaddr, NULL, memory_order_relaxed);
+	gp->parked = NULL;
 	gp->sysdepth = 0;
 	gp->cputime = 0;
 	gp->data = NULL;

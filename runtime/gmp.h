@@ -70,7 +70,7 @@ struct g {
 	void *fs;                 /* thread block (c per life) */
 	struct weft_tls *tls;     /* inside it */
 	_Atomic uint32_t status;  /* enum gstatus; changed by whoever owns the G in that state */
-	struct m *_Atomic m;      /* who runs it; NULL otherwise */
+	struct m *_Atomic m;      /* whose stack pointer is on its stack; NULL: nobody's */
 	struct g *schedlink;      /* in a gqueue or free list (its lock) */
 	uint64_t goid;            /* (c per life) */
 	uint32_t tid;             /* (c per life) */
@@ -136,7 +136,7 @@ struct m {
 
 	/* sysmon's notes (handoff.c), while on its list of Ms without a P */
 	struct m *takenlink;
-	struct g *takenfrom;      /* the G that blocks; NULL: not on the list */
+	struct g *_Atomic takenfrom; /* the G that blocks; NULL: not on the list, which others may ask */
 	uint64_t takencpu;        /* CPU used at the last look */
 	uint64_t takenkick;       /* when it was last signalled to come back, */
 	uint32_t takenkicks;      /* and how often; the M reads it */
@@ -334,7 +334,8 @@ static inline struct m *offm(struct g *gp)
 }
 
 /* ---- park.c ---- */
-/* Parks the caller.  commit runs on g0 once the G is Gwaiting and off its stack; false: go on at once. */
+/* Parks the caller.  commit runs on g0 once the G is Gwaiting and off its stack; false: go on at once.  NULL:
+ * the G is Gwaiting already, and may have been readied. */
 void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,
 	    const void *addr) hidden;
 void goready(struct g *gp, enum readyhow how) hidden;
@@ -408,7 +409,7 @@ const char *waitreason_text(unsigned r) hidden;
 /* Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever). */
 uint32_t handoff_look(uint64_t now) hidden;
 void handoff_start(void) hidden;  /* cheap while the process has one thread */
-void handoff_forget(struct m *mp) hidden; /* it left for good */
+bool handoff_lists(const struct m *mp) hidden; /* not to be reused yet; any thread */
 void handoff_fork_child(void) hidden;
 
 void handoff_report_open(void) hidden; /* at exit: counts the blocks that go on; any thread */

@@ -298,7 +298,7 @@ static bool look_taken(uint64_t now)
 		if (atomic_load(&gp->m) != mp || (nop != NOP_TAKEN && nop != NOP_KICKED)) {
 			*link = mp->takenlink;
 			block_ends(mp, now);
-			mp->takenfrom = NULL;
+			atomic_store_explicit(&mp->takenfrom, NULL, memory_order_release);
 			continue;
 		}
 		link = &mp->takenlink;
@@ -312,17 +312,10 @@ static bool look_taken(uint64_t now)
 	return computes;
 }
 
-void handoff_forget(struct m *mp)
+bool handoff_lists(const struct m *mp)
 {
-	struct m **link;
-
-	if (!mp->takenfrom)
-		return;
-	for (link = &taken; *link != mp; link = &(*link)->takenlink)
-		;
-	*link = mp->takenlink;
-	block_ends(mp, nanotime());
-	mp->takenfrom = NULL;
+	/* Acquire: pairs with look_taken(), whose last word on an M it is. */
+	return atomic_load_explicit(&mp->takenfrom, memory_order_acquire) != NULL;
 }
 
 uint32_t handoff_look(uint64_t now)

@@ -3,9 +3,10 @@
  *
  * A G is pinned from before it queues until it runs again: no handler of the program may run on a stack whose
  * G a waker could ready at any moment, and a handler's own park would overwrite what an interrupt follows.
- * An interrupt that comes meanwhile sets g->interrupted; commit, on g0, looks at it last, after PARKED is
- * visible.  The interrupter sets it first and then looks for PARKED under the bucket's lock: one sees the
- * other.
+ * An interrupt that comes meanwhile sets g->interrupted, then looks for parkaddr, then locks the bucket that
+ * it names.  The G sets parkaddr, takes that lock (a full barrier here: a locked instruction) and looks at
+ * interrupted: one sees the other.  If the G is the one, its park is not straight, and commit, on g0, sees it.
+ * There it is looked at last, after PARKED is visible.
  *
  * Must never: run hooks.poked() pinned, or while g->parked still names the outer wait.
  */
@@ -101,7 +102,7 @@ static __attribute__((noinline)) bool look_around(struct waiter *w)
 	return false;
 }
 
-static inline void sleep_g(struct waiter *w, const struct park *pk)
+static inline void sleep_g(struct waiter *w, const struct park *pk, bool straight)
 {
 	bool timed = pk->deadline != 0;
 
@@ -110,17 +111,32 @@ static inline void sleep_g(struct waiter *w, const struct park *pk)
 		w->timer.arg = w;
 		timer_add(&w->timer, pk->deadline);
 	}
-	while (atomic_load(&w->state) != WOKEN) {
-		gopark(commit, w, pk->reason, pk->addr);
+	while (straight || atomic_load(&w->state) != WOKEN) {
+		gopark(straight ? NULL : commit, w, pk->reason, pk->addr);
 		if (likely(atomic_load(&w->state) == WOKEN) || look_around(w))
 			break;
+		straight = false; /* it was poked */
 	}
 	if (timed)
 		timer_del(&w->timer);
 }
 
-/* Queues w unless refused. */
-static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const struct park *pk)
+/* Under the bucket's lock: from here on the G may be readied. */
+static inline bool go_straight(struct waiter *w, const struct park *pk)
+{
+	struct g *gp = w->g;
+
+	if (unlikely((pk->queued && !pk->queuedstays) || atomic_load(&gp->interrupted)))
+		return false;
+	w->straight = true;
+	atomic_store_explicit(&w->state, PARKED, memory_order_relaxed);
+	atomic_store_explicit(&gp->status, Gwaiting, memory_order_relaxed);
+	return true;
+}
+
+/* Queues w unless refused; straight: of a G, and is its way to sleep? */
+static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const struct park *pk,
+							 bool *straight)
 {
 	struct bucket *b = bucket_of(pk->addr);
 
@@ -129,8 +145,10 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 		unlock(&b->lock);
 		return -EAGAIN;
 	}
+	if (straight)
+		*straight = go_straight(w, pk);
 	lot_push(b, w, pk->fifo_front);
-	if (w->g)
+	if (straight)
 		lot_note(w);
 	unlock(&b->lock);
 	return 0;
@@ -138,7 +156,7 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 
 static __attribute__((noinline)) int park_foreign(struct waiter *w, const struct park *pk)
 {
-	int err = enqueue(w, pk);
+	int err = enqueue(w, pk, NULL);
 
 	if (err)
 		return err;
@@ -151,6 +169,7 @@ static __attribute__((noinline)) int park_foreign(struct waiter *w, const struct
 static inline __attribute__((always_inline)) int park_g(struct waiter *w, const struct park *pk)
 {
 	struct g *gp = w->g;
+	bool straight;
 	int err;
 
 	pin();
@@ -160,12 +179,15 @@ static inline __attribute__((always_inline)) int park_g(struct waiter *w, const 
 		unpin();
 		return -EINTR;
 	}
-	err = enqueue(w, pk);
-	if (!err) {
+	atomic_store_explicit(&gp->parkaddr, pk->addr, memory_order_relaxed);
+	err = enqueue(w, pk, &straight);
+	if (likely(!err)) {
 		if (pk->queued)
 			pk->queued(pk->arg);
-		sleep_g(w, pk);
+		sleep_g(w, pk, straight);
 		err = w->result;
+	} else {
+		atomic_store_explicit(&gp->parkaddr, NULL, memory_order_relaxed);
 	}
 	unpin();
 	return err;
@@ -185,6 +207,7 @@ int lot_park(const struct park *pk)
 	w.bitset = pk->bitset ? pk->bitset : ~0u;
 	w.result = 0;
 	w.noted = false;
+	w.straight = false;
 	w.interruptible = pk->interruptible;
 	if (!gp)
 		return park_foreign(&w, pk);
@@ -211,7 +234,7 @@ int lot_sleep(uint64_t deadline, enum waitreason reason)
 	return lot_park(&pk);
 }
 
-/* The locked bucket gp waits in; NULL: it does not wait. */
+/* The locked bucket gp waits in; NULL: it does not wait, or will see that it was interrupted. */
 static struct bucket *lock_parked(struct g *gp)
 {
 	for (;;) {
@@ -222,9 +245,14 @@ static struct bucket *lock_parked(struct g *gp)
 			return NULL;
 		b = bucket_of(addr);
 		lock(&b->lock);
-		if (atomic_load(&gp->parkaddr) == addr)
-			return b;
+		if (atomic_load(&gp->parkaddr) == addr) {
+			if (gp->parked)
+				return b;
+			addr = NULL;
+		}
 		unlock(&b->lock);
+		if (!addr)
+			return NULL;
 	}
 }
 
@@ -234,7 +262,7 @@ bool g_interrupt(struct g *gp)
 	struct bucket *b;
 	struct waiter *w;
 
-	/* Before the look for a waiter: pairs with commit(). */
+	/* Before the look for a waiter: pairs with commit() and go_straight(). */
 	atomic_store(&gp->interrupted, true);
 	b = lock_parked(gp);
 	if (!b)
@@ -250,6 +278,7 @@ bool g_interrupt(struct g *gp)
 		uint32_t s = PARKED;
 
 		/* Stays queued; its owner looks around and parks again. */
+		w->straight = false;
 		if (atomic_compare_exchange_strong(&w->state, &s, QUEUED))
 			wake = gp;
 		unlock(&b->lock);

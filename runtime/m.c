@@ -99,8 +99,10 @@ void m_reap(void)
 		struct m **link, *mp;
 
 		lock(&sched.lock);
-		/* One may have ended before its maker came to note its handle: next time. */
-		for (link = &sched.mdead; *link && !mp_os(*link); link = &(*link)->schedlink)
+		/* One may have ended before its maker came to note its handle, or sysmon's list (handoff.c)
+		 * may still hold it: next time. */
+		for (link = &sched.mdead; *link && (!mp_os(*link) || handoff_lists(*link));
+		     link = &(*link)->schedlink)
 			;
 		mp = *link;
 		if (mp)
@@ -110,7 +112,6 @@ void m_reap(void)
 			return;
 		hooks.joinosproc(mp->os);
 		os_free(mp->stack, mp->stacksize);
-		handoff_forget(mp);
 		/* The struct m itself is persistent memory: reused by newm through this list. */
 		lock(&sched.lock);
 		mp->schedlink = sched.mfree;

@@ -1,20 +1,27 @@
 /*
  * park: the one way to block and the one way to wake.
  *
- * A G is Gwaiting only between gopark's last step on g0 and goready.  commit runs on g0 after the context
- * is saved, so whoever readies the G from then on may run it at once on another M: no lock is held across
- * the switch, nobody waits for a stack to be left.
+ * Two ways to sleep.  With commit, which runs on g0 after the context is saved: whoever readies the G from
+ * then on may run it at once on another M.  Without, when nothing can keep the G awake any more: the caller
+ * made it Gwaiting before anybody could ready it, and gp->m tells who picks it when its stack is left.  That
+ * one waits (settle), on g0 and with nothing of its own still to leave, so two cannot wait for each other.
+ * No lock is held across the switch.
  */
 #include "runtime/gmp.h"
 
 /* Nobody runs on gp's stack any more: from commit on it may be readied, and run, anywhere. */
-static void parked(struct m *mp, struct g *gp)
+static inline void parked(struct m *mp, struct g *gp)
 {
 	bool (*commit)(struct g *, void *) = mp->commit;
 
+	if (likely(!commit)) {
+		/* Release: pairs with settle() of who was told to run it, perhaps long ago. */
+		atomic_store_explicit(&gp->m, NULL, memory_order_release);
+		return;
+	}
 	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
 	atomic_store_explicit(&gp->status, Gwaiting, memory_order_release);
-	if (commit && !commit(gp, mp->commitarg)) {
+	if (!commit(gp, mp->commitarg)) {
 		/* Woken before it slept; still ours alone. */
 		atomic_store_explicit(&gp->status, Grunnable, memory_order_relaxed);
 		runqput(mp->p, gp, true);

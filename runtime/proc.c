@@ -70,9 +70,22 @@ void mcall(void (*fn)(void *))
 	unpin();
 }
 
+/* gp was woken before it left its stack (park.c); its M is about to, unless the kernel stopped it there. */
+static __attribute__((noinline)) void await_off(struct g *gp)
+{
+	for (unsigned i = 1; atomic_load_explicit(&gp->m, memory_order_acquire); i++) {
+		if (i % 64)
+			arch_pause();
+		else
+			os_osyield();
+	}
+}
+
 /* The M's last steps before gp's registers are loaded; gp becomes Grunning. */
 void settle(struct m *mp, struct g *gp, bool inherit)
 {
+	if (unlikely(atomic_load_explicit(&gp->m, memory_order_acquire)))
+		await_off(gp);
 	if (unlikely(gstatus(gp) != Grunnable))
 		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
 	mp->curg = gp;
@@ -248,8 +261,11 @@ struct g *nextlocal(struct m *mp, bool *inherit)
 	    (atomic_load_explicit(&sched.runqsize, memory_order_relaxed) > 0 || poll_is_due(pp)))
 		return NULL;
 	gp = runqget(pp, inherit);
-	if (gp && unlikely(gp->lockedm)) {
-		runqput(pp, gp, false);
+	if (!gp)
+		return NULL;
+	/* Still on a stack, perhaps the caller's own: to be waited for on g0 only (park.c). */
+	if (unlikely(gp->lockedm || atomic_load_explicit(&gp->m, memory_order_relaxed))) {
+		runqput(pp, gp, !gp->lockedm);
 		return NULL;
 	}
 	return gp;

@@ -220,6 +220,7 @@ struct park {
 	/* After queueing, outside the bucket lock, before sleeping; may lot_wake() (a condvar unlocks its
 	 * mutex here). */
 	void (*queued)(void *arg);
+	bool queuedstays;  /* queued neither parks nor leaves its M in another way */
 	void *arg;
 	uint64_t deadline; /* CLOCK_MONOTONIC ns; 0: none */
 	uint32_t bitset;   /* 0 means all bits */

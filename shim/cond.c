@@ -119,6 +119,7 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 		.addr = lot_key(c, KEY_COND),
 		.refuse = wait_refuse,
 		.queued = wait_queued,
+		.queuedstays = mutex_is_normal(mutex_kind(mu)),
 		.arg = &w,
 		.reason = WaitCondWait,
 		.interruptible = true,
