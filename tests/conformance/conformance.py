@@ -132,7 +132,7 @@ class Runner:
 
     def fast(self, suite, test, base):
         name = test["id"]
-        if test["stress"] or any(self.known.has(suite["name"], name, kind)
+        if test["stress"] or suite["name"] + "/" + name in self.choices or any(self.known.has(suite["name"], name, kind)
                                  for kind in ("hang", "fail", "flaky", "slow")):
             return False
         if not any(FAST_USES.match(use) for use in test["uses"]):
@@ -150,7 +150,9 @@ class Runner:
         return result
 
     def weft_once(self, suite, test, procs, native_seconds):
-        limit = max(LEAST_LIMIT, 3 * native_seconds + 10) * load()
+        limit = max(LEAST_LIMIT, 3 * native_seconds + 10)
+        if suite["name"] + "/" + test["id"] not in self.choices:
+            limit *= load()
         result = execute.run(self.box, suite, test, "weft", procs, limit, self.preload,
                              self.args.option)
         with self.lock:
@@ -179,7 +181,8 @@ class Runner:
             while len(runs) < self.args.repeat + extra:
                 result = self.weft_once(suite, test, procs, base.seconds(name))
                 runs.append(result)
-                if native == "PASS" and result.cls != "PASS" and extra == 0:
+                if (native == "PASS" and result.cls != "PASS" and extra == 0
+                        and suite["name"] + "/" + name not in self.choices):
                     extra = self.args.retries
             row = self.row(suite, test, procs, runs)
             with self.lock:
