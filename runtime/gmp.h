@@ -30,6 +30,7 @@ enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4, P
 enum {
 	RUNQ_SIZE = 256,     /* local ring */
 	GLOBAL_TICK = 61,    /* every 61st schedule looks at the global queue first */
+	MONITOR_SLICE = 100000, /* ns for which sysmon and its aside may compute at once: the least there is */
 	GFREE_HIGH = 64,     /* local free Gs: at 64 ... */
 	GFREE_LOW = 31,      /* ... move down to 31 */
 	GFREE_REFILL = 32,   /* refill from global by 32 */
@@ -100,6 +101,7 @@ struct g {
 	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
 	_Atomic uint64_t sliceused; /* of its slice, when it gave way to an urgent G; ns */
 	uint32_t allgidx;         /* (c) */
+	bool drop;                /* (o) freed as soon as its stack is left */
 };
 
 struct m {
@@ -131,7 +133,6 @@ struct m {
 	void (*mcallfn)(void *);  /* (o) mcall's function, when the alternate stack goes first */
 	bool (*commit)(struct g *gp, void *arg); /* (o) gopark's last word, run on g0 */
 	void *commitarg;
-	void (*gone)(struct g *gp, void *arg);   /* (o) goexit's */
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
 
 	/* sysmon's notes (handoff.c), while on its list of Ms without a P */
@@ -157,6 +158,7 @@ struct p {
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
 	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
+	uint32_t urgenttick, urgentrow; /* schedtick of the last urgent one, and how many in a row it ended (o) */
 	_Atomic uint32_t syscalltick; /* every system call (o, or who retook it) */
 	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
 
@@ -243,6 +245,7 @@ struct sched {
 	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
 	_Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
 	_Atomic uint64_t polluntil;  /* until when (0: for ever) */
+	_Atomic bool pollmany;       /* the last poll that found something found several; a hint */
 	_Atomic uint32_t pollbreak;  /* futex of the poller */
 
 	_Atomic uint64_t monuntil; /* sysmon sleeps until then and wants to be woken for what comes sooner; 0: no */
@@ -423,6 +426,7 @@ void maker_fork_child(void) hidden;
 
 /* ---- aside.c: sysmon only ---- */
 int aside_blocked(int tid, struct os_where *w) hidden; /* as os_blocked */
+bool aside_moves(int tid) hidden;  /* on a CPU right now: nobody need be asked */
 bool aside_runs(int tid) hidden;   /* on a CPU, or waiting for one; false also if nobody tells */
 unsigned aside_ncpu(void) hidden;  /* as os_ncpu */
 void aside_fork_child(void) hidden;

@@ -36,7 +36,10 @@ struct runtime_hooks hooks;
 int weft_on;
 __thread struct weft_tls weft_tls __attribute__((tls_model("initial-exec")));
 
-enum { NAP_MAX = 2000000 }; /* ns; an idle M looks at least this often while another P is busy */
+enum {
+	NAP_MAX = 2000000, /* ns; an idle M looks at least this often while another P is busy */
+	URGENT_ROW = 3,    /* urgent ones in a row, before one that is queued locally */
+};
 
 /*
  * Before fn lets others run the G that left: its alternate stack goes with it.  A signal that came for this M
@@ -70,8 +73,8 @@ void mcall(void (*fn)(void *))
 	unpin();
 }
 
-/* gp was woken before it left its stack (park.c); its M is about to, unless the kernel stopped it there. */
-static __attribute__((noinline)) void await_off(struct g *gp)
+/* gp was woken, or has ended, before it left its stack (park.c); its M is about to, unless the kernel stopped it there. */
+void g_await_off(struct g *gp)
 {
 	for (unsigned i = 1; atomic_load_explicit(&gp->m, memory_order_acquire); i++) {
 		if (i % 64)
@@ -85,7 +88,7 @@ static __attribute__((noinline)) void await_off(struct g *gp)
 void settle(struct m *mp, struct g *gp, bool inherit)
 {
 	if (unlikely(atomic_load_explicit(&gp->m, memory_order_acquire)))
-		await_off(gp);
+		g_await_off(gp);
 	if (unlikely(gstatus(gp) != Grunnable))
 		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
 	mp->curg = gp;
@@ -271,6 +274,20 @@ struct g *nextlocal(struct m *mp, bool *inherit)
 	return gp;
 }
 
+/* Woken without a P first; but they must not starve what is queued here. */
+static bool urgent_first(struct p *pp, uint32_t tick)
+{
+	if (atomic_load(&sched.urgentsize) == 0)
+		return false;
+	if (tick != pp->urgenttick + 1)
+		pp->urgentrow = 0;
+	if (pp->urgentrow == URGENT_ROW)
+		return false;
+	pp->urgenttick = tick;
+	pp->urgentrow++;
+	return true;
+}
+
 /* With a P in hand: something to run, or NULL. */
 struct g *lookaround(struct m *mp, bool *inherit)
 {
@@ -292,9 +309,8 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			pp->polltick = tick;
 			netpoll_look();
 		}
-		/* Woken without a P first; but they must not starve what is queued here. */
 		if ((tick % GLOBAL_TICK == 0 && atomic_load(&sched.runqsize) > 0) ||
-		    (tick % 4 != 0 && atomic_load(&sched.urgentsize) > 0)) {
+		    urgent_first(pp, tick)) {
 			lock(&sched.lock);
 			gp = globrunqget(pp, 1);
 			unlock(&sched.lock);
@@ -311,7 +327,12 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			if (gp)
 				return gp;
 		}
-		if (nobody_polls() && netpoll_look()) {
+		/*
+		 * Asking first saves giving the P away and taking it back where much comes; where one at a time
+		 * comes it is a call for nothing before the one that sleeps.
+		 */
+		if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) && nobody_polls() &&
+		    netpoll_look()) {
 			gp = runqget(pp, inherit);
 			if (gp)
 				return gp;
@@ -640,7 +661,7 @@ void goyield(void)
 		mcall(goyield0);
 }
 
-void runtime_checkyield(void)
+void runtime_yieldhere(void)
 {
 	struct g *gp = weft_tls.g;
 	struct m *mp;

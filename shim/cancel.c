@@ -264,14 +264,16 @@ void thread_look_slow(void)
 	}
 }
 
-long block_cp(long nr, long a, long b, long c, long d, long e, long f)
+/* Inlined: the seven words of a system call are not handed on. */
+static inline __attribute__((always_inline)) long
+call_cp(void (*enter)(void), long nr, long a, long b, long c, long d, long e, long f)
 {
 	struct tcb *t = tcb_self();
 	long r;
 
 	runtime_checkyield();
 	testcancel();
-	entersyscall();
+	enter();
 	r = syscall_cp(tcb_cancelhandling(t), tcb_cancel_enabled(t) ? tcb_cancel_request_bits : 0,
 		       nr, a, b, c, d, e, f);
 	exitsyscall();
@@ -280,11 +282,31 @@ long block_cp(long nr, long a, long b, long c, long d, long e, long f)
 	return r == -ECANCELED ? -EINTR : r;
 }
 
+long block_cp(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return call_cp(entersyscall, nr, a, b, c, d, e, f);
+}
+
+long await_cp(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return call_cp(entersyscallblock, nr, a, b, c, d, e, f);
+}
+
 long block_nocp(long nr, long a, long b, long c, long d, long e, long f)
 {
 	long r;
 
 	entersyscall();
+	r = syscall_nocp(nr, a, b, c, d, e, f);
+	exitsyscall();
+	return r;
+}
+
+long await_nocp(long nr, long a, long b, long c, long d, long e, long f)
+{
+	long r;
+
+	entersyscallblock();
 	r = syscall_nocp(nr, a, b, c, d, e, f);
 	exitsyscall();
 	return r;

@@ -9,6 +9,7 @@
 #include "shim/bind.h"
 #include "shim/dl.h"
 #include "shim/preempt.h"
+#include "shim/rseq.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
 
@@ -126,6 +127,7 @@ static bool start(void)
 		weft_say("signal 33 cannot be wrapped (running with plain pthreads)");
 		return false;
 	}
+	rseq_end();
 	thread_default_attr();
 	self_thread.g = NULL;
 	err = runtime_start(&hooks, tcb_self(), tcb_tid(tcb_self()));

@@ -33,6 +33,8 @@ struct netfd *netfd_of(int fd)
 
 	if (likely(s != NULL) || i >= NETFD_CHUNKS)
 		return s;
+	if (runtime_fault("table of descriptors"))
+		return NULL;
 	chunk = (struct netfd *)direct6(SYS_mmap, NULL, NETFD_CHUNK * sizeof(*chunk),
 					PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if ((unsigned long)chunk > -4096UL)
@@ -90,6 +92,7 @@ static enum netkind kind_of_anonymous(int fd)
 
 static enum netkind look_at(int fd)
 {
+	char settings[64]; /* the kernel's struct termios: 36 bytes */
 	struct stat st;
 	int type = 0;
 	long r = sockopt(fd, SOL_SOCKET, SO_TYPE, &type, sizeof(type));
@@ -100,6 +103,8 @@ static enum netkind look_at(int fd)
 		return NET_NEW;
 	if (S_ISFIFO(st.st_mode))
 		return NET_PIPE;
+	if (S_ISCHR(st.st_mode) && !direct3(SYS_ioctl, fd, TCGETS, settings))
+		return NET_TERMINAL;
 	return st.st_mode & S_IFMT ? NET_FILE : kind_of_anonymous(fd);
 }
 
@@ -138,7 +143,7 @@ bool netfd_by_hand(long nr, long a, long b)
 {
 	switch (nr) {
 	case SYS_close:
-		if (netpoll_owns((int)a))
+		if (netpoll_owns((int)a) && !is_apart(APART_FILES))
 			return false;
 		netfd_closing((int)a);
 		break;
@@ -152,7 +157,7 @@ bool netfd_by_hand(long nr, long a, long b)
 
 void netfd_replacing(int from, int to)
 {
-	if (from == to)
+	if (from == to || is_apart(APART_FILES))
 		return;
 	if (unlikely(netpoll_owns(to)))
 		netpoll_move(to);
@@ -161,6 +166,8 @@ void netfd_replacing(int from, int to)
 
 void netfd_closing_range(unsigned int from, unsigned int to)
 {
+	if (is_apart(APART_FILES))
+		return;
 	for (unsigned int i = from; i <= to && i < NETFD_CHUNK * NETFD_CHUNKS; i++) {
 		struct netfd *s = netfd_known((int)i);
 
@@ -456,7 +463,7 @@ static bool wait_in_kernel(const struct netop *op)
 {
 	struct pollfd p = { .fd = op->fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
 
-	return block_nocp(SYS_poll, (long)&p, 1, -1, 0, 0, 0) >= 0;
+	return await_nocp(SYS_poll, (long)&p, 1, -1, 0, 0, 0) >= 0;
 }
 
 static bool known_empty(const struct netop *op, const struct seen *was)
@@ -550,6 +557,11 @@ long netfd_run(struct netop *op)
 long netfd_call(const struct netop *op)
 {
 	return block6(op->nr, op->fd, op->b, op->c, op->d, op->e, op->f);
+}
+
+long netfd_await(const struct netop *op)
+{
+	return await6(op->nr, op->fd, op->b, op->c, op->d, op->e, op->f);
 }
 
 static long ask(struct netop *op, int fd)

@@ -9,6 +9,7 @@
 #ifndef WEFT_SHIM_NETFD_H
 #define WEFT_SHIM_NETFD_H
 
+#include "shim/clone.h"
 #include "shim/direct.h"
 
 enum netkind {
@@ -21,6 +22,7 @@ enum netkind {
 	NET_PIPE,     /* RWF_NOWAIT works */
 	NET_COUNTER,  /* eventfd, timerfd: RWF_NOWAIT works for reading; writing is not parked for */
 	NET_EPOLL,
+	NET_TERMINAL, /* never parked for either, but whether a read waits can be asked */
 	NET_ASKED,    /* readiness can be asked, calls may block: named pipes */
 };
 
@@ -71,6 +73,9 @@ long netfd_ask_and_call(struct netop *op) hidden;
 /* The call on a kernel thread, with the P given away. */
 long netfd_call(const struct netop *op) hidden;
 
+/* The same for a call that certainly waits: others have the P at once. */
+long netfd_await(const struct netop *op) hidden;
+
 void netfd_closing_slow(int fd) hidden;
 void netfd_made_slow(int fd) hidden;
 void netfd_replacing(int from, int to) hidden; /* dup2's and its like's */
@@ -101,8 +106,9 @@ static inline bool netfd_noted(int fd)
 {
 	struct netfd *s = netfd_known(fd);
 
-	return s && (atomic_load_explicit(&s->kind, memory_order_relaxed) != NET_NEW ||
-		     atomic_load_explicit(&s->pd, memory_order_relaxed));
+	return s && !is_apart(APART_FILES) &&
+	       (atomic_load_explicit(&s->kind, memory_order_relaxed) != NET_NEW ||
+		atomic_load_explicit(&s->pd, memory_order_relaxed));
 }
 
 /* fd is about to be closed or replaced. */

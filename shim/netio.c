@@ -4,6 +4,7 @@
  *	socket		recvfrom, sendto, recvmsg, sendmsg with MSG_DONTWAIT
  *	pipe, eventfd	preadv2, pwritev2 with RWF_NOWAIT
  *	named pipe, accept	ask with poll, then the call itself on a kernel thread
+ *	terminal	waited for in the call: job control and VMIN are the kernel's
  *	the rest	the call itself on a kernel thread
  *
  * A blocking write to a stream returns when all bytes are queued, so a try that moved some is followed by
@@ -15,6 +16,7 @@
 #include "shim/netio.h"
 
 #include <limits.h>
+#include <poll.h>
 
 #include "shim/sync.h"
 
@@ -244,6 +246,13 @@ static bool is_stream(enum netkind kind)
 	return kind == NET_TCP || kind == NET_STREAM;
 }
 
+static long terminal(const struct netop *op)
+{
+	struct pollfd p = { .fd = op->fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
+
+	return direct3(SYS_poll, &p, 1, 0) == 0 ? netfd_await(op) : netfd_call(op);
+}
+
 /*
  * Runs the op with the tries of its kind; NULL: cannot be tried.  What turns out to be another kind of file than
  * the slot says, or a pipe that cannot be tried (a named one; older kernels), is looked at once more.
@@ -261,6 +270,8 @@ static long run(struct netop *op, long (*on_socket)(struct netop *, int),
 	case NET_FILE:
 	case NET_EPOLL:
 		return netfd_call(op);
+	case NET_TERMINAL:
+		return terminal(op);
 	case NET_ASKED:
 		return on_pipe ? netfd_ask_and_call(op) : netfd_call(op);
 	default:
@@ -363,7 +374,9 @@ static long send_message(struct netop *op, long (*try)(struct netop *, int))
 	runtime_checkyield();
 	testcancel();
 	r = try(op, op->fd);
-	return r == -EAGAIN || r == NETFD_FALLBACK || r == -ENOSYS ? netfd_call(op) : r;
+	if (r == -EAGAIN)
+		return netfd_await(op);
+	return r == NETFD_FALLBACK || r == -ENOSYS ? netfd_call(op) : r;
 }
 
 static long sent(struct netop *op, int flags, long (*try)(struct netop *, int))

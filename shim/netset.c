@@ -71,6 +71,8 @@ static long park_with_links(struct netset *w)
 	long r;
 
 	if (w->n > FEW) {
+		if (runtime_fault("places of a poll"))
+			return NETFD_FALLBACK;
 		links = (struct polllink *)direct6(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 						   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if ((unsigned long)links > -4096UL)

@@ -284,6 +284,8 @@ static long park_select(struct selectcall *c, uint64_t deadline)
 	long r;
 
 	if (c->n > FEW) {
+		if (runtime_fault("descriptors of a select"))
+			return NETFD_FALLBACK;
 		fds = (struct pollfd *)direct6(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 					       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if ((unsigned long)fds > -4096UL)

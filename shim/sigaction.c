@@ -13,6 +13,7 @@
  * Must never: call a program's handler on g0 or with a runtime lock held.
  */
 #include "shim/callmask.h"
+#include "shim/clone.h"
 #include "shim/sigroute.h"
 
 #include <string.h>
@@ -114,6 +115,7 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 	struct sigaction sa = *act_of(sig);
 	int saved = errno;
 
+	sigroute_original(si);
 	/* The end of the stack is near and a signal of ours found no room: nothing that concerns the program. */
 	if (unlikely(sig == SIGSEGV && si->si_code == SI_KERNEL) && weft_on && runtime_signal_lost()) {
 		errno = saved;
@@ -133,9 +135,10 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 			return;
 		}
 		/* An idle M would get it back at once, and again, for as long as no G wants it. */
-		if (runtime_keepout(SIGBIT(sig)))
+		bool out = runtime_keepout(SIGBIT(sig));
+
+		if (sigroute_defer(sig, si) || out)
 			*(uint64_t *)(void *)&((ucontext_t *)ctx)->uc_sigmask |= SIGBIT(sig);
-		sigroute_defer(sig, si);
 		errno = saved;
 		return;
 	}
@@ -173,12 +176,24 @@ static int install(int sig, const struct sigaction *sa)
 	return real.sigaction(sig, &k, NULL);
 }
 
+/* In a process of its own that shares our memory: the notes are its parent's. */
+static int sigaction_apart(int sig, const struct sigaction *sa, struct sigaction *old)
+{
+	if (real.sigaction(sig, sa, old))
+		return -1;
+	if (old && old->sa_sigaction == trampoline)
+		*old = *act_of(sig);
+	return 0;
+}
+
 EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
 {
 	struct sigaction was, want;
 
 	if (!weft_on || sig < 1 || sig > NSIG_)
 		return real.sigaction(sig, sa, old);
+	if (is_apart(APART_SIGNALS))
+		return sigaction_apart(sig, sa, old);
 	if (sa)
 		want = *sa; /* old may be the same object */
 	if (real.sigaction(sig, NULL, &was))

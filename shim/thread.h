@@ -11,7 +11,7 @@
 #include "shim/shim.h"
 
 enum {
-	TH_EXITED = 1,   /* the stack is left; result is final */
+	TH_EXITED = 1,   /* result is final; the stack is left, or will be in a moment */
 	TH_DETACHED = 2, /* whoever exits frees */
 	TH_JOINING = 4,  /* somebody waits in join */
 	TH_ENDING = 8,   /* takes no more signals */

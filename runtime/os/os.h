@@ -87,6 +87,8 @@ void os_sigunblock(int sig);
 /* Alternate signal stack of this kernel thread; sp NULL: none. */
 int os_sigaltstack(void *sp, size_t size, int flags);
 void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores the default */
+/* Where others compute this kernel thread gets its CPU sooner, for ns at a time; its share is the same. */
+void os_cpuslice(uint64_t ns);
 void os_setname(const char *name);
 
 /* ---- waiting for descriptors: the kernel's own event bits --------------------------------------------- */
