@@ -319,6 +319,7 @@ bool m_wants_spare(void) hidden;
 void m_make_spare(void) hidden; /* maker only */
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
+void mwake(struct m *mp) hidden; /* one that sleeps in stopm or stoplockedm */
 void exitsyscall0(void *gp) hidden;
 void regainp(struct g *gp) hidden;
 struct g *lookaround(struct m *mp, bool *inherit) hidden; /* proc.c's own; unit tests step it */

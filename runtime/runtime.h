@@ -108,6 +108,9 @@ struct runtime_hooks {
 /* The thread block libc registered with the kernel for the calling M (main's own on M0); NULL off one. */
 void *runtime_mtls(void);
 
+/* From now on code may be run on the stacks of all Gs, those to come included. */
+void runtime_stacks_executable(void);
+
 /* Turns the calling thread into the main G on M0 and P0.  tls: its FS base.  0 or -errno. */
 int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
 

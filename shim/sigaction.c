@@ -35,13 +35,50 @@ static void set_act(int sig, const struct sigaction *sa)
 	atomic_store(&which[sig], idle);
 }
 
-void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
+static _Atomic uint32_t aborts_begun, aborts_ended; /* handlers of SIGABRT */
+
+static void call_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 {
 	if (sa->sa_flags & SA_SIGINFO)
 		sa->sa_sigaction(sig, si, uc);
 	else
 		/* The old form gets the context too on Linux; programs read it. */
 		((void (*)(int, siginfo_t *, void *))(void *)sa->sa_handler)(sig, si, uc);
+}
+
+void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
+{
+	if (likely(sig != SIGABRT)) {
+		call_handler(sig, si, uc, sa);
+		return;
+	}
+	atomic_fetch_add(&aborts_begun, 1);
+	call_handler(sig, si, uc, sa);
+	atomic_fetch_add(&aborts_ended, 1);
+}
+
+/*
+ * libc's abort() where no handler may run: on a kernel thread that setuid reached, and which got another answer than
+ * its caller.  It raises the signal again, with the default action, as soon as the handler has returned; so it is
+ * kept here until a G has run that.  The G may be the one that was interrupted here, so not for ever.
+ */
+static void abort_elsewhere(int sig, const siginfo_t *si)
+{
+	enum { TRIES = 1000 };
+	uint32_t begun = atomic_load(&aborts_begun), ended = atomic_load(&aborts_ended);
+	struct timespec ms = {0, 1000000};
+
+	sigroute_defer(sig, si);
+	for (int i = 0; i < TRIES && atomic_load(&aborts_begun) == begun; i++)
+		direct3(SYS_nanosleep, &ms, NULL, 0);
+	while (atomic_load(&aborts_begun) != begun && atomic_load(&aborts_ended) == ended)
+		direct3(SYS_nanosleep, &ms, NULL, 0);
+}
+
+static bool aborting(int sig, const siginfo_t *si)
+{
+	return sig == SIGABRT && si->si_code == SI_TKILL && !sigroute_is_router() &&
+	       si->si_pid == (pid_t)direct3(SYS_getpid, 0, 0, 0);
 }
 
 static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigaction *sa)
@@ -92,6 +129,11 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 		return;
 	}
 	if (weft_on && !synchronous(sig, si) && signals_busy()) {
+		if (unlikely(aborting(sig, si))) {
+			abort_elsewhere(sig, si);
+			errno = saved;
+			return;
+		}
 		/*
 		 * SA_NODEFER is the program's wish for its handler.  Here the signal thread may hand it back while
 		 * we still tell it, and that again: frames without end.

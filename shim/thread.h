@@ -87,6 +87,7 @@ static inline void thread_look(void)
 void options_read(char **envp) hidden;
 /* First pthread_create: starts weft.  False: this program stays on plain pthreads. */
 bool activate(void) hidden;
+bool activate_later(void) hidden; /* there was no memory: EAGAIN, and the next pthread_create tries again */
 /* Ends the calling thread from its outermost frame: destructors, then goexit. */
 void thread_end(struct thread *th) __attribute__((noreturn)) hidden;
 void keys_run_destructors(void) hidden;
