@@ -103,22 +103,23 @@ static void do_preadv(struct test *t)
 	note_data(t, t->ret);
 }
 
-static void do_preadv2(struct test *t)
+static void preadv2_with(struct test *t, int flags)
 {
 	struct iovec v[3];
 	int n = vector(t, v);
 
-	DO(t, preadv2(t->fd, v, n, -1, 0));
+	DO(t, preadv2(t->fd, v, n, -1, flags));
 	note_data(t, t->ret);
+}
+
+static void do_preadv2(struct test *t)
+{
+	preadv2_with(t, 0);
 }
 
 static void do_preadv2_nowait(struct test *t)
 {
-	struct iovec v[3];
-	int n = vector(t, v);
-
-	DO(t, preadv2(t->fd, v, n, -1, RWF_NOWAIT));
-	note_data(t, t->ret);
+	preadv2_with(t, RWF_NOWAIT);
 }
 
 static void recv_with(struct test *t, int flags)

@@ -432,23 +432,26 @@ static void make_path(struct test *t)
 	t->fd = MUST(open("/dev/null", O_PATH));
 }
 
+static void make_number(struct test *t, int fd)
+{
+	t->fd = fd;
+	t->mine = false;
+}
+
 static void make_closed(struct test *t)
 {
-	t->fd = MUST(open("/dev/null", O_RDWR));
+	make_number(t, MUST(open("/dev/null", O_RDWR)));
 	MUST(close(t->fd));
-	t->mine = false;
 }
 
 static void make_negative(struct test *t)
 {
-	t->fd = -1;
-	t->mine = false;
+	make_number(t, -1);
 }
 
 static void make_huge(struct test *t)
 {
-	t->fd = 1 << 28;
-	t->mine = false;
+	make_number(t, 1 << 28);
 }
 
 const struct kind kinds[] = {
