@@ -64,7 +64,7 @@ void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
  */
 static void abort_elsewhere(int sig, const siginfo_t *si)
 {
-	enum { TRIES = 1000 };
+	enum { TRIES = 10000 }; /* ten seconds: a busy machine */
 	uint32_t begun = atomic_load(&aborts_begun), ended = atomic_load(&aborts_ended);
 	struct timespec ms = {0, 1000000};
 
