@@ -28,6 +28,7 @@ static void *thread(void *unused)
 
 	(void)unused;
 	os_setname("weft-aside");
+	os_cpuslice(MONITOR_SLICE);
 	atomic_store(&state, os_files_leave() ? WITHOUT : READY);
 	os_futex_wake((uint32_t *)&state, 1);
 	while (atomic_load(&state) == READY) {
@@ -105,15 +106,19 @@ int aside_blocked(int tid, struct os_where *w)
 	return b.result;
 }
 
+bool aside_moves(int tid)
+{
+	uint64_t a, b;
+
+	return !os_thread_cpu(tid, &a) && !os_thread_cpu(tid, &b) && a != b;
+}
+
 bool aside_runs(int tid)
 {
 	struct os_where w;
-	uint64_t a, b;
 
-	/* A clock that moves between two looks: on a CPU now.  One that does not may wait for its CPU, ours say. */
-	if (!os_thread_cpu(tid, &a) && !os_thread_cpu(tid, &b) && a != b)
-		return true;
-	return aside_blocked(tid, &w) == 0;
+	/* One whose clock stands still may wait for its CPU, ours say. */
+	return aside_moves(tid) || aside_blocked(tid, &w) == 0;
 }
 
 static void ask_ncpu(void *arg)

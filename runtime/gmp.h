@@ -30,6 +30,7 @@ enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4, P
 enum {
 	RUNQ_SIZE = 256,     /* local ring */
 	GLOBAL_TICK = 61,    /* every 61st schedule looks at the global queue first */
+	MONITOR_SLICE = 100000, /* ns for which sysmon and its aside may compute at once: the least there is */
 	GFREE_HIGH = 64,     /* local free Gs: at 64 ... */
 	GFREE_LOW = 31,      /* ... move down to 31 */
 	GFREE_REFILL = 32,   /* refill from global by 32 */
@@ -157,6 +158,7 @@ struct p {
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
 	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
+	uint32_t urgenttick, urgentrow; /* schedtick of the last urgent one, and how many in a row it ended (o) */
 	_Atomic uint32_t syscalltick; /* every system call (o, or who retook it) */
 	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
 
@@ -317,6 +319,7 @@ bool m_wants_spare(void) hidden;
 void m_make_spare(void) hidden; /* maker only */
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
+void mwake(struct m *mp) hidden; /* one that sleeps in stopm or stoplockedm */
 void exitsyscall0(void *gp) hidden;
 void regainp(struct g *gp) hidden;
 struct g *lookaround(struct m *mp, bool *inherit) hidden; /* proc.c's own; unit tests step it */
@@ -423,6 +426,7 @@ void maker_fork_child(void) hidden;
 
 /* ---- aside.c: sysmon only ---- */
 int aside_blocked(int tid, struct os_where *w) hidden; /* as os_blocked */
+bool aside_moves(int tid) hidden;  /* on a CPU right now: nobody need be asked */
 bool aside_runs(int tid) hidden;   /* on a CPU, or waiting for one; false also if nobody tells */
 unsigned aside_ncpu(void) hidden;  /* as os_ncpu */
 void aside_fork_child(void) hidden;

@@ -177,6 +177,7 @@ void runtime_wish(void)
 
 static uint64_t next_look; /* when something is to be done at the latest; 0: nothing is known */
 static uint64_t last_look;
+static int32_t seen_urgent; /* at the last look: what was asked for them is asked */
 static bool computing;     /* some P computes for long: sysmon is interested in what is woken */
 
 static void send(struct p *pp, struct m *mp)
@@ -296,32 +297,54 @@ static void look_timers(struct p *pp, uint64_t now)
 		look_by(t);
 }
 
-/* Somebody urgent waits: the P that computes longest is asked, unless one is about to schedule anyway. */
-static void look_urgent(uint64_t now)
+static uint64_t ripe(struct p *pp)
 {
-	struct p *longest = NULL;
-	uint64_t ripe;
+	return pp->mon_schedwhen + (uint64_t)weft_opt.wakeslice;
+}
+
+/*
+ * The P that computes longest; of those that may be asked, rather one whose M is on a CPU.  sysmon has just taken a
+ * CPU from one of them: that one has to be asked after in /proc, and runs the handler only when we sleep again.
+ * NULL: one is about to schedule anyway.
+ */
+static struct p *longest(uint64_t now)
+{
+	struct p *any = NULL, *moving = NULL;
 
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
+		struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
 
-		if (atomic_load(&pp->status) != Prunning)
+		if (atomic_load(&pp->status) != Prunning || !mp)
 			continue;
-		if (pp->mon_quick) {
-			look_by(now + RETRY_URGENT);
-			return;
-		}
-		if (!longest || pp->mon_schedwhen < longest->mon_schedwhen)
-			longest = pp;
+		if (pp->mon_quick)
+			return NULL;
+		if (!any || pp->mon_schedwhen < any->mon_schedwhen)
+			any = pp;
+		if (ripe(pp) <= now && (!moving || pp->mon_schedwhen < moving->mon_schedwhen) &&
+		    aside_moves(mp->ostid))
+			moving = pp;
 	}
-	if (!longest)
+	return moving ? moving : any;
+}
+
+/* Somebody urgent waits: somebody is asked, unless it still has to compute for wakeslice. */
+static void look_urgent(uint64_t now)
+{
+	struct p *pp = longest(now);
+	uint64_t used;
+
+	if (!pp) {
+		look_by(now + RETRY_URGENT);
 		return;
-	ripe = longest->mon_schedwhen + (uint64_t)weft_opt.wakeslice;
-	if (ripe <= now) {
-		ask(longest, now, longest->mon_used + (now - longest->mon_schedwhen));
-		ripe = now + RETRY_URGENT;
 	}
-	look_by(ripe);
+	if (ripe(pp) > now) {
+		look_by(ripe(pp));
+		return;
+	}
+	used = pp->mon_used + (now - pp->mon_schedwhen);
+	ask(pp, now, weft_opt.slice && used >= (uint64_t)weft_opt.slice ? 0 : used);
+	look_by(now + RETRY_URGENT);
 }
 
 /* Chaos: anybody, at any time, with or without a reason. */
@@ -358,13 +381,19 @@ void preempt_look(uint64_t now)
 			pp->mon_longwhen = now;
 		if (weft_opt.wakeslice)
 			look_timers(pp, now);
-		if (unlikely(weft_opt.chaos))
-			look_chaos(pp, now);
-		else
-			look_slice(pp, now);
 	}
-	if (atomic_load(&sched.urgentsize) > 0 && atomic_load(&sched.npidle) == 0)
+	/* First: to ask may mean to wait for /proc. */
+	seen_urgent = atomic_load(&sched.urgentsize);
+	if (seen_urgent > 0 && atomic_load(&sched.npidle) == 0)
 		look_urgent(now);
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		if (atomic_load(&allp[i]->status) != Prunning)
+			continue;
+		if (unlikely(weft_opt.chaos))
+			look_chaos(allp[i], now);
+		else
+			look_slice(allp[i], now);
+	}
 }
 
 /* ---- sysmon: sleeping --------------------------------------------------------------------------------- */
@@ -383,7 +412,7 @@ void preempt_alarm(uint64_t when)
 /* What came while nobody could know that sysmon wants to be told. */
 static bool came(uint64_t until)
 {
-	if (atomic_load(&sched.urgentsize) > 0)
+	if (atomic_load(&sched.urgentsize) > seen_urgent)
 		return true;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		uint64_t t = atomic_load(&allp[i]->timer0);

@@ -36,7 +36,10 @@ struct runtime_hooks hooks;
 int weft_on;
 __thread struct weft_tls weft_tls __attribute__((tls_model("initial-exec")));
 
-enum { NAP_MAX = 2000000 }; /* ns; an idle M looks at least this often while another P is busy */
+enum {
+	NAP_MAX = 2000000, /* ns; an idle M looks at least this often while another P is busy */
+	URGENT_ROW = 3,    /* urgent ones in a row, before one that is queued locally */
+};
 
 /*
  * Before fn lets others run the G that left: its alternate stack goes with it.  A signal that came for this M
@@ -271,6 +274,20 @@ struct g *nextlocal(struct m *mp, bool *inherit)
 	return gp;
 }
 
+/* Woken without a P first; but they must not starve what is queued here. */
+static bool urgent_first(struct p *pp, uint32_t tick)
+{
+	if (atomic_load(&sched.urgentsize) == 0)
+		return false;
+	if (tick != pp->urgenttick + 1)
+		pp->urgentrow = 0;
+	if (pp->urgentrow == URGENT_ROW)
+		return false;
+	pp->urgenttick = tick;
+	pp->urgentrow++;
+	return true;
+}
+
 /* With a P in hand: something to run, or NULL. */
 struct g *lookaround(struct m *mp, bool *inherit)
 {
@@ -292,9 +309,8 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			pp->polltick = tick;
 			netpoll_look();
 		}
-		/* Woken without a P first; but they must not starve what is queued here. */
 		if ((tick % GLOBAL_TICK == 0 && atomic_load(&sched.runqsize) > 0) ||
-		    (tick % 4 != 0 && atomic_load(&sched.urgentsize) > 0)) {
+		    urgent_first(pp, tick)) {
 			lock(&sched.lock);
 			gp = globrunqget(pp, 1);
 			unlock(&sched.lock);
@@ -471,6 +487,35 @@ static struct g *findrunnable(struct m *mp, bool *inherit)
 	}
 }
 
+/*
+ * The M of a wired G, with a P, when all that waits stands in the global queue.  True: its own G is first and goes
+ * on.  When the first is wired to another M, that one gets the P: a third M that took it, looked and passed it on
+ * would double the switches of two that yield to each other.
+ */
+static bool own_turn(struct m *mp)
+{
+	struct p *pp = mp->p;
+	uint64_t first = atomic_load(&pp->timer0);
+	struct m *owner = NULL;
+	struct g *gp;
+
+	if (!runqempty(pp) || (first && nanotime() >= first) || weft_opt.chaos ||
+	    pp->id >= atomic_load(&gomaxprocs))
+		return false;
+	lock(&sched.lock);
+	gp = sched.urgent.head ? sched.urgent.head : sched.runq.head;
+	if (gp && gp->lockedm) {
+		owner = gp->lockedm;
+		globrunqget(pp, 1);
+		if (owner != mp)
+			owner->nextp = releasep(mp);
+	}
+	unlock(&sched.lock);
+	if (owner && owner != mp)
+		mwake(owner);
+	return owner == mp;
+}
+
 void schedule(void *unused)
 {
 	struct m *mp = weft_tls.m;
@@ -483,7 +528,8 @@ void schedule(void *unused)
 		if (mp->p && !mp->spinning && (gp = nextlocal(mp, &inherit)))
 			execute(mp, gp, inherit);
 		if (mp->lockedg) {
-			stoplockedm(mp);
+			if (!mp->p || !own_turn(mp))
+				stoplockedm(mp);
 			execute(mp, mp->lockedg, false);
 		}
 		if (p_retire_if_dying(mp))
@@ -546,8 +592,13 @@ void g_start(struct g *gp)
 	pin();
 	pp = getp();
 	if (pp) {
-		bool first = putnext(pp, gp);
+		/* In the order of creation, as natively: nobody who was first is pushed out of runnext. */
+		bool first = !atomic_load_explicit(&pp->runnext, memory_order_relaxed);
 
+		if (first)
+			first = putnext(pp, gp);
+		else
+			runqput(pp, gp, false);
 		/* Alone in runnext, at most one more than in the ring: no surplus. */
 		if (weft_opt.wakesurplus == 0 ||
 		    (!first && runqlen(pp) > weft_opt.wakesurplus))
@@ -582,15 +633,19 @@ void gosched(void)
 	struct p *pp;
 	bool alone;
 
+	/*
+	 * The kernel's turn as well, where it decides between Ms that both have work: with more Ps than CPUs, and for
+	 * a wired G, whose M may share its only CPU, at a real-time priority, with the one it yields to.
+	 */
+	if (unlikely(atomic_load_explicit(&sched.oversubscribed, memory_order_relaxed) ||
+		     (weft_tls.g && weft_tls.g->lockdepth)))
+		os_osyield();
 	pin();
 	pp = getp();
 	/* Nobody else to run: as the kernel's sched_yield, go on. */
 	alone = !pp || (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
 			atomic_load(&pp->timer0) == 0 && !weft_opt.chaos);
 	unpin();
-	/* More Ps than CPUs: the others wait for the kernel's turn as well, which an M with work never ends. */
-	if (unlikely(atomic_load_explicit(&sched.oversubscribed, memory_order_relaxed)))
-		os_osyield();
 	if (!alone)
 		mcall(gosched0);
 }

@@ -42,6 +42,7 @@ struct weft_tls {
 	uint32_t nop;   /* enum nop: whether the P of the M was taken while the G was off (lock.h, handoff.c) */
 	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
 	uint32_t preempt; /* it was to be preempted and could not: runtime_wish() */
+	uint32_t apart; /* a process in our memory (clone.h); no G and no M has this */
 #ifdef WEFT_DEBUG
 	uint16_t held[16]; /* of each rank */
 #endif
@@ -106,6 +107,9 @@ struct runtime_hooks {
 
 /* The thread block libc registered with the kernel for the calling M (main's own on M0); NULL off one. */
 void *runtime_mtls(void);
+
+/* From now on code may be run on the stacks of all Gs, those to come included. */
+void runtime_stacks_executable(void);
 
 /* Turns the calling thread into the main G on M0 and P0.  tls: its FS base.  0 or -errno. */
 int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
@@ -302,6 +306,9 @@ void netpoll_pass(struct polldesc *pd, enum polldir dir);
 /* Notes, and asks later, that at count seq everything was read.  Never true once it ended or broke. */
 void netpoll_drained(struct polldesc *pd, uint32_t seq);
 bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq);
+bool netpoll_has_ended(const struct polldesc *pd); /* an end or an error has been seen, if for one direction */
+/* Who waits tries again: something has changed that the kernel does not tell. */
+void netpoll_nudge(pollslot *slot, enum polldir dir);
 
 /*
  * Waiting for several at once.  Links live on the waiter, all of them unlinked before it goes on.  An edge of a

@@ -156,6 +156,7 @@ static void *sysmon(void *arg)
 
 	(void)arg;
 	os_timerslack(1000);
+	os_cpuslice(MONITOR_SLICE);
 	for (;;) {
 		uint64_t now;
 		unsigned ncpu;

@@ -147,11 +147,20 @@ static void act(void)
  * The signal is deferred while its handler runs: several may be pending, and the kernel would stack a frame
  * for each on what may be the smallest stack there is.  But an M that its G leaves inside the handler
  * must go on with the signal let in.
+ *
+ * The kernel queues each one that was sent, and an M that waited for its CPU has one for each millisecond somebody
+ * kicked it.  They all say the same, look; the handler that runs is about to, so they are taken out first.
  */
 static void let_in(void)
 {
 	uint64_t us = SIGBIT(SIGCANCEL_);
+	struct timespec zero = {0, 0};
+	bool more = false;
 
+	while (direct4(SYS_rt_sigtimedwait, &us, NULL, &zero, sizeof(us)) == SIGCANCEL_)
+		more = true;
+	if (more)
+		runtime_signalled(); /* it may have been the one that sysmon waits to see received */
 	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &us, NULL, sizeof(us));
 }
 

@@ -19,7 +19,7 @@
 
 static bool not_open(int fd)
 {
-	if (!unlikely(netpoll_owns(fd)))
+	if (!unlikely(netpoll_owns(fd)) || is_apart(APART_FILES))
 		return false;
 	errno = EBADF;
 	return true;

@@ -29,17 +29,29 @@ struct signode {
 
 static struct signode nodes[NODES];
 static _Atomic uint32_t rover;
+static _Atomic int32_t nodes_used; /* at least: who finds them all taken need not look at each */
 
 static struct signode *node_get(void)
 {
-	for (uint32_t i = 0; i < NODES; i++) {
+	if (atomic_fetch_add(&nodes_used, 1) >= NODES) {
+		atomic_fetch_sub(&nodes_used, 1);
+		return NULL;
+	}
+	/* One is free, or about to be; whoever is overtaken while it looks round goes round again. */
+	for (;;) {
 		struct signode *n = &nodes[atomic_fetch_add(&rover, 1) % NODES];
 		uint32_t unused = 0;
 
-		if (atomic_compare_exchange_strong(&n->used, &unused, 1))
+		if (!atomic_load_explicit(&n->used, memory_order_relaxed) &&
+		    atomic_compare_exchange_strong(&n->used, &unused, 1))
 			return n;
 	}
-	return NULL;
+}
+
+static void node_put(struct signode *n)
+{
+	atomic_store(&n->used, 0);
+	atomic_fetch_sub(&nodes_used, 1);
 }
 
 /* ---- masks ------------------------------------------------------------------------------------------ */
@@ -182,7 +194,7 @@ static void abandon(struct signode *n)
 		struct signode was = *n;
 		struct g *gp;
 
-		atomic_store(&n->used, 0);
+		node_put(n);
 		if (was.shared) {
 			gp = sigroute_find(was.sig);
 			if (!gp || thread_signal(g_data(gp), was.sig, &was.info, true))
@@ -365,7 +377,7 @@ static void collect(struct thread *th)
 			n->next = fifo;
 			fifo = n;
 		} else {
-			atomic_store(&n->used, 0); /* for the thread that was here before */
+			node_put(n); /* for the thread that was here before */
 		}
 		n = next;
 	}
@@ -404,6 +416,8 @@ static struct signode *pick(struct thread *th, uint64_t set)
 /*
  * As the kernel delivers: over uc, the handler adding to the mask that let the signal in: uc's, unless a call
  * has its own.  The mask stays as the handler left it.
+ * Until the mask keeps it out, what was taken is a secret (taking): else the next of the same number, by a
+ * signal 32 that comes now, would be handled before it.
  */
 static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 {
@@ -411,9 +425,12 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	uint64_t during;
 	struct thread *th = &self_thread;
 
-	if (real.sigaction(sig, NULL, &k))
+	if (real.sigaction(sig, NULL, &k)) {
+		th->taking = false;
 		return;
+	}
 	if (k.sa_handler == SIG_DFL || k.sa_handler == SIG_IGN) {
+		th->taking = false;
 		if (!ignored(sig)) /* the kernel's own default action: terminate, stop, dump core */
 			direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0),
 				direct3(SYS_gettid, 0, 0, 0), sig);
@@ -426,13 +443,14 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	if (sa.sa_flags & SA_RESETHAND)
 		sigaction_reset(sig);
 	g_setmask(getg(), during & ~SIGS_NEVER);
+	th->taking = false;
 	run_handler_on(sig, si, uc, &sa);
 	th->sigdone++;
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
 }
 
-/* The next signal of set that is queued on the calling G, out of its node; 0: none. */
-int signals_take(uint64_t set, siginfo_t *si)
+/* The next signal of set that is queued on the calling G, out of its node, and taking is still set; 0: none. */
+static int take(uint64_t set, siginfo_t *si)
 {
 	struct thread *th = &self_thread;
 	struct signode *n;
@@ -446,10 +464,18 @@ int signals_take(uint64_t set, siginfo_t *si)
 		sig = n->sig;
 		if (si)
 			*si = n->info;
-		atomic_store(&n->used, 0);
+		node_put(n);
 	}
 	atomic_signal_fence(memory_order_seq_cst);
-	th->taking = false;
+	th->taking = sig != 0;
+	return sig;
+}
+
+int signals_take(uint64_t set, siginfo_t *si)
+{
+	int sig = take(set, si);
+
+	self_thread.taking = false;
 	return sig;
 }
 
@@ -498,11 +524,12 @@ static void deliver_set(uint64_t set, bool once, uint64_t let, struct delivery *
 	siginfo_t si;
 	int sig;
 
-	while ((sig = signals_take(set, &si))) {
+	while ((sig = take(set, &si))) {
 		uint64_t done = th->sigdone;
 
 		if (once)
 			set &= ~SIGBIT(sig);
+		th->sigtaken++;
 		act_here(sig, &si, let);
 		if (th->sigdone == done)
 			continue; /* no handler */
@@ -516,7 +543,7 @@ bool signals_deliver(void)
 {
 	struct thread *th = &self_thread;
 	struct delivery d = { false, false };
-	bool region;
+	struct callmask_pause outer;
 	int saved;
 
 	if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed) && !th->held))
@@ -525,15 +552,15 @@ bool signals_deliver(void)
 	do {
 		uint64_t mask = thread_mask(th);
 
-		region = callmask_pause();
+		outer = callmask_pause();
 		/* A call's mask lets in what waits now; when the first handler returns, the G's own is back. */
-		if (region && !th->stop)
+		if (outer.region && !outer.stop)
 			deliver_set(queued(th) & ~mask, true, mask, &d);
-		if (!region || d.any || th->stop)
+		if (!outer.region || d.any || outer.stop)
 			deliver_set(~g_mask(th->g), false, g_mask(th->g), &d);
-		callmask_resume(region, d.any);
+		callmask_resume(outer, d.any);
 		/* A sender who looked at the mask in between may have let its signal lie. */
-	} while (region && !d.any && atomic_load(mailbox(th)));
+	} while (outer.region && !d.any && atomic_load(mailbox(th)));
 	errno = saved;
 	return d.interrupts;
 }
@@ -554,7 +581,7 @@ void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted)
 
 		if (after != kernel)
 			kernel = noted = after; /* the handler changed it */
-		while ((sig = signals_take(~(kernel & noted), &si)))
+		while ((sig = take(~(kernel & noted), &si)))
 			act(sig, &si, uc, sigs_of(&uc->uc_sigmask));
 		g_notemask(noted & ~SIGS_NEVER);
 		/* Pairs with thread_kill: it queues, then looks at the mask. */
@@ -617,6 +644,7 @@ void signal_fork_child(void)
 	/* Pending signals are not inherited (fork, POSIX); senders of the parent are gone. */
 	for (int i = 0; i < NODES; i++)
 		atomic_store(&nodes[i].used, 0);
+	atomic_store(&nodes_used, 0);
 	atomic_store(mailbox(&self_thread), NULL);
 	self_thread.held = self_thread.heldtail = NULL;
 	sigroute_fork_child();

@@ -11,6 +11,11 @@
  * call, by signal 32 to its M.  A kick that meets the G in the runtime is lost, so the signal thread kicks
  * again, each millisecond, until nothing is left undelivered (and then sleeps for good).
  *
+ * The kernel is where signals should queue: there senders find a limit.  So the signal thread takes a real-time signal
+ * only while it can pass it on; meanwhile it blocks it (ENOUGH), and while all places for queued signals are taken it waits,
+ * for the order's sake.  Who is busy in the runtime cannot, for it must return to where it was with the mask it had: for
+ * its sake the ring holds as many as the kernel allows a user (RLIMIT_SIGPENDING, by default).
+ *
  * Must never: be waited for by anybody; call a program's handler.
  */
 #include "runtime/log.h"
@@ -20,24 +25,30 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { RING = 1024, EMPTY = 0, FULL, SETTLE_TRIES = 200 };
+/* A block is what is given back to the kernel when it was used: whole pages. */
+enum { RING = 131072, BLOCK = 512, ENOUGH = 1024, EMPTY = 0, FULL, SETTLE_YIELDS = 20, SETTLE_SLEEPS = 100 };
 
 static struct {
 	_Atomic uint32_t state;
 	int sig;
 	siginfo_t info;
-} ring[RING];
+} ring[RING] __attribute__((aligned(4096)));
+_Static_assert(BLOCK * sizeof(ring[0]) % 4096 == 0 && RING % BLOCK == 0, "blocks are whole pages");
 static _Atomic uint32_t head; /* producers */
 static _Atomic uint32_t tail; /* the signal thread writes it */
+static _Atomic uint32_t limit; /* tail, rounded down to a block: producers stay RING below it */
 static _Atomic uint32_t routed; /* as tail, but when it is done with the slot's signal */
 static _Atomic uint64_t coalesced; /* standard signals that found the ring full */
 
 static _Atomic uint32_t bell;      /* futex: work for the signal thread */
+static _Atomic uint32_t rounds;    /* futex: it has looked at all there was */
+static _Atomic uint32_t settlers;  /* sleep on rounds */
 static _Atomic uint32_t watching;  /* some G has undelivered signals */
 static _Atomic uint64_t blocked;   /* what the signal thread blocks because every G does */
 static _Atomic uint64_t unblock;   /* of these, what some G lets in again */
 static _Atomic int router_started;
 static _Atomic int router_tid; /* 0 until it runs */
+static uint64_t held_out;          /* the signal thread's own: blocked until it has taken what it has */
 static __thread bool is_router __attribute__((tls_model("initial-exec")));
 
 bool sigroute_is_router(void)
@@ -56,17 +67,45 @@ int sigroute_tid(void)
 	return tid;
 }
 
+/* The signal thread is done with what came before the slot upto. */
+static bool settled(uint32_t upto)
+{
+	return !atomic_load(&unblock) && (int32_t)(atomic_load(&routed) - upto) >= 0;
+}
+
 /*
- * Until the signal thread has directed what it has, for a moment at most: it waits for nobody.  Who ends, or
- * has just sent a signal, must not overtake it.
+ * Until the signal thread has directed what it has: who ends, has just sent a signal or lets one in must not
+ * overtake it.  On a busy machine it may have to wait for a CPU, so yielding alone is not enough; it waits for
+ * nobody, and the bound is only there because nothing here is worth a hang.
  */
 void sigroute_settle(void)
 {
-	for (int tries = 0; tries < SETTLE_TRIES; tries++) {
-		if (!atomic_load(&unblock) && atomic_load(&routed) == atomic_load(&head))
+	struct timespec ms10 = { 0, 10000000 };
+	uint32_t upto = atomic_load(&head);
+
+	for (int i = 0; i < SETTLE_YIELDS; i++) {
+		if (settled(upto))
 			return;
 		direct3(SYS_sched_yield, 0, 0, 0);
 	}
+	if (!atomic_load(&router_tid))
+		return; /* it has just been asked for; in a child of fork it may never be there */
+	atomic_fetch_add(&settlers, 1); /* before the look: pairs with tell_settlers() */
+	for (int i = 0; i < SETTLE_SLEEPS; i++) {
+		uint32_t round = atomic_load(&rounds);
+
+		if (settled(upto))
+			break;
+		direct4(SYS_futex, &rounds, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, round, &ms10);
+	}
+	atomic_fetch_sub(&settlers, 1);
+}
+
+static void tell_settlers(void)
+{
+	atomic_fetch_add(&rounds, 1);
+	if (atomic_load(&settlers))
+		direct3(SYS_futex, &rounds, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX);
 }
 
 static long pid(void)
@@ -82,34 +121,40 @@ static void ring_bell(void)
 
 /*
  * Nobody may wait for room: the caller may hold a lock of the runtime that the signal thread wants.  Of a
- * standard signal one is enough, as when it is pending in the kernel.  1024 real-time signals more than the
- * signal thread could take are the kernel's RLIMIT_SIGPENDING: the newest is lost, and said to be.
+ * standard signal one is enough, as when it is pending in the kernel.  Of real-time ones the newest is lost,
+ * and said to be, once.
  */
 static void defer_full(int sig)
 {
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
 	if (sig < 34)
 		atomic_fetch_or(&coalesced, SIGBIT(sig));
-	else
-		weft_say("signal %d: %d signals wait already (this one is lost)", sig, RING);
+	else if (!atomic_flag_test_and_set(&said))
+		weft_say("signal %d: %d signals wait already (this one is lost, and more may be)", sig, RING);
 	ring_bell();
 }
 
-void sigroute_defer(int sig, const siginfo_t *si)
+bool sigroute_defer(int sig, const siginfo_t *si)
 {
 	uint32_t i = atomic_load(&head);
+	bool enough = is_router && sig >= 34 && i - atomic_load(&tail) >= ENOUGH;
 
+	if (enough)
+		held_out |= SIGBIT(sig);
 	do {
-		if (i - atomic_load(&tail) >= RING) {
+		if (i - atomic_load(&limit) >= RING) {
 			defer_full(sig);
-			return;
+			return enough;
 		}
 	} while (!atomic_compare_exchange_weak(&head, &i, i + 1));
-	/* The tail has passed this slot, so it is ours until it is FULL. */
+	/* The limit has passed this slot, so it is ours until it is FULL. */
 	i %= RING;
 	ring[i].sig = sig;
 	ring[i].info = *si;
 	atomic_store(&ring[i].state, FULL);
 	ring_bell();
+	return enough;
 }
 
 static bool lets_in(struct g *gp, int sig)
@@ -149,19 +194,6 @@ static struct g *find(int sig)
 	return NULL;
 }
 
-void sigroute_requeue(int sig, siginfo_t *si)
-{
-	if (si->si_code == SI_USER && si->si_pid == (pid_t)pid()) {
-		direct3(SYS_kill, pid(), sig, 0); /* the same again */
-		return;
-	}
-	if (direct3(SYS_rt_sigqueueinfo, pid(), sig, si)) {
-		/* The kernel lets only main repeat what it sent itself. */
-		si->si_code = SI_QUEUE;
-		direct3(SYS_rt_sigqueueinfo, pid(), sig, si);
-	}
-}
-
 /*
  * Nobody wants it now.  False: somebody does again.  Whoever changes his mask looks at blocked afterwards; we
  * change blocked and look at the masks afterwards.
@@ -180,24 +212,32 @@ static bool give_back(int sig, siginfo_t *si)
 	return true;
 }
 
-static void route(int sig, siginfo_t *si)
+/* False: no room, again in a moment. */
+static bool route(int sig, siginfo_t *si)
 {
 	struct thread *named = timer_target(si);
 
 	for (;;) {
 		struct g *gp = named ? named->g : find(sig);
 
-		if (gp) {
-			if (thread_signal(g_data(gp), sig, si, !named))
-				sigroute_requeue(sig, si); /* no room: again in a moment */
-			return;
-		}
+		if (gp)
+			return thread_signal(g_data(gp), sig, si, !named) != EAGAIN;
 		if (give_back(sig, si))
-			return;
+			return true;
 	}
 }
 
-static void drain(void)
+/* The block before tail is read: its memory goes back (and reads as EMPTY, which it is), then others may have it. */
+static void release_block(void)
+{
+	uint32_t first = atomic_load(&limit);
+
+	direct3(SYS_madvise, &ring[first % RING], BLOCK * sizeof(ring[0]), MADV_DONTNEED);
+	atomic_store(&limit, first + BLOCK);
+}
+
+/* What waits goes to where it belongs, first come first.  False: not all of it could. */
+static bool drain(void)
 {
 	uint64_t set;
 
@@ -210,10 +250,13 @@ static void drain(void)
 			break;
 		sig = ring[i].sig;
 		si = ring[i].info;
+		if (!route(sig, &si))
+			return false;
 		atomic_store(&ring[i].state, EMPTY);
 		atomic_fetch_add(&tail, 1);
-		route(sig, &si);
 		atomic_fetch_add(&routed, 1);
+		if (atomic_load(&tail) % BLOCK == 0)
+			release_block();
 	}
 	for (set = atomic_exchange(&coalesced, 0); set; set &= set - 1) {
 		int sig = __builtin_ctzll(set) + 1;
@@ -223,8 +266,19 @@ static void drain(void)
 		si.si_signo = sig;
 		si.si_code = SI_USER;
 		si.si_pid = (pid_t)pid();
-		route(sig, &si);
+		if (!route(sig, &si))
+			atomic_fetch_or(&coalesced, SIGBIT(sig));
 	}
+	return true;
+}
+
+/* What is blocked because no G wants it stays so. */
+static void let_in_again(void)
+{
+	uint64_t set = held_out & ~atomic_load(&blocked);
+
+	held_out = 0;
+	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, 8);
 }
 
 void sigroute_kick(struct g *gp)
@@ -301,9 +355,13 @@ static void *router(void *arg)
 	for (;;) {
 		uint32_t b = atomic_load(&bell);
 		struct timespec ms = { 0, 1000000 };
+		bool all;
 
 		apply_unblock();
-		drain();
+		all = drain();
+		if (all && held_out)
+			let_in_again();
+		tell_settlers();
 		if (atomic_load(&watching)) {
 			atomic_store(&watching, 0);
 			if (rekick())
@@ -311,7 +369,7 @@ static void *router(void *arg)
 		}
 		/* A handler that defers here rings too, so b is old then and the wait returns. */
 		direct4(SYS_futex, &bell, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, b,
-			atomic_load(&watching) ? &ms : NULL);
+			atomic_load(&watching) || !all ? &ms : NULL);
 	}
 	return NULL;
 }
@@ -339,14 +397,17 @@ bool sigroute_start(void)
 
 void sigroute_fork_child(void)
 {
-	for (int i = 0; i < RING; i++)
-		atomic_store(&ring[i].state, EMPTY);
+	/* A slot that somebody of the parent was about to fill is before head too. */
+	for (uint32_t i = atomic_load(&tail), end = atomic_load(&head); i != end; i++)
+		atomic_store(&ring[i % RING].state, EMPTY);
 	atomic_store(&head, 0);
 	atomic_store(&tail, 0);
+	atomic_store(&limit, 0);
 	atomic_store(&routed, 0);
 	atomic_store(&unblock, 0);
 	atomic_store(&coalesced, 0);
 	atomic_store(&watching, 0);
+	atomic_store(&settlers, 0);
 	atomic_store(&router_started, 0);
 	atomic_store(&router_tid, 0);
 }

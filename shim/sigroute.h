@@ -34,14 +34,16 @@ void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted) hidden;
 int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared) hidden;
 /* The G of this process that takes a signal sent to the process now; NULL: all keep it out. */
 struct g *sigroute_find(int sig) hidden;
-/* Pending on the process, as if it had just been sent. */
+/* sigback.c: pending on the process, as if it had just been sent; and what the kernel gives back of it. */
 void sigroute_requeue(int sig, siginfo_t *si) hidden;
+void sigroute_original(siginfo_t *si) hidden;
 bool signal_restarts(int sig) hidden; /* siginterrupt() has not said otherwise */
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
 void sigaction_adopt(void) hidden;
 void sigaction_reset(int sig) hidden; /* SA_RESETHAND: the next one finds the default action */
-/* From a handler that may not run the program: the signal thread takes it. */
-void sigroute_defer(int sig, const siginfo_t *si) hidden;
+/* From a handler that may not run the program: the signal thread takes it.  True: it is the caller, and has
+ * enough for now: the signal must be blocked when the handler returns. */
+bool sigroute_defer(int sig, const siginfo_t *si) hidden;
 void sigroute_settle(void) hidden;
 bool sigroute_is_router(void) hidden;
 /* No handler may run here: the runtime, or the lists of this thread's signals, are in use. */

@@ -7,6 +7,7 @@
  */
 #include "shim/callmask.h"
 #include "shim/direct.h"
+#include "shim/sigroute.h"
 
 #ifndef ERESTART
 #define ERESTART 85
@@ -34,6 +35,8 @@ static long await(const sigset_t *set, siginfo_t *info, const struct timespec *t
 		}
 	}
 	th->waitset = 0;
+	if (r > 0 && info)
+		sigroute_original(info);
 	return r;
 }
 

@@ -9,6 +9,7 @@
  */
 #include "shim/thread.h"
 #include "shim/attr.h"
+#include "shim/dl.h"
 #include "shim/mutex.h"
 #include "shim/preempt.h"
 #include "shim/sched.h"
@@ -169,6 +170,8 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	if (!runtime_monitor() || !sigroute_start())
 		return EAGAIN;
 	dumpsig_start();
+	if (unlikely(dl_loading()))
+		execstack_look();
 	gp = make(attr);
 	if (!gp) {
 		/* Threads that wait to run hold the memory: a caller that tries again must not starve them. */
@@ -195,14 +198,14 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
 	if (!weft_on && !activate())
-		return real.pthread_create(t, attr, start, arg);
+		return activate_later() ? EAGAIN : real.pthread_create(t, attr, start, arg);
 	return create(t, attr, start, NULL, arg);
 }
 
 EXPORT int thrd_create(thrd_t *t, thrd_start_t start, void *arg)
 {
 	if (!weft_on && !activate())
-		return real.thrd_create(t, start, arg);
+		return activate_later() ? thrd_nomem : real.thrd_create(t, start, arg);
 	switch (create(t, NULL, NULL, start, arg)) {
 	case 0:
 		return thrd_success;

@@ -49,6 +49,7 @@ void *os_alloc(size_t n);                /* committed, read-write */
 void *os_reserve(size_t n);              /* read-write on touch, not accounted, never huge pages */
 void os_free(void *p, size_t n);
 int os_guard(void *p, size_t n);         /* makes [p, p+n) fault: MADV_GUARD_INSTALL or mprotect */
+int os_executable(void *p, size_t n);    /* what is there may be run as code; 0 or -errno */
 void os_guard_init(void);                /* probes which */
 bool os_guard_is_cheap(void);            /* guards need no mapping of their own */
 void os_discard(void *p, size_t n);      /* gives pages back; they read as zero */
@@ -86,6 +87,8 @@ void os_sigunblock(int sig);
 /* Alternate signal stack of this kernel thread; sp NULL: none. */
 int os_sigaltstack(void *sp, size_t size, int flags);
 void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores the default */
+/* Where others compute this kernel thread gets its CPU sooner, for ns at a time; its share is the same. */
+void os_cpuslice(uint64_t ns);
 void os_setname(const char *name);
 
 /* ---- waiting for descriptors: the kernel's own event bits --------------------------------------------- */

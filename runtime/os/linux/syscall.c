@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <linux/sched/types.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -98,6 +99,18 @@ int os_sigaltstack(void *sp, size_t size, int flags)
 void os_timerslack(uint64_t ns)
 {
 	sys3(SYS_prctl, PR_SET_TIMERSLACK, ns, 0);
+}
+
+/* Since Linux 6.12; before, the field means nothing to a normal thread.  A real-time one has no use for it. */
+void os_cpuslice(uint64_t ns)
+{
+	struct sched_attr attr;
+
+	if (sys4(SYS_sched_getattr, 0, &attr, SCHED_ATTR_SIZE_VER0, 0) || attr.sched_policy != 0)
+		return;
+	attr.size = SCHED_ATTR_SIZE_VER0;
+	attr.sched_runtime = ns;
+	sys3(SYS_sched_setattr, 0, &attr, 0);
 }
 
 void os_setname(const char *name)
