@@ -1,4 +1,8 @@
 # redis: two threads that share the I/O by spinning, lazy-free threads, and a fork for BGSAVE.
+#
+# Both spin until the other has run, so with one processor each turn costs a slice, natively the kernel's, under
+# weft its own: processor time of 4,000 SETs, natively on one CPU 0.2 s, with procs=1 0.9 to 2.2 s, and with
+# WEFT=slice=3ms 0.7 s, with slice=1ms 0.3 s.
 recipe_packages="redis-server redis-tools"
 recipe_commands=(redis-server redis-cli redis-benchmark redis-check-rdb)
 recipe_about="I/O threads that spin, background threads, a fork that saves while clients write"
