@@ -164,11 +164,13 @@ static struct g *find(int sig)
 	return NULL;
 }
 
+enum given { GIVEN, WANTED, NO_ROOM };
+
 /*
- * Nobody wants it now.  False: somebody does again.  Whoever changes his mask looks at blocked afterwards; we
+ * Nobody wants it now; or somebody does again.  Whoever changes his mask looks at blocked afterwards; we
  * change blocked and look at the masks afterwards.
  */
-static bool give_back(int sig, siginfo_t *si)
+static enum given give_back(int sig, siginfo_t *si)
 {
 	uint64_t mask = SIGBIT(sig);
 
@@ -176,10 +178,9 @@ static bool give_back(int sig, siginfo_t *si)
 	atomic_fetch_or(&blocked, mask);
 	if (find(sig)) {
 		sigroute_unblocked(mask);
-		return false;
+		return WANTED;
 	}
-	sigroute_requeue(sig, si);
-	return true;
+	return sigroute_requeue(sig, si) ? GIVEN : NO_ROOM;
 }
 
 /* False: no room, again in a moment. */
@@ -189,11 +190,13 @@ static bool route(int sig, siginfo_t *si)
 
 	for (;;) {
 		struct g *gp = named ? named->g : find(sig);
+		enum given given;
 
 		if (gp)
 			return thread_signal(g_data(gp), sig, si, !named) != EAGAIN;
-		if (give_back(sig, si))
-			return true;
+		given = give_back(sig, si);
+		if (given != WANTED)
+			return given == GIVEN;
 	}
 }
 
