@@ -27,6 +27,7 @@
 
 /* A block is what is given back to the kernel when it was used: whole pages. */
 enum { RING = 131072, BLOCK = 512, ENOUGH = 1024, EMPTY = 0, FULL, SETTLE_TRIES = 200 };
+enum { KICK_AGAIN = 1000000 }; /* ns */
 
 static struct {
 	_Atomic uint32_t state;
@@ -319,7 +320,7 @@ void sigroute_unblocked(uint64_t set)
 
 static void *router(void *arg)
 {
-	uint64_t mask = (uint64_t)(uintptr_t)arg & ~SIGS_OURS;
+	uint64_t mask = (uint64_t)(uintptr_t)arg & ~SIGS_OURS, nextkick = 0;
 
 	is_router = true;
 	atomic_store(&router_tid, (int)direct3(SYS_gettid, 0, 0, 0));
@@ -327,15 +328,16 @@ static void *router(void *arg)
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 	for (;;) {
 		uint32_t b = atomic_load(&bell);
-		struct timespec ms = { 0, 1000000 };
-
+		struct timespec ms = { 0, KICK_AGAIN };
 		bool all;
 
 		apply_unblock();
 		all = drain();
 		if (all && held_out)
 			let_in_again();
-		if (atomic_load(&watching)) {
+		/* Not each time the bell rings: the kernel queues signal 32 as often as it is sent. */
+		if (atomic_load(&watching) && nanotime() >= nextkick) {
+			nextkick = nanotime() + KICK_AGAIN;
 			atomic_store(&watching, 0);
 			if (rekick())
 				atomic_store(&watching, 1);
