@@ -100,6 +100,22 @@ const char *discover_static(void)
 	return e ? e : static_geometry();
 }
 
+/*
+ * In the child of a fork that went past libc (clone, a system call) the word still has the parent's id.  Libc
+ * then owns locks by that number; so it is the word that libc reads, and may be put right.
+ */
+static bool own_id(int *id)
+{
+	pthread_mutex_t mu = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+	if (*id == sys_gettid())
+		return true;
+	if (sys_gettid() != sys_getpid() || libc.mutex_lock(&mu) || mu.__data.__owner != *id)
+		return false;
+	*id = sys_gettid();
+	return true;
+}
+
 const char *discover_self(struct donors *ds)
 {
 	char *self = sys_fs();
@@ -110,7 +126,7 @@ const char *discover_self(struct donors *ds)
 
 	if (*word_at(self, 0) != (uintptr_t)self || *word_at(self, 16) != (uintptr_t)self)
 		return "thread pointer";
-	if (*(int *)at(self, (ptrdiff_t)layout.tid) != sys_gettid())
+	if (!own_id(at(self, (ptrdiff_t)layout.tid)))
 		return "thread id";
 	if (sys_3(SYS_get_robust_list, 0, &head, &len) || len != 24)
 		return "no robust list";

@@ -127,14 +127,14 @@ static void adopt(struct tcb *t)
 static void set_rseq(struct tcb *t)
 {
 	uint32_t *w = at(t, libc_data.rseq_offset);
+	size_t words = libc_data.rseq_size > 32 ? 8 : libc_data.rseq_size / 4;
 
 	if (!libc_data.rseq_offset)
 		return;
-	memset(w, 0,
-	       libc_data.rseq_size < 20	  ? 20
-	       : libc_data.rseq_size > 32 ? 32
-					  : libc_data.rseq_size);
+	w[0] = w[2] = w[3] = w[4] = 0;
 	w[1] = broken("rseq") ? 0 : (uint32_t)-1;
+	for (size_t i = 5; i < words; i++)
+		w[i] = 0;
 }
 
 static void set_bounds(struct tcb *t, const struct tcb_stack *stk)

@@ -6,6 +6,10 @@
  * Psyscall -> Pidle.  Exit takes it back by the same compare-and-swap; failing that any idle P; failing that
  * the G is queued and the M sleeps.  The region nests: only the outermost pair does anything.
  *
+ * entersyscallblock is for a call that is known to wait: the P goes to another M, or becomes idle, at once instead
+ * of when sysmon comes by (two of its ticks: 50 us where it is awake, up to 20 ms where it dozes).  It costs the
+ * waking of an M, so whoever can first tries without waiting.
+ *
  * Must never: touch errno (a result may be in it), run the scheduler between the two.
  */
 #include "runtime/gmp.h"
@@ -35,6 +39,34 @@ void entersyscall(void)
 	if (unlikely(atomic_load(&sched.sysmonwait)))
 		sysmon_wake();
 	unpin();
+}
+
+void entersyscallblock(void)
+{
+	struct g *gp = weft_tls.g;
+
+	if (!gp)
+		return;
+	pin();
+	if (gp->sysdepth++ == 0) {
+		gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
+		atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
+		/* No M waits for a signal with a P: releasep() sees to that.  oldp stays NULL: any P will do. */
+		handoffp(releasep(getm()));
+	}
+	unpin();
+}
+
+bool runtime_others_wait(void)
+{
+	struct p *pp;
+	bool wait;
+
+	pin();
+	pp = getp();
+	wait = pp && (!runqempty(pp) || atomic_load_explicit(&sched.runqsize, memory_order_relaxed) > 0);
+	unpin();
+	return wait;
 }
 
 /* On g0: no P was to be had at once. */
@@ -99,7 +131,7 @@ static void leave(struct g *gp)
 	uint32_t s = Psyscall;
 
 	mp->oldp = NULL;
-	if (atomic_compare_exchange_strong(&pp->status, &s, Prunning)) {
+	if (likely(pp) && atomic_compare_exchange_strong(&pp->status, &s, Prunning)) {
 		mp->p = pp;
 		pp->m = mp;
 		newtick(pp);

@@ -1,7 +1,8 @@
 /*
  * fork: the scheduler in the child of a fork(2).
  *
- * In the child one G and one kernel thread exist: the G that forked becomes the main G on M0; other Gs are gone,
+ * In the child one G and one kernel thread exist: the G that forked becomes the main G on M0 (a foreign thread that
+ * forked is made one); other Gs are gone,
  * as POSIX says of threads; their stacks stay mapped (values of the program may lie there).  Queues, timers, the
  * parking lot, the pools and the idle lists start empty.  sysmon starts with the next thread: most children exec.
  *
@@ -86,6 +87,19 @@ static void reset_gs(struct g *self)
 	}
 }
 
+/* A thread that was no G becomes one: nobody else is here. */
+static struct g *adopt(void)
+{
+	struct g *gp = g_make();
+
+	if (!gp)
+		weft_throw("no memory for a process after a fork");
+	gp->goid = atomic_fetch_add(&sched.goidgen, 1) + 1;
+	g_setname(gp, "main");
+	g_set_tls(gp, arch_getfs(), (uint32_t)os_getpid());
+	return gp;
+}
+
 void runtime_fork_child(void)
 {
 	struct g *self = weft_tls.g;
@@ -93,11 +107,15 @@ void runtime_fork_child(void)
 
 	/* sysmon may have been asking for the P; it does not exist here. */
 	__atomic_store_n(&weft_tls.nop, NOP_NONE, __ATOMIC_RELAXED);
-	pin();
+	hold(); /* no P to be had yet */
 	reset_sched();
 	arena_fork_child();
 	stack_fork_child();
 	reset_gs(self);
+	if (!self) {
+		self = adopt();
+		hold();
+	}
 	lot_fork_child();
 	netpoll_fork_child();
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {

@@ -101,6 +101,7 @@ struct g {
 	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
 	_Atomic uint64_t sliceused; /* of its slice, when it gave way to an urgent G; ns */
 	uint32_t allgidx;         /* (c) */
+	bool drop;                /* (o) freed as soon as its stack is left */
 };
 
 struct m {
@@ -132,7 +133,6 @@ struct m {
 	void (*mcallfn)(void *);  /* (o) mcall's function, when the alternate stack goes first */
 	bool (*commit)(struct g *gp, void *arg); /* (o) gopark's last word, run on g0 */
 	void *commitarg;
-	void (*gone)(struct g *gp, void *arg);   /* (o) goexit's */
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
 
 	/* sysmon's notes (handoff.c), while on its list of Ms without a P */
@@ -245,6 +245,7 @@ struct sched {
 	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
 	_Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
 	_Atomic uint64_t polluntil;  /* until when (0: for ever) */
+	_Atomic bool pollmany;       /* the last poll that found something found several; a hint */
 	_Atomic uint32_t pollbreak;  /* futex of the poller */
 
 	_Atomic uint64_t monuntil; /* sysmon sleeps until then and wants to be woken for what comes sooner; 0: no */
@@ -318,6 +319,7 @@ bool m_wants_spare(void) hidden;
 void m_make_spare(void) hidden; /* maker only */
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
+void mwake(struct m *mp) hidden; /* one that sleeps in stopm or stoplockedm */
 void exitsyscall0(void *gp) hidden;
 void regainp(struct g *gp) hidden;
 struct g *lookaround(struct m *mp, bool *inherit) hidden; /* proc.c's own; unit tests step it */

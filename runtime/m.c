@@ -189,7 +189,7 @@ static struct m *newm(void)
 	return err ? NULL : mp;
 }
 
-static void mwake(struct m *mp)
+void mwake(struct m *mp)
 {
 	atomic_store(&mp->park, 1);
 	os_futex_wake((uint32_t *)&mp->park, 1);
@@ -461,6 +461,19 @@ void unlockosthread(void)
 	unpin();
 }
 
+/* With an idle M at hand: it gets the P, and gp as the next to run. */
+static void leavem01(void *arg)
+{
+	struct g *gp = arg;
+	struct m *mp = offm(gp);
+
+	runqput(mp->p, gp, true);
+	handoffp(releasep(mp));
+	while (!mp->p)
+		stopm(mp, 0);
+	schedule(NULL);
+}
+
 static void leavem00(void *arg)
 {
 	struct g *gp = arg;
@@ -476,12 +489,30 @@ static void leavem00(void *arg)
 	schedule(NULL);
 }
 
+/*
+ * Waits for an idle M, once and not for long: the maker may need a lock of libc's whose holder waits for this P.
+ * Without one, M0 itself would take the P back, and run all others, who were created later, before it finds gp.
+ */
+static bool await_idlem(void)
+{
+	enum { TRIES = 40, US = 50 };
+
+	for (int i = 0; i < TRIES && !__atomic_load_n(&sched.midle, __ATOMIC_RELAXED); i++) {
+		if (i == 0)
+			maker_spare();
+		os_usleep(US);
+	}
+	return __atomic_load_n(&sched.midle, __ATOMIC_RELAXED) != NULL;
+}
+
 void leavem0(void)
 {
 	struct g *gp = weft_tls.g;
 
 	if (!gp || gp == g_main_ || gp->lockdepth || gp->sysdepth)
 		return;
+	if (getm() == &m0 && await_idlem())
+		mcall(leavem01);
 	/* M0 may be woken for something else and find gp first: then again. */
 	while (getm() == &m0)
 		mcall(leavem00);

@@ -166,6 +166,8 @@ unsigned netpoll_ready(const struct os_event *ev, int n)
 {
 	unsigned woken = 0;
 
+	if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) != (n > 1))
+		atomic_store_explicit(&sched.pollmany, n > 1, memory_order_relaxed);
 	for (int i = 0; i < n; i++)
 		woken += polldesc_fire(ev[i].data, ev[i].events);
 	if (woken > weft_opt.pollsurplus && getp())
@@ -186,7 +188,10 @@ unsigned netpoll_look(void)
 	if (last)
 		atomic_compare_exchange_strong(&sched.lastpoll, &last, nanotime());
 	n = without_bell(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, OS_NOWAIT), &rang);
-	return n ? netpoll_ready(ev, n) : 0;
+	if (n)
+		return netpoll_ready(ev, n);
+	atomic_store_explicit(&sched.pollmany, false, memory_order_relaxed);
+	return 0;
 }
 
 void netpoll_break(void)

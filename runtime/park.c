@@ -37,18 +37,26 @@ static void park0(void *arg)
 	schedule(NULL);
 }
 
-/* On the stack of the G that runs next, which is pinned as everything that was switched away. */
-static void switched(void *arg)
+/* First of all on the stack of the G that runs next, which is pinned as everything that was switched away. */
+static inline struct m *arrived(void)
 {
 	struct g *gp = weft_tls.g;
 	struct m *mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
 
 	settle_kernel(mp, gp);
-	parked(mp, arg);
+	return mp;
 }
 
-/* Straight to the next G of this P, if that is what schedule() would do: g0 and one change of FS less. */
-static bool park_to_next(struct m *mp, struct g *gp)
+static void switched(void *arg)
+{
+	parked(arrived(), arg);
+}
+
+/*
+ * Straight to the next G of this P, if that is what schedule() would do: g0 and one change of FS less.  after
+ * runs on its stack.
+ */
+static inline bool to_next(struct m *mp, struct g *gp, void (*after)(void *))
 {
 	bool inherit;
 	struct g *next = nextlocal(mp, &inherit);
@@ -56,7 +64,7 @@ static bool park_to_next(struct m *mp, struct g *gp)
 	if (!next)
 		return false;
 	settle(mp, next, inherit);
-	arch_switch(&gp->sp, next->sp, next->fs, switched, gp);
+	arch_switch(&gp->sp, next->sp, next->fs, after, gp);
 	return true;
 }
 
@@ -76,7 +84,7 @@ void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason 
 		gp->waitsince = nanotime();
 	mp->commit = commit;
 	mp->commitarg = arg;
-	if (!park_to_next(mp, gp))
+	if (!to_next(mp, gp, switched))
 		mcall(park0);
 	unpin();
 	gp->waitreason = WaitNone;
@@ -98,14 +106,28 @@ void goready(struct g *gp, enum readyhow how)
 	ready(gp, how);
 }
 
-struct exit {
-	void (*gone)(struct g *, void *);
-	void *arg;
-};
+/* Nobody runs on gp's stack any more, and nobody ever will in this life. */
+static void left(struct g *gp)
+{
+	bool drop = gp->drop;
+
+	gp->lockedm = NULL;
+	gp->lockdepth = 0;
+	atomic_store_explicit(&gp->status, Gdead, memory_order_relaxed);
+	/* Release: pairs with g_await_off(); then it is another's. */
+	atomic_store_explicit(&gp->m, NULL, memory_order_release);
+	if (drop)
+		g_free(gp);
+}
+
+static void exited(void *arg)
+{
+	arrived();
+	left(arg);
+}
 
 static void exit0(void *arg)
 {
-	struct g *gp = arg;
 	struct m *mp = weft_tls.m;
 	bool locked = mp->lockedg != NULL;
 
@@ -113,11 +135,7 @@ static void exit0(void *arg)
 	/* An M that ends stays marked: it must not start others, which would inherit what it carries. */
 	if (mp == &m0)
 		mp->lockedg = NULL;
-	gp->lockedm = NULL;
-	gp->lockdepth = 0;
-	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
-	atomic_store_explicit(&gp->status, Gdead, memory_order_release);
-	mp->gone(gp, mp->commitarg);
+	left(arg);
 	if (locked && mp != &m0) {
 		/* What the wired G did to its kernel thread (policy, affinity, namespaces) dies with it. */
 		handoffp(releasep(mp));
@@ -126,17 +144,20 @@ static void exit0(void *arg)
 	schedule(NULL);
 }
 
-void goexit(void (*gone)(struct g *gp, void *arg), void *arg)
+/*
+ * ended is called before the stack is left, so that whom it readies can be switched to at once; who frees the G
+ * after that waits for the stack (g_await_off).  True: nobody will, it is dropped.
+ */
+void goexit(bool (*ended)(void *arg), void *arg)
 {
-	struct m *mp;
+	struct g *gp = weft_tls.g;
 
 	syscall_reset();
 	if (atomic_fetch_sub(&sched.nglive, 1) == 1)
 		hooks.lastexit();
 	pin(); /* for good */
-	mp = getm();
-	mp->gone = gone;
-	mp->commitarg = arg;
-	mcall(exit0);
+	gp->drop = ended(arg);
+	if (!to_next(getm(), gp, exited))
+		mcall(exit0);
 	__builtin_unreachable();
 }

@@ -362,6 +362,11 @@ bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq)
 	       !atomic_load_explicit(&pd->odd, memory_order_relaxed);
 }
 
+bool netpoll_has_ended(const struct polldesc *pd)
+{
+	return atomic_load(&pd->odd) & ENDED;
+}
+
 /* ---- several at once ----------------------------------------------------------------------------------- */
 
 void netpoll_link(struct polllink *l)
@@ -401,6 +406,18 @@ static unsigned wake(struct polldesc *pd, enum polldir dir, bool all)
 	if (!atomic_load(&pd->nwait[dir]))
 		return 0;
 	return lot_wake(key(&pd->seq[dir]), all ? ~0u : 1, 0, READY_TAIL, NULL, NULL);
+}
+
+/* The memory lasts: at worst somebody else's user tries once for nothing. */
+void netpoll_nudge(pollslot *slot, enum polldir dir)
+{
+	struct polldesc *pd = atomic_load(slot);
+
+	if (!pd)
+		return;
+	pin();
+	wake(pd, dir, true);
+	unpin();
 }
 
 static unsigned wake_links(struct polldesc *pd, uint32_t events)

@@ -73,8 +73,8 @@ void mcall(void (*fn)(void *))
 	unpin();
 }
 
-/* gp was woken before it left its stack (park.c); its M is about to, unless the kernel stopped it there. */
-static __attribute__((noinline)) void await_off(struct g *gp)
+/* gp was woken, or has ended, before it left its stack (park.c); its M is about to, unless the kernel stopped it there. */
+void g_await_off(struct g *gp)
 {
 	for (unsigned i = 1; atomic_load_explicit(&gp->m, memory_order_acquire); i++) {
 		if (i % 64)
@@ -88,7 +88,7 @@ static __attribute__((noinline)) void await_off(struct g *gp)
 void settle(struct m *mp, struct g *gp, bool inherit)
 {
 	if (unlikely(atomic_load_explicit(&gp->m, memory_order_acquire)))
-		await_off(gp);
+		g_await_off(gp);
 	if (unlikely(gstatus(gp) != Grunnable))
 		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
 	mp->curg = gp;
@@ -327,7 +327,12 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			if (gp)
 				return gp;
 		}
-		if (nobody_polls() && netpoll_look()) {
+		/*
+		 * Asking first saves giving the P away and taking it back where much comes; where one at a time
+		 * comes it is a call for nothing before the one that sleeps.
+		 */
+		if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) && nobody_polls() &&
+		    netpoll_look()) {
 			gp = runqget(pp, inherit);
 			if (gp)
 				return gp;
@@ -482,6 +487,35 @@ static struct g *findrunnable(struct m *mp, bool *inherit)
 	}
 }
 
+/*
+ * The M of a wired G, with a P, when all that waits stands in the global queue.  True: its own G is first and goes
+ * on.  When the first is wired to another M, that one gets the P: a third M that took it, looked and passed it on
+ * would double the switches of two that yield to each other.
+ */
+static bool own_turn(struct m *mp)
+{
+	struct p *pp = mp->p;
+	uint64_t first = atomic_load(&pp->timer0);
+	struct m *owner = NULL;
+	struct g *gp;
+
+	if (!runqempty(pp) || (first && nanotime() >= first) || weft_opt.chaos ||
+	    pp->id >= atomic_load(&gomaxprocs))
+		return false;
+	lock(&sched.lock);
+	gp = sched.urgent.head ? sched.urgent.head : sched.runq.head;
+	if (gp && gp->lockedm) {
+		owner = gp->lockedm;
+		globrunqget(pp, 1);
+		if (owner != mp)
+			owner->nextp = releasep(mp);
+	}
+	unlock(&sched.lock);
+	if (owner && owner != mp)
+		mwake(owner);
+	return owner == mp;
+}
+
 void schedule(void *unused)
 {
 	struct m *mp = weft_tls.m;
@@ -494,7 +528,8 @@ void schedule(void *unused)
 		if (mp->p && !mp->spinning && (gp = nextlocal(mp, &inherit)))
 			execute(mp, gp, inherit);
 		if (mp->lockedg) {
-			stoplockedm(mp);
+			if (!mp->p || !own_turn(mp))
+				stoplockedm(mp);
 			execute(mp, mp->lockedg, false);
 		}
 		if (p_retire_if_dying(mp))
@@ -557,8 +592,13 @@ void g_start(struct g *gp)
 	pin();
 	pp = getp();
 	if (pp) {
-		bool first = putnext(pp, gp);
+		/* In the order of creation, as natively: nobody who was first is pushed out of runnext. */
+		bool first = !atomic_load_explicit(&pp->runnext, memory_order_relaxed);
 
+		if (first)
+			first = putnext(pp, gp);
+		else
+			runqput(pp, gp, false);
 		/* Alone in runnext, at most one more than in the ring: no surplus. */
 		if (weft_opt.wakesurplus == 0 ||
 		    (!first && runqlen(pp) > weft_opt.wakesurplus))
@@ -593,15 +633,19 @@ void gosched(void)
 	struct p *pp;
 	bool alone;
 
+	/*
+	 * The kernel's turn as well, where it decides between Ms that both have work: with more Ps than CPUs, and for
+	 * a wired G, whose M may share its only CPU, at a real-time priority, with the one it yields to.
+	 */
+	if (unlikely(atomic_load_explicit(&sched.oversubscribed, memory_order_relaxed) ||
+		     (weft_tls.g && weft_tls.g->lockdepth)))
+		os_osyield();
 	pin();
 	pp = getp();
 	/* Nobody else to run: as the kernel's sched_yield, go on. */
 	alone = !pp || (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
 			atomic_load(&pp->timer0) == 0 && !weft_opt.chaos);
 	unpin();
-	/* More Ps than CPUs: the others wait for the kernel's turn as well, which an M with work never ends. */
-	if (unlikely(atomic_load_explicit(&sched.oversubscribed, memory_order_relaxed)))
-		os_osyield();
 	if (!alone)
 		mcall(gosched0);
 }
@@ -617,7 +661,7 @@ void goyield(void)
 		mcall(goyield0);
 }
 
-void runtime_checkyield(void)
+void runtime_yieldhere(void)
 {
 	struct g *gp = weft_tls.g;
 	struct m *mp;

@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/options.h"
+
 #define hidden __attribute__((visibility("hidden")))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -40,6 +42,7 @@ struct weft_tls {
 	uint32_t nop;   /* enum nop: whether the P of the M was taken while the G was off (lock.h, handoff.c) */
 	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
 	uint32_t preempt; /* it was to be preempted and could not: runtime_wish() */
+	uint32_t apart; /* a process in our memory (clone.h); no G and no M has this */
 #ifdef WEFT_DEBUG
 	uint16_t held[16]; /* of each rank */
 #endif
@@ -105,6 +108,9 @@ struct runtime_hooks {
 /* The thread block libc registered with the kernel for the calling M (main's own on M0); NULL off one. */
 void *runtime_mtls(void);
 
+/* From now on code may be run on the stacks of all Gs, those to come included. */
+void runtime_stacks_executable(void);
+
 /* Turns the calling thread into the main G on M0 and P0.  tls: its FS base.  0 or -errno. */
 int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
 
@@ -133,8 +139,12 @@ void *g_tlsarea(struct g *gp);
 void *g_tls(struct g *gp);
 void g_set_tls(struct g *gp, void *fsbase, uint32_t tid); /* also fills weft_tls of that block */
 void g_start(struct g *gp);                               /* newproc: runnable from here on */
-/* Ends the calling G: on g0, once its stack is no longer used, gone(arg) runs; it may free the G. */
-void goexit(void (*gone)(struct g *gp, void *arg), void *arg) __attribute__((noreturn));
+/*
+ * Ends the calling G: ended(arg) is its last act, which may not park.  True: it is freed once its stack is left;
+ * else whoever learnt from ended() that it is over does that, after g_await_off().
+ */
+void goexit(bool (*ended)(void *arg), void *arg) __attribute__((noreturn));
+void g_await_off(struct g *gp); /* at most moments: until nobody is on its stack */
 /* Gives a G that ended (or was never started) back to the pools. */
 void g_free(struct g *gp);
 
@@ -190,7 +200,9 @@ void leavem0(void);
  * park.  Nests; costs one compare-and-swap each way when nobody wanted the P.  No-ops off a G.
  */
 void entersyscall(void);
+void entersyscallblock(void); /* the call certainly waits: the P goes to others now */
 void exitsyscall(void);
+bool runtime_others_wait(void); /* for the caller's P */
 /* After a longjmp or unwinding out of a system call region: back to a G that owns a P. */
 void syscall_reset(void);
 
@@ -294,6 +306,9 @@ void netpoll_pass(struct polldesc *pd, enum polldir dir);
 /* Notes, and asks later, that at count seq everything was read.  Never true once it ended or broke. */
 void netpoll_drained(struct polldesc *pd, uint32_t seq);
 bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq);
+bool netpoll_has_ended(const struct polldesc *pd); /* an end or an error has been seen, if for one direction */
+/* Who waits tries again: something has changed that the kernel does not tell. */
+void netpoll_nudge(pollslot *slot, enum polldir dir);
 
 /*
  * Waiting for several at once.  Links live on the waiter, all of them unlinked before it goes on.  An edge of a
@@ -340,7 +355,13 @@ void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 bool runtime_note_running(uintptr_t pc, uintptr_t sp);
 void runtime_pinreport(void); /* at exit, if the option asks for it */
 bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
-void runtime_checkyield(void); /* chaos: perhaps yields; called at every interposed entry */
+void runtime_yieldhere(void);
+/* Called at every interposed entry: gives way if that was asked for at a bad moment; with chaos, perhaps yields. */
+static inline void runtime_checkyield(void)
+{
+	if (unlikely(weft_tls.preempt || weft_opt.chaos))
+		runtime_yieldhere();
+}
 
 /* In the child of a fork(2): rebuilds the scheduler around the caller. The parent need do nothing. */
 void runtime_fork_child(void);

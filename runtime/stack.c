@@ -7,6 +7,9 @@
  * million stacks are a few thousand mappings.
  *
  * Slots are pooled with their Gs and never unmapped while a thread block in them is listed.
+ *
+ * Stacks become executable when an object asks for it (trampolines of nested functions), all of them and for good,
+ * as libc's own; but never memory of the user.  A cheap guard stays through it, so a whole slot is one range.
  */
 #include "runtime/gmp.h"
 
@@ -15,6 +18,7 @@ enum { SLOTS = 64 };
 static struct lock stacklock = LOCK_INIT(Stack);
 static char *slab;       /* (stacklock) rest of the current reservation of standard slots */
 static int slabslots;    /* (stacklock) */
+static _Atomic bool executable; /* once true, for ever; see runtime_stacks_executable */
 
 static size_t up(size_t n, size_t a)
 {
@@ -66,6 +70,25 @@ static void unslot(char *p, size_t n)
 	unlock(&stacklock);
 }
 
+static void make_executable(const struct stack *s)
+{
+	size_t skip = os_guard_is_cheap() ? 0 : s->guard;
+
+	if (s->base && !s->user && s->size > skip)
+		os_executable(s->base + skip, s->size - skip);
+}
+
+/* Pairs with stack_alloc: the new stack is in its G before the flag is read there, and the flag set before Gs are read here. */
+void runtime_stacks_executable(void)
+{
+	struct g *gp;
+
+	atomic_store(&executable, true);
+	atomic_thread_fence(memory_order_seq_cst);
+	for (uint32_t i = 0; i < atomic_load(&sched.nallgs) && (gp = g_at(i)); i++)
+		make_executable(&gp->stack);
+}
+
 bool stack_alloc(struct stack *s, const struct gattr *a)
 {
 	size_t page = os_pagesize(), n = stack_class(a);
@@ -93,6 +116,9 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 	s->area = (char *)((uintptr_t)(s->base + n - a->tlsarea) & ~(uintptr_t)63);
 	/* Whole pages of what was asked for, as libc would report it: what rounding left over stays unused. */
 	s->top = s->base + s->guard + up(a->stacksize, page);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (unlikely(atomic_load_explicit(&executable, memory_order_relaxed)))
+		make_executable(s);
 	return true;
 }
 

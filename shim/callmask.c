@@ -9,21 +9,28 @@
 
 #include <string.h>
 
-void callmask_enter(const void *mask)
+bool callmask_enter(const void *mask)
 {
 	struct thread *th = &self_thread;
 	uint64_t bits;
 
+	if (!mask)
+		return false;
 	memcpy(&bits, mask, sizeof(bits));
-	atomic_store_explicit(&th->callmask, bits & ~SIGS_OURS, memory_order_relaxed);
+	bits &= ~SIGS_OURS;
+	atomic_store_explicit(&th->callmask, bits, memory_order_relaxed);
 	th->stop = false;
 	atomic_store(&th->masked, true); /* pairs with thread_kill()'s read after its push */
+	/* A parked G is not there for the kernel: what was sent to the process comes by the signal thread. */
+	sigroute_unblocked(g_mask(getg()) & ~bits);
 	signals_deliver();
+	return true;
 }
 
-void callmask_leave(void *unused)
+void callmask_leave(const bool *region)
 {
-	(void)unused;
+	if (!*region)
+		return;
 	atomic_store(&self_thread.masked, false);
 	self_thread.stop = false;
 	/* What came for the call's mask and found the call over is the G's own business again. */

@@ -2,27 +2,31 @@
  * callmask: a call that waits under a signal mask of its own: sigsuspend, ppoll, pselect, epoll_pwait.
  *
  *	CALLMASK_REGION(mask);
- *	r = callmask_hit() ? -EINTR : block(SYS_..., &callmask, ...);
+ *	r = callmask_hit() ? -EINTR : block(SYS_..., callmask(), ...);
  *
  * In the region thread_mask() is that mask: signals directed at the G and let in by it are delivered, at
  * once or when they come.  A handler that ran sets self_thread.stop, which the system call stub looks at
- * in its last instant: a signal between the region's begin and the kernel's wait ends the call too.
- * The kernel gets the same mask for those signals that it delivers itself.
+ * in its last instant, and every park after it has pinned itself, when no handler runs any more: a signal
+ * between the region's begin and the wait ends the call too.  A kernel that waits gets the same mask for the
+ * signals that it delivers itself.
  *
- * While a handler runs, the region is suspended: what it calls has the mask that the handler has.
+ * While a handler runs, the region is suspended: what it calls has the mask that the handler has, and a stop
+ * is none of its business.  When the first has returned the mask is the G's own again, as in the kernel: only
+ * what waited with it is still let in.  (Rejected: setting the mask of the kernel thread for the time of the
+ * wait; what came between the first handler's return and the call's end was let in.)
  */
 #ifndef WEFT_SHIM_CALLMASK_H
 #define WEFT_SHIM_CALLMASK_H
 
 #include "shim/thread.h"
 
-void callmask_enter(const void *mask) hidden;
-void callmask_leave(void *unused) hidden;
+/* NULL: the G's own mask, no region.  True: there is one. */
+bool callmask_enter(const void *mask) hidden;
+void callmask_leave(const bool *region) hidden;
 
 /* Cancellation unwinds through the region, too. */
 #define CALLMASK_REGION(mask)                                                                      \
-	char region_mask_ __attribute__((cleanup(callmask_leave), unused)) =                       \
-		(callmask_enter(mask), 0)
+	bool region_mask_ __attribute__((cleanup(callmask_leave), unused)) = callmask_enter(mask)
 
 /* The mask to give to the kernel. */
 static inline const void *callmask(void)
@@ -30,24 +34,31 @@ static inline const void *callmask(void)
 	return &self_thread.callmask;
 }
 
-/* A handler has run since the region began. */
+/* A handler has run since the region began.  False outside of any. */
 static inline bool callmask_hit(void)
 {
 	return self_thread.stop;
 }
 
-/* Around a handler; the token says whether it interrupts a region. */
-static inline bool callmask_pause(void)
+/* What a handler interrupts: to be given back when it has returned. */
+struct callmask_pause {
+	bool region, stop;
+};
+
+static inline struct callmask_pause callmask_pause(void)
 {
-	return atomic_exchange(&self_thread.masked, false);
+	struct callmask_pause was = { atomic_exchange(&self_thread.masked, false), self_thread.stop };
+
+	self_thread.stop = false;
+	return was;
 }
 
-static inline void callmask_resume(bool was, bool ran)
+static inline void callmask_resume(struct callmask_pause was, bool ran)
 {
-	if (!was)
-		return;
-	self_thread.stop |= ran;
-	atomic_store(&self_thread.masked, true); /* pairs as in callmask_enter() */
+	/* Without one all the same: it may have come between the two steps of an outer pause. */
+	self_thread.stop = was.stop || (was.region && ran);
+	if (was.region)
+		atomic_store(&self_thread.masked, true); /* as in callmask_enter() */
 }
 
 #endif

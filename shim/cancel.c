@@ -147,11 +147,20 @@ static void act(void)
  * The signal is deferred while its handler runs: several may be pending, and the kernel would stack a frame
  * for each on what may be the smallest stack there is.  But an M that its G leaves inside the handler
  * must go on with the signal let in.
+ *
+ * The kernel queues each one that was sent, and an M that waited for its CPU has one for each millisecond somebody
+ * kicked it.  They all say the same, look; the handler that runs is about to, so they are taken out first.
  */
 static void let_in(void)
 {
 	uint64_t us = SIGBIT(SIGCANCEL_);
+	struct timespec zero = {0, 0};
+	bool more = false;
 
+	while (direct4(SYS_rt_sigtimedwait, &us, NULL, &zero, sizeof(us)) == SIGCANCEL_)
+		more = true;
+	if (more)
+		runtime_signalled(); /* it may have been the one that sysmon waits to see received */
 	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &us, NULL, sizeof(us));
 }
 
@@ -255,14 +264,16 @@ void thread_look_slow(void)
 	}
 }
 
-long block_cp(long nr, long a, long b, long c, long d, long e, long f)
+/* Inlined: the seven words of a system call are not handed on. */
+static inline __attribute__((always_inline)) long
+call_cp(void (*enter)(void), long nr, long a, long b, long c, long d, long e, long f)
 {
 	struct tcb *t = tcb_self();
 	long r;
 
 	runtime_checkyield();
 	testcancel();
-	entersyscall();
+	enter();
 	r = syscall_cp(tcb_cancelhandling(t), tcb_cancel_enabled(t) ? tcb_cancel_request_bits : 0,
 		       nr, a, b, c, d, e, f);
 	exitsyscall();
@@ -271,11 +282,31 @@ long block_cp(long nr, long a, long b, long c, long d, long e, long f)
 	return r == -ECANCELED ? -EINTR : r;
 }
 
+long block_cp(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return call_cp(entersyscall, nr, a, b, c, d, e, f);
+}
+
+long await_cp(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return call_cp(entersyscallblock, nr, a, b, c, d, e, f);
+}
+
 long block_nocp(long nr, long a, long b, long c, long d, long e, long f)
 {
 	long r;
 
 	entersyscall();
+	r = syscall_nocp(nr, a, b, c, d, e, f);
+	exitsyscall();
+	return r;
+}
+
+long await_nocp(long nr, long a, long b, long c, long d, long e, long f)
+{
+	long r;
+
+	entersyscallblock();
 	r = syscall_nocp(nr, a, b, c, d, e, f);
 	exitsyscall();
 	return r;

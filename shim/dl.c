@@ -43,6 +43,7 @@ struct gate {
 };
 
 static struct gate load_gate, phdr_gate;
+static _Atomic bool jumped; /* a dlopen left by a jump: nobody was there when it returned */
 
 static int not_contended(void *arg)
 {
@@ -105,6 +106,14 @@ static int iterate_inside(int (*fn)(struct dl_phdr_info *, size_t, void *), void
 	return real.dl_iterate_phdr(fn, arg);
 }
 
+void dl_each_object(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)
+{
+	if (on_g())
+		iterate_inside(fn, arg);
+	else
+		real.dl_iterate_phdr(fn, arg);
+}
+
 /* What caller_irrelevant() asks of every object. */
 struct question {
 	uintptr_t caller;
@@ -156,9 +165,13 @@ static bool caller_irrelevant(const char *file, const void *caller)
 
 static void *open_inside(const char *file, int mode)
 {
+	void *object;
+
 	INSIDE(&load_gate);
 
-	return real.dlopen(file, mode);
+	object = real.dlopen(file, mode);
+	execstack_look();
+	return object;
 }
 
 void *dl_open_gated(const char *file, int mode)
@@ -168,9 +181,13 @@ void *dl_open_gated(const char *file, int mode)
 
 static void *mopen_inside(Lmid_t ns, const char *file, int mode)
 {
+	void *object;
+
 	INSIDE(&load_gate);
 
-	return real.dlmopen(ns, file, mode);
+	object = real.dlmopen(ns, file, mode);
+	execstack_look();
+	return object;
 }
 
 /*
@@ -180,6 +197,14 @@ static void *mopen_inside(Lmid_t ns, const char *file, int mode)
 static void wait_turn(void)
 {
 	INSIDE(&load_gate);
+
+	atomic_store(&jumped, true);
+}
+
+bool dl_loading(void)
+{
+	return __atomic_load_n(&load_gate.word, __ATOMIC_RELAXED) != FREE ||
+	       atomic_load_explicit(&jumped, memory_order_relaxed);
 }
 
 EXPORT void *dlopen(const char *file, int mode)

@@ -4,10 +4,16 @@
 #ifndef WEFT_SHIM_DL_H
 #define WEFT_SHIM_DL_H
 
+#include <link.h>
+
 #include "shim/shim.h"
 
 /* dlopen, past the program's RUNPATH. */
 void *dl_open_gated(const char *file, int mode) hidden;
+void dl_each_object(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg) hidden;
+bool dl_loading(void) hidden; /* somebody may be loading an object */
+/* execstack.c: objects have been loaded: do they want executable stacks? */
+void execstack_look(void) hidden;
 /* In a fork child, once getg() is the survivor: locks that other Gs held are free again. */
 void dl_fork_child(void) hidden;
 

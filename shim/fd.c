@@ -19,7 +19,7 @@
 
 static bool not_open(int fd)
 {
-	if (!unlikely(netpoll_owns(fd)))
+	if (!unlikely(netpoll_owns(fd)) || is_apart(APART_FILES))
 		return false;
 	errno = EBADF;
 	return true;
@@ -162,7 +162,7 @@ static int fcntl_arg(int fd, int cmd, void *arg)
 	switch (cmd) {
 	case F_SETLKW:
 	case F_OFD_SETLKW:
-		return (int)syscall_ret(block3(SYS_fcntl, fd, cmd, arg));
+		return (int)syscall_ret(file_lockw(fd, cmd, arg));
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
 		return netfd_made(real.fcntl(fd, cmd, arg));

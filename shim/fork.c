@@ -6,9 +6,11 @@
  * them libc takes every lock of malloc, whose holder may be a G that waits for a P: the P is given away there.
  * (Not around the whole call: the program's handlers need one.)  Meanwhile libc also holds the lock on which
  * the next fork begins; who comes then waits in the lot, not there with its kernel thread.  That is courtesy: a
- * fork that comes through all the same is right too.  _Fork runs no handlers and is wrapped.  vfork becomes _Fork: its child would share this memory, and what it does before exec (close,
- * dup2) would run the parent's scheduler from another process.
+ * fork that comes through all the same is right too.  _Fork runs no handlers and is wrapped.  vfork becomes a fork
+ * whose parent waits: its child would share this memory, and what it does before exec (close, dup2) would run the
+ * parent's scheduler from another process.
  */
+#include "shim/clone.h"
 #include "shim/direct.h"
 #include "shim/dl.h"
 #include "shim/mutex.h"
@@ -42,14 +44,38 @@ static int nobody_inside(void *arg)
 	return __atomic_load_n(&inside, __ATOMIC_SEQ_CST) == 0;
 }
 
-/* The kernel has written the child's id into this thread's block. */
-static void child(void)
+/* libc's thread, which became main, comes to its end: at its keys. */
+static void adopted_ends(void *th)
 {
-	if (!on_g())
+	thread_end(th);
+}
+
+/*
+ * A thread that weft did not schedule is all that the child has: it becomes the main G.  One that libc made goes back
+ * to libc in the end, which would take M0 along.
+ */
+static void adopt(void)
+{
+	pthread_key_t key;
+
+	self_thread.g = getg();
+	g_setdata(getg(), &self_thread);
+	if (!real.pthread_key_create(&key, adopted_ends))
+		pthread_setspecific(key, &self_thread);
+}
+
+/* The kernel has written the child's id into this thread's block; if it was libc's fork. */
+void fork_child(void)
+{
+	bool foreign = !on_g();
+
+	if (!weft_on)
 		return;
+	weft_tls.apart = 0;
 	/* First: it ends what the kernel still writes for the M that forked, which runtime_mtls() names. */
 	tcb_fork_child(tcb_self(), (uint32_t)getpid());
 	netfd_fork_child();
+	clone_fork_child();
 	runtime_fork_child();
 	inside = 0;
 	self_thread.g = getg();
@@ -59,11 +85,13 @@ static void child(void)
 	dumpsig_fork_child();
 	osthread_showname();
 	sched_fork_child();
+	if (foreign)
+		adopt();
 }
 
 static void __attribute__((constructor(101))) register_handlers(void)
 {
-	pthread_atfork(prepare, parent, child);
+	pthread_atfork(prepare, parent, fork_child);
 }
 
 EXPORT pid_t fork(void)
@@ -86,12 +114,12 @@ EXPORT pid_t _Fork(void)
 	pid_t pid = real._Fork();
 
 	if (pid == 0)
-		child();
+		fork_child();
 	return pid;
 }
 
 EXPORT pid_t vfork(void)
 {
-	/* Off a G nothing of ours runs in the child; but the stack frame of this call would be shared. */
-	return _Fork();
+	/* The kernel would let it share the stack frame of this call. */
+	return clone_vfork();
 }

@@ -7,7 +7,9 @@
  */
 #include "shim/sched.h"
 #include "shim/bind.h"
+#include "shim/dl.h"
 #include "shim/preempt.h"
+#include "shim/rseq.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
 
@@ -94,6 +96,18 @@ void options_read(char **envp)
 	done = true;
 }
 
+/* Without memory for one thread natively there is none for weft: the caller hears so, and may try again. */
+static bool have_room(void)
+{
+	enum { ROOM = 1 << 20 };
+	void *p = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return false;
+	munmap(p, ROOM);
+	return true;
+}
+
 static bool start(void)
 {
 	extern char **environ;
@@ -113,6 +127,7 @@ static bool start(void)
 		weft_say("signal 33 cannot be wrapped (running with plain pthreads)");
 		return false;
 	}
+	rseq_end();
 	thread_default_attr();
 	self_thread.g = NULL;
 	err = runtime_start(&hooks, tcb_self(), tcb_tid(tcb_self()));
@@ -129,6 +144,7 @@ static bool start(void)
 	cancel_init();
 	signal_init();
 	dumpsig_init();
+	execstack_look();
 	return true;
 }
 
@@ -137,11 +153,16 @@ bool activate(void)
 	int s = NOT_YET;
 
 	if (atomic_compare_exchange_strong(&stage, &s, STARTING)) {
-		s = start() ? ACTIVE : PLAIN;
+		s = !have_room() ? NOT_YET : start() ? ACTIVE : PLAIN;
 		atomic_store(&stage, s);
 	}
 	/* compat's own probe threads, and a foreign thread that came at the same moment. */
 	return s == ACTIVE;
+}
+
+bool activate_later(void)
+{
+	return atomic_load(&stage) == NOT_YET;
 }
 
 static void __attribute__((destructor)) report(void)

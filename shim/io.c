@@ -104,12 +104,16 @@ EXPORT ssize_t pwritev(int fd, const struct iovec *iov, int count, off_t at)
 }
 ALIAS(pwritev64, pwritev);
 
-/* Offset -1 means the file position: these two may wait on pipes and sockets as well, and then hold a
- * kernel thread. */
+/*
+ * Offset -1 means the file position: without flags these are readv and writev.  With flags they wait on a kernel
+ * thread, where the kernel says which of them pipes and sockets know.
+ */
 EXPORT ssize_t preadv2(int fd, const struct iovec *iov, int count, off_t at, int flags)
 {
 	if (!on_g())
 		return real.preadv2(fd, iov, count, at, flags);
+	if (at == -1 && flags == 0)
+		return syscall_ret(net_readv(fd, iov, count));
 	return syscall_ret(block6(SYS_preadv2, fd, iov, count, at, 0, flags));
 }
 ALIAS(preadv64v2, preadv2);
@@ -118,6 +122,8 @@ EXPORT ssize_t pwritev2(int fd, const struct iovec *iov, int count, off_t at, in
 {
 	if (!on_g())
 		return real.pwritev2(fd, iov, count, at, flags);
+	if (at == -1 && flags == 0)
+		return syscall_ret(net_writev(fd, iov, count));
 	return syscall_ret(block6(SYS_pwritev2, fd, iov, count, at, 0, flags));
 }
 ALIAS(pwritev64v2, pwritev2);

@@ -15,15 +15,19 @@
  */
 #include "shim/netfd.h"
 
+#include <linux/major.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
+#include "shim/callmask.h"
 #include "shim/sigroute.h"
 #include "shim/sync.h"
 
 struct netfd *_Atomic netfd_chunks[NETFD_CHUNKS];
 static _Atomic uint32_t epoch = 1;
+static _Atomic uint32_t nlocal; /* writers at local streams that are about to park, or do */
 static _Atomic bool lowat; /* the program has set SO_RCVLOWAT somewhere: ask each socket */
 
 struct netfd *netfd_of(int fd)
@@ -33,6 +37,8 @@ struct netfd *netfd_of(int fd)
 
 	if (likely(s != NULL) || i >= NETFD_CHUNKS)
 		return s;
+	if (runtime_fault("table of descriptors"))
+		return NULL;
 	chunk = (struct netfd *)direct6(SYS_mmap, NULL, NETFD_CHUNK * sizeof(*chunk),
 					PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if ((unsigned long)chunk > -4096UL)
@@ -75,7 +81,8 @@ static enum netkind kind_of_anonymous(int fd)
 		{ "anon_inode:[eventfd]", NET_COUNTER },
 		{ "anon_inode:[timerfd]", NET_COUNTER },
 		{ "anon_inode:[eventpoll]", NET_EPOLL },
-		{ "anon_inode:inotify", NET_ASKED },
+		{ "anon_inode:inotify", NET_EVENTS },
+		{ "anon_inode:[signalfd]", NET_EVENTS },
 	};
 	char path[32], name[32];
 	long n;
@@ -90,6 +97,7 @@ static enum netkind kind_of_anonymous(int fd)
 
 static enum netkind look_at(int fd)
 {
+	char settings[64]; /* the kernel's struct termios: 36 bytes */
 	struct stat st;
 	int type = 0;
 	long r = sockopt(fd, SOL_SOCKET, SO_TYPE, &type, sizeof(type));
@@ -100,6 +108,14 @@ static enum netkind look_at(int fd)
 		return NET_NEW;
 	if (S_ISFIFO(st.st_mode))
 		return NET_PIPE;
+	/*
+	 * The master of a pseudo-terminal has no job control and no minimum or time of its own.  A terminal has: a
+	 * read stops a background process before there is input, and may end without any.
+	 */
+	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(TTYAUX_MAJOR, 2))
+		return NET_EVENTS;
+	if (S_ISCHR(st.st_mode) && !direct3(SYS_ioctl, fd, TCGETS, settings))
+		return NET_TERMINAL;
 	return st.st_mode & S_IFMT ? NET_FILE : kind_of_anonymous(fd);
 }
 
@@ -138,7 +154,7 @@ bool netfd_by_hand(long nr, long a, long b)
 {
 	switch (nr) {
 	case SYS_close:
-		if (netpoll_owns((int)a))
+		if (netpoll_owns((int)a) && !is_apart(APART_FILES))
 			return false;
 		netfd_closing((int)a);
 		break;
@@ -152,7 +168,7 @@ bool netfd_by_hand(long nr, long a, long b)
 
 void netfd_replacing(int from, int to)
 {
-	if (from == to)
+	if (from == to || is_apart(APART_FILES))
 		return;
 	if (unlikely(netpoll_owns(to)))
 		netpoll_move(to);
@@ -161,6 +177,8 @@ void netfd_replacing(int from, int to)
 
 void netfd_closing_range(unsigned int from, unsigned int to)
 {
+	if (is_apart(APART_FILES))
+		return;
 	for (unsigned int i = from; i <= to && i < NETFD_CHUNK * NETFD_CHUNKS; i++) {
 		struct netfd *s = netfd_known((int)i);
 
@@ -190,6 +208,19 @@ void netfd_lowat_used(void)
 	}
 }
 
+void netfd_shut(void)
+{
+	if (!atomic_load(&nlocal))
+		return;
+	for (unsigned int i = 0; i < NETFD_CHUNKS; i++) {
+		struct netfd *chunk = atomic_load(&netfd_chunks[i]);
+
+		for (int k = 0; chunk && k < NETFD_CHUNK; k++)
+			if (atomic_load(&chunk[k].kind) == NET_STREAM)
+				netpoll_nudge(&chunk[k].pd, NETPOLL_OUT);
+	}
+}
+
 void netfd_records(int fd)
 {
 	struct netfd *s = netfd_known(fd);
@@ -206,6 +237,7 @@ void netfd_fork_child(void)
 		for (int k = 0; chunk && k < NETFD_CHUNK; k++)
 			atomic_store(&chunk[k].pd, NULL);
 	}
+	atomic_store(&nlocal, 0);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------- */
@@ -232,19 +264,27 @@ static void ask_timeouts(struct netfd *s, int fd)
 	s->timeout[NETPOLL_OUT] = timeval_ns(&tv[1]);
 }
 
-enum verdict { MAY_PARK, NONBLOCKING, OTHER_FILE };
+enum verdict { MAY_PARK, NONBLOCKING, OTHER_FILE, NOT_OPEN_FOR_IT };
+
+/* Bytes for who may not read, or room for who may not write, never come: the call itself says EBADF. */
+static bool open_for(long flags, enum polldir dir)
+{
+	return (flags & O_ACCMODE) != (dir == NETPOLL_IN ? O_WRONLY : O_RDONLY);
+}
 
 /*
  * A call would have blocked: is that what the program wants?  held: the file is, so it is the right one (and
  * who closes its number waits for us with the lock that the comparison takes).
  */
-static enum verdict may_park(struct netfd *s, int fd, bool held)
+static enum verdict may_park(struct netfd *s, int fd, enum polldir dir, bool held)
 {
 	uint32_t now = atomic_load(&epoch); /* before the questions: a change after them ends it */
 	long flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
 
 	if (flags < 0)
 		return OTHER_FILE;
+	if (!open_for(flags, dir))
+		return NOT_OPEN_FOR_IT;
 	if (flags & O_NONBLOCK)
 		return NONBLOCKING;
 	if (!held && !netpoll_same(&s->pd, fd))
@@ -286,14 +326,16 @@ static void start_clock(struct netop *op)
 
 /*
  * Nothing comes any more at a datagram socket that is shut down for reading.  A receive that may block returns 0
- * there, but one with MSG_DONTWAIT, such as our tries, says that it would block, for ever.
+ * there, but one with MSG_DONTWAIT, such as our tries, says that it would block, for ever.  The end is an
+ * event: where events are told and there was none, there is nothing to ask.
  */
-static bool receives_no_more(const struct netop *op, int fd)
+static bool receives_no_more(const struct netop *op, const struct polldesc *pd, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
 	long r;
 
-	if (op->plain || op->dir != NETPOLL_IN || netfd_kind(op->s, op->fd) != NET_DGRAM)
+	if (op->plain || op->dir != NETPOLL_IN || netfd_kind(op->s, op->fd) != NET_DGRAM ||
+	    (pd && !netpoll_has_ended(pd)))
 		return false;
 	do
 		r = direct3(SYS_poll, &p, 1, 0);
@@ -304,16 +346,19 @@ static bool receives_no_more(const struct netop *op, int fd)
 /* After a try that would have blocked.  0: park; else the end of the call. */
 static long wants_to_wait(struct netop *op, bool held)
 {
-	switch (op->plain ? MAY_PARK : may_park(op->s, op->fd, held)) {
+	switch (op->plain ? MAY_PARK : may_park(op->s, op->fd, op->dir, held)) {
 	case MAY_PARK:
 		start_clock(op);
-		if (!receives_no_more(op, op->fd))
+		if (!receives_no_more(op, atomic_load(&op->s->pd), op->fd))
 			return 0;
 		break; /* the call itself will not block */
 	case NONBLOCKING:
 		return op->done ? op->done : -EAGAIN;
 	case OTHER_FILE:
 		atomic_store(&op->s->kind, NET_NEW);
+		break;
+	case NOT_OPEN_FOR_IT:
+		break;
 	}
 	return op->done ? op->done : NETFD_FALLBACK;
 }
@@ -333,16 +378,23 @@ static long try_held(struct netop *op, struct polldesc *pd)
 
 enum { LOOK_AGAIN = 50000000, RARER = 8 }; /* ns; each look that much later than the one before */
 
+static bool writes_locally(const struct netop *op)
+{
+	return op->dir == NETPOLL_OUT && atomic_load(&op->s->kind) == NET_STREAM;
+}
+
 /*
- * 0: an edge; 1: try again all the same; else -errno.  A writer to a full local socket is not told when its half
- * is shut down, by either side: the kernel wakes who sleeps in the call, but there is no event.  So it looks, ever more rarely: an idle process is to be silent.
+ * 0: an edge; 1: try again all the same; else -errno.  A writer at a full local socket is not told when its half
+ * is shut down, by either side: the kernel wakes who sleeps in the call, but poll() has nothing to say of it, so
+ * neither epoll nor SIGIO nor a ring does.  What this process shuts down, netfd_shut() tells; for others it
+ * looks, ever more rarely: an idle process is to be silent.
  */
 static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq, uint64_t *again)
 {
 	uint64_t until = op->deadline, soon;
 	long r;
 
-	if (op->dir != NETPOLL_OUT || atomic_load(&op->s->kind) != NET_STREAM)
+	if (!writes_locally(op))
 		return netpoll_park(pd, op->dir, seq, until, WaitIO);
 	soon = nanotime() + *again;
 	*again *= RARER;
@@ -356,7 +408,7 @@ static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq, uint64
  * Tries and parks until it is over.  parks: the last try, at count seq, would have blocked.  The file is the same
  * throughout, whatever becomes of its number.
  */
-static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool parks)
+static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bool parks)
 {
 	uint64_t again = LOOK_AGAIN;
 	bool woken = false;
@@ -373,7 +425,7 @@ static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool p
 			 * until netpoll_end(). */
 			r = 0;
 			fd = netpoll_begin(pd);
-			if (op->started && receives_no_more(op, fd)) {
+			if (op->started && receives_no_more(op, pd, fd)) {
 				netpoll_end(pd);
 				return fd == op->fd ? NETFD_FALLBACK : op->done;
 			}
@@ -384,6 +436,8 @@ static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool p
 				break;
 		}
 		parks = false;
+		if (callmask_hit()) /* no handler runs from here on: we are pinned */
+			return -EINTR;
 		r = park_for(op, pd, seq, &again);
 		if (r < 0)
 			return r;
@@ -392,6 +446,19 @@ static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool p
 	note(op, pd, seq);
 	if (woken)
 		netpoll_pass(pd, op->dir);
+	return r;
+}
+
+static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool parks)
+{
+	long r;
+
+	if (!writes_locally(op))
+		return try_and_park(op, pd, seq, parks);
+	/* Before a try: pairs with netfd_shut(), which comes after a shutdown and reads it. */
+	atomic_fetch_add(&nlocal, 1);
+	r = try_and_park(op, pd, seq, false);
+	atomic_fetch_sub(&nlocal, 1);
 	return r;
 }
 
@@ -407,7 +474,7 @@ static bool interrupted(struct netop *op, long *r)
 	}
 	cancel_point();
 	*r = -EINTR;
-	return what == INTR_ENDS || (what == INTR_RESTARTS && op->timed);
+	return what == INTR_ENDS || (what == INTR_RESTARTS && op->timed) || callmask_hit();
 }
 
 /* What a try has seen. */
@@ -456,7 +523,7 @@ static bool wait_in_kernel(const struct netop *op)
 {
 	struct pollfd p = { .fd = op->fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
 
-	return block_nocp(SYS_poll, (long)&p, 1, -1, 0, 0, 0) >= 0;
+	return await_nocp(SYS_poll, (long)&p, 1, -1, 0, 0, 0) >= 0;
 }
 
 static bool known_empty(const struct netop *op, const struct seen *was)
@@ -550,6 +617,11 @@ long netfd_run(struct netop *op)
 long netfd_call(const struct netop *op)
 {
 	return block6(op->nr, op->fd, op->b, op->c, op->d, op->e, op->f);
+}
+
+long netfd_await(const struct netop *op)
+{
+	return await6(op->nr, op->fd, op->b, op->c, op->d, op->e, op->f);
 }
 
 static long ask(struct netop *op, int fd)

@@ -9,6 +9,7 @@
 #ifndef WEFT_SHIM_NETFD_H
 #define WEFT_SHIM_NETFD_H
 
+#include "shim/clone.h"
 #include "shim/direct.h"
 
 enum netkind {
@@ -21,7 +22,9 @@ enum netkind {
 	NET_PIPE,     /* RWF_NOWAIT works */
 	NET_COUNTER,  /* eventfd, timerfd: RWF_NOWAIT works for reading; writing is not parked for */
 	NET_EPOLL,
+	NET_TERMINAL, /* never parked for either, but whether a read waits can be asked */
 	NET_ASKED,    /* readiness can be asked, calls may block: named pipes */
+	NET_EVENTS,   /* the same for reading; writing never waits, or is not parked for */
 };
 
 struct netfd {
@@ -71,6 +74,9 @@ long netfd_ask_and_call(struct netop *op) hidden;
 /* The call on a kernel thread, with the P given away. */
 long netfd_call(const struct netop *op) hidden;
 
+/* The same for a call that certainly waits: others have the P at once. */
+long netfd_await(const struct netop *op) hidden;
+
 void netfd_closing_slow(int fd) hidden;
 void netfd_made_slow(int fd) hidden;
 void netfd_replacing(int from, int to) hidden; /* dup2's and its like's */
@@ -80,6 +86,7 @@ void netfd_closing_range(unsigned int from, unsigned int to) hidden;
 /* An attribute that parking depends on has changed, on some descriptor of the same open file. */
 void netfd_changed(void) hidden;
 void netfd_lowat_used(void) hidden;
+void netfd_shut(void) hidden; /* some socket was shut down: whom it concerns is not told by the kernel */
 void netfd_records(int fd) hidden; /* a stream of records: a short read tells nothing */
 void netfd_fork_child(void) hidden;
 
@@ -101,8 +108,9 @@ static inline bool netfd_noted(int fd)
 {
 	struct netfd *s = netfd_known(fd);
 
-	return s && (atomic_load_explicit(&s->kind, memory_order_relaxed) != NET_NEW ||
-		     atomic_load_explicit(&s->pd, memory_order_relaxed));
+	return s && !is_apart(APART_FILES) &&
+	       (atomic_load_explicit(&s->kind, memory_order_relaxed) != NET_NEW ||
+		atomic_load_explicit(&s->pd, memory_order_relaxed));
 }
 
 /* fd is about to be closed or replaced. */

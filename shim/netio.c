@@ -1,9 +1,11 @@
 /*
  * netio: how each kind of call is tried without blocking, and when a try is not the whole call.
  *
- *	socket		recvfrom, sendto, recvmsg, sendmsg with MSG_DONTWAIT
+ *	socket		recvfrom, sendto, recvmsg, sendmsg, recvmmsg, sendmmsg with MSG_DONTWAIT
  *	pipe, eventfd	preadv2, pwritev2 with RWF_NOWAIT
- *	named pipe, accept	ask with poll, then the call itself on a kernel thread
+ *	named pipe, accept, signalfd, inotify, the master of a pseudo-terminal
+ *			ask with poll, then the call itself on a kernel thread
+ *	terminal	waited for in the call: job control and VMIN are the kernel's
  *	the rest	the call itself on a kernel thread
  *
  * A blocking write to a stream returns when all bytes are queued, so a try that moved some is followed by
@@ -15,6 +17,7 @@
 #include "shim/netio.h"
 
 #include <limits.h>
+#include <poll.h>
 
 #include "shim/sync.h"
 
@@ -42,20 +45,31 @@ static size_t size_of(const struct netop *op)
 {
 	const struct msghdr *msg = (const struct msghdr *)op->b;
 
-	if (op->nr == SYS_sendmsg)
+	if (op->nr == SYS_sendmsg || op->nr == SYS_recvmsg)
 		return vector_size(msg->msg_iov, msg->msg_iovlen);
 	return vector_size((const struct iovec *)op->b, (size_t)op->c);
+}
+
+/*
+ * No bytes: readv and writev are 0 whatever the file is like, so its word of it does not count; with messages the
+ * kernel does not wait, or not for bytes.  EFAULT: the kernel could not read the vector, nor can we.
+ */
+static bool no_bytes(struct netop *op, long r)
+{
+	bool plain = op->nr == SYS_readv || op->nr == SYS_writev;
+
+	if (plain ? r == -EFAULT : r < 0 && r != -EAGAIN)
+		return false;
+	op->n = size_of(op);
+	op->vector = op->n == 0;
+	return op->vector && (plain || r < 0);
 }
 
 /* What a try's result means for the call: true: *r ends it. */
 static bool counted(struct netop *op, long *r)
 {
-	if (op->vector && (*r >= 0 || *r == -EAGAIN)) {
-		op->vector = false;
-		op->n = size_of(op);
-		if (op->n == 0 && *r == -EAGAIN)
-			*r = NETFD_FALLBACK; /* no bytes: the kernel does not wait for them */
-	}
+	if (op->vector && no_bytes(op, *r))
+		*r = NETFD_FALLBACK;
 	if (*r < 0) {
 		if (*r != -EAGAIN && op->done)
 			*r = op->done;
@@ -82,22 +96,43 @@ static long try_recv(struct netop *op, int fd)
 	return r;
 }
 
+static bool on_local_stream(const struct netop *op)
+{
+	return atomic_load_explicit(&op->s->kind, memory_order_relaxed) == NET_STREAM;
+}
+
 /* The reader may go while we wait: after the first bytes that is no signal, and on a local socket never. */
 static long no_signal(const struct netop *op)
 {
-	bool quiet = op->done || (op->started && atomic_load(&op->s->kind) == NET_STREAM);
+	bool quiet = op->done || (op->started && on_local_stream(op));
 
 	return quiet ? MSG_DONTWAIT | MSG_NOSIGNAL : MSG_DONTWAIT;
+}
+
+/*
+ * A reader of a local stream that goes with bytes unread leaves ECONNRESET.  Who sleeps for room is given it;
+ * a call that begins, as each of our tries does, sees the end alone, and leaves the error for the next read.
+ */
+static long went(const struct netop *op, int fd, long r)
+{
+	int err = 0;
+	socklen_t n = sizeof(err);
+
+	if (likely(r != -EPIPE) || !(op->done || op->started) || !on_local_stream(op) ||
+	    direct5(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &err, &n) || !err)
+		return r;
+	return -err;
 }
 
 static long try_send(struct netop *op, int fd)
 {
 	long r;
 
-	do
+	do {
 		r = direct6(SYS_sendto, fd, op->b + op->done, op->n - (size_t)op->done,
 			    op->d | no_signal(op), op->e, op->f);
-	while (!counted(op, &r));
+		r = went(op, fd, r);
+	} while (!counted(op, &r));
 	return r;
 }
 
@@ -204,11 +239,15 @@ static long try_sendmsg(struct netop *op, int fd)
 			later.msg_iovlen =
 				(size_t)rest(msg->msg_iov, msg->msg_iovlen, (size_t)op->done, w);
 		r = direct3(SYS_sendmsg, fd, op->done ? &later : msg, op->c | no_signal(op));
+		r = went(op, fd, r);
 	} while (!counted(op, &r));
 	return r;
 }
 
-/* A vector as a message, for readv and writev on sockets. */
+/*
+ * A vector as a message, for readv and writev on sockets.  One without bytes is no empty message: readv and writev
+ * return 0 and do not touch the socket.
+ */
 static long try_recv_vector(struct netop *op, int fd)
 {
 	struct msghdr msg = { .msg_iov = (struct iovec *)op->b, .msg_iovlen = (size_t)op->c };
@@ -232,7 +271,10 @@ static long try_send_vector(struct netop *op, int fd)
 				(size_t)rest(msg.msg_iov, (size_t)op->c, (size_t)op->done, w);
 			msg.msg_iov = w;
 		}
-		r = direct3(SYS_sendmsg, fd, &msg, no_signal(op));
+		r = went(op, fd, direct3(SYS_sendmsg, fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL));
+		/* That remains so: once more, for the signal. */
+		if (r == -EPIPE && (op->done || size_of(op)))
+			r = direct3(SYS_sendmsg, fd, &msg, no_signal(op));
 	} while (!counted(op, &r));
 	return r;
 }
@@ -242,6 +284,13 @@ static long try_send_vector(struct netop *op, int fd)
 static bool is_stream(enum netkind kind)
 {
 	return kind == NET_TCP || kind == NET_STREAM;
+}
+
+static long terminal(const struct netop *op)
+{
+	struct pollfd p = { .fd = op->fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
+
+	return direct3(SYS_poll, &p, 1, 0) == 0 ? netfd_await(op) : netfd_call(op);
 }
 
 /*
@@ -261,7 +310,10 @@ static long run(struct netop *op, long (*on_socket)(struct netop *, int),
 	case NET_FILE:
 	case NET_EPOLL:
 		return netfd_call(op);
+	case NET_TERMINAL:
+		return terminal(op);
 	case NET_ASKED:
+	case NET_EVENTS:
 		return on_pipe ? netfd_ask_and_call(op) : netfd_call(op);
 	default:
 		if (!op->attempt)
@@ -295,6 +347,17 @@ static bool parks_for_writing(int fd)
 	return is_stream(kind) || kind == NET_PIPE || kind == NET_ASKED;
 }
 
+/* The vector may be anywhere: the kernel has not seen it yet. */
+static bool has_bytes(const struct iovec *iov, int count)
+{
+	struct iovec v = { NULL, 0 };
+
+	while (count-- > 0 && v.iov_len == 0)
+		if (!runtime_peek(iov++, &v, sizeof(v)))
+			return false;
+	return v.iov_len != 0;
+}
+
 long net_read(int fd, void *buf, size_t n)
 {
 	struct netop op = { .fd = fd, .dir = NETPOLL_IN, .n = n, .hints = true };
@@ -316,12 +379,22 @@ long net_write(int fd, const void *buf, size_t n)
 	return run(&op, try_send, try_write);
 }
 
+/* Without bytes it would take a message, or wait, all the same. */
+static bool waits_without_bytes(enum netkind kind)
+{
+	return kind == NET_DGRAM || kind == NET_SEQ || kind == NET_ASKED || kind == NET_EVENTS;
+}
+
 long net_readv(int fd, const struct iovec *iov, int count)
 {
 	struct netop op = { .fd = fd, .dir = NETPOLL_IN, .vector = true, .hints = true };
+	struct netfd *s = netfd_of(fd);
+	enum netkind kind = s ? netfd_kind(s, fd) : NET_FILE;
 
 	SET_CALL(&op, SYS_readv, iov, count, 0, 0, 0);
 	if (count <= 0 || count > IOV_MAX)
+		return netfd_call(&op);
+	if (waits_without_bytes(kind) && !has_bytes(iov, count))
 		return netfd_call(&op);
 	return run(&op, try_recv_vector, try_readv);
 }
@@ -333,7 +406,22 @@ long net_writev(int fd, const struct iovec *iov, int count)
 	SET_CALL(&op, SYS_writev, iov, count, 0, 0, 0);
 	if (count <= 0 || count > IOV_MAX || !parks_for_writing(fd))
 		return netfd_call(&op);
+	if (netfd_kind(netfd_of(fd), fd) == NET_ASKED && !has_bytes(iov, count))
+		return netfd_call(&op);
 	return run(&op, try_send_vector, try_writev);
+}
+
+/*
+ * No bytes of TCP: the kernel sleeps once, and whatever ends the sleep makes it 0, also the signal of a
+ * cancellation: nothing was taken, so that is acted on.
+ */
+static long nothing_of_tcp(struct netop *op)
+{
+	long r = netfd_call(op);
+
+	if (r == 0)
+		testcancel();
+	return r;
 }
 
 long net_recv(int fd, void *buf, size_t n, int flags, struct sockaddr *from, socklen_t *len)
@@ -344,6 +432,8 @@ long net_recv(int fd, void *buf, size_t n, int flags, struct sockaddr *from, soc
 	SET_CALL(&op, SYS_recvfrom, buf, n, flags, from, len);
 	if (flags & (MSG_ERRQUEUE | MSG_OOB))
 		return netfd_call(&op);
+	if (n == 0 && s && netfd_kind(s, fd) == NET_TCP)
+		return nothing_of_tcp(&op);
 	if (flags & MSG_WAITALL && s && is_stream(netfd_kind(s, fd))) {
 		if (flags & MSG_PEEK || from)
 			return netfd_call(&op);
@@ -363,7 +453,9 @@ static long send_message(struct netop *op, long (*try)(struct netop *, int))
 	runtime_checkyield();
 	testcancel();
 	r = try(op, op->fd);
-	return r == -EAGAIN || r == NETFD_FALLBACK || r == -ENOSYS ? netfd_call(op) : r;
+	if (r == -EAGAIN)
+		return netfd_await(op);
+	return r == NETFD_FALLBACK || r == -ENOSYS ? netfd_call(op) : r;
 }
 
 static long sent(struct netop *op, int flags, long (*try)(struct netop *, int))
@@ -390,11 +482,18 @@ long net_send(int fd, const void *buf, size_t n, int flags, const struct sockadd
 long net_recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	struct netop op = { .fd = fd, .dir = NETPOLL_IN };
+	struct netfd *s = netfd_of(fd);
+	bool tcp = s && netfd_kind(s, fd) == NET_TCP;
+	long r;
 
+	op.vector = tcp; /* as with recv: are there bytes at all? */
 	SET_CALL(&op, SYS_recvmsg, msg, flags, 0, 0, 0);
 	if (flags & (MSG_ERRQUEUE | MSG_OOB | MSG_WAITALL))
 		return netfd_call(&op);
-	return run(&op, try_recvmsg, NULL);
+	r = run(&op, try_recvmsg, NULL);
+	if (r == 0 && tcp && op.n == 0)
+		testcancel(); /* as in nothing_of_tcp() */
+	return r;
 }
 
 long net_sendmsg(int fd, const struct msghdr *msg, int flags)
@@ -403,6 +502,50 @@ long net_sendmsg(int fd, const struct msghdr *msg, int flags)
 
 	SET_CALL(&op, SYS_sendmsg, msg, flags, 0, 0, 0);
 	return sent(&op, flags, try_sendmsg);
+}
+
+static long try_recvmmsg(struct netop *op, int fd)
+{
+	return direct5(SYS_recvmmsg, fd, op->b, op->c, op->d | MSG_DONTWAIT, NULL);
+}
+
+/*
+ * Parked for when one message is enough.  More of them, and time, which counts from the call on, are the kernel's,
+ * which has rules of its own for an error that comes between two.
+ */
+long net_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags, struct timespec *timeout)
+{
+	struct netop op = { .fd = fd, .dir = NETPOLL_IN };
+
+	SET_CALL(&op, SYS_recvmmsg, msgs, n, flags, timeout, 0);
+	if (n == 0 || (n > 1 && !(flags & MSG_WAITFORONE)) || timeout ||
+	    flags & (MSG_ERRQUEUE | MSG_OOB | MSG_WAITALL))
+		return netfd_call(&op);
+	return run(&op, try_recvmmsg, NULL);
+}
+
+/* Messages as many as there is room for, the rest in the kernel.  A try on a stream might cut one in two. */
+long net_sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
+{
+	struct netop op = { .fd = fd, .dir = NETPOLL_OUT };
+	struct netfd *s = op.s = netfd_of(fd);
+	enum netkind kind = s ? netfd_kind(s, fd) : NET_FILE;
+	long r, rest;
+
+	SET_CALL(&op, SYS_sendmmsg, msgs, n, flags, 0, 0);
+	if (kind != NET_DGRAM && kind != NET_SEQ)
+		return netfd_call(&op);
+	runtime_checkyield();
+	testcancel();
+	r = direct4(SYS_sendmmsg, fd, msgs, n, flags | MSG_DONTWAIT);
+	if (r == -EAGAIN)
+		return netfd_call(&op);
+	if (r <= 0 || (unsigned long)r >= n)
+		return r;
+	op.b = (long)(msgs + r);
+	op.c = (long)n - r;
+	rest = netfd_call(&op);
+	return rest > 0 ? r + rest : r;
 }
 
 /* One that does not listen never becomes ready; accept says at once what is wrong with it. */

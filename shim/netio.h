@@ -17,6 +17,9 @@ long net_send(int fd, const void *buf, size_t n, int flags, const struct sockadd
 	      socklen_t len) hidden;
 long net_recvmsg(int fd, struct msghdr *msg, int flags) hidden;
 long net_sendmsg(int fd, const struct msghdr *msg, int flags) hidden;
+long net_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+		  struct timespec *timeout) hidden;
+long net_sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags) hidden;
 long net_accept(int fd, struct sockaddr *peer, socklen_t *len, int flags, bool with_flags) hidden;
 
 #endif

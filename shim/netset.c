@@ -10,6 +10,7 @@
  *
  * Must never: act on a signal or a cancellation while linked.
  */
+#include "shim/callmask.h"
 #include "shim/netset.h"
 
 #include "shim/sync.h"
@@ -54,6 +55,8 @@ static long park(struct netset *w, struct polllink *links)
 	while (n == w->n) {
 		atomic_store(&set.fired, 0); /* before the question */
 		r = w->ask(w->arg);
+		if (!r && callmask_hit()) /* no handler runs from here on: we are pinned */
+			r = -EINTR;
 		if (r)
 			break;
 		r = netpoll_parkset(&set, w->deadline, WaitPoll);
@@ -71,6 +74,8 @@ static long park_with_links(struct netset *w)
 	long r;
 
 	if (w->n > FEW) {
+		if (runtime_fault("places of a poll"))
+			return NETFD_FALLBACK;
 		links = (struct polllink *)direct6(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 						   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if ((unsigned long)links > -4096UL)
@@ -97,5 +102,5 @@ bool netset_goes_on(long r)
 		return false;
 	what = interrupt_deliver();
 	cancel_point();
-	return what == INTR_NONE;
+	return what == INTR_NONE && !callmask_hit();
 }

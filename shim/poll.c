@@ -9,6 +9,7 @@
  * rest, as Linux documents.  A signal mask is the G's own for the time of the wait alone: as in the kernel
  * a descriptor that is ready comes first, and then the mask lets nothing in.
  */
+#include "shim/callmask.h"
 #include "shim/netset.h"
 #include "shim/sigroute.h"
 #include "shim/sync.h"
@@ -61,38 +62,31 @@ static void how_many_ms(struct how *h, int ms)
 	h->deadline = ms > 0 ? nanotime() + (uint64_t)ms * 1000000 : 0;
 }
 
-/* Installs the mask of the wait.  True: a signal came through, so the wait is over. */
-struct masked {
-	bool on;
-	uint64_t was;
-};
-
-static void mask_back(struct masked *m)
+/*
+ * In the region of a mask, once nothing is ready: may it go on to wait?  What is pending for the process is the
+ * kernel's to hand out: so that is asked once more, with the mask and no time, when the mask lets more in.
+ */
+static bool may_wait(const struct how *h, long *r)
 {
-	if (m->on)
-		g_setmask(getg(), m->was);
-	m->on = false;
+	struct timespec zero = { 0, 0 };
+
+	*r = 0;
+	if (h->mask && g_mask(getg()) & ~sigs_of(callmask()))
+		do
+			*r = callmask_hit() ? 0 : direct5(SYS_ppoll, NULL, 0, &zero, callmask(), SIGSET_BYTES);
+		while (*r == -EINTR);
+	if (callmask_hit())
+		*r = -EINTR;
+	return !h->now && !*r;
 }
 
-static bool mask_on(struct masked *m, const sigset_t *mask)
-{
-	uint64_t want = *(const uint64_t *)(const void *)mask & ~SIGS_OURS;
-	uint64_t done = self_thread.sigdone;
-	struct g *gp = getg();
-
-	m->was = g_mask(gp);
-	if (want == m->was)
-		return false;
-	m->on = true;
-	g_setmask(gp, want);
-	if (m->was & ~want) {
-		sigroute_unblocked(m->was & ~want);
-		signals_deliver();
-	}
-	return self_thread.sigdone != done;
-}
-
-#define MASKED struct masked masked __attribute__((cleanup(mask_back))) = { 0 }
+/* What cannot be parked for: the kernel waits. */
+#define kernel_waits(h, call)                                                                      \
+	({                                                                                         \
+		CALLMASK_REGION((h)->mask);                                                        \
+		callmask_hit() ? -EINTR : (call);                                                  \
+	})
+#define mask_of(h) ((h)->mask ? callmask() : NULL)
 
 /* ---- poll ------------------------------------------------------------------------------------------------- */
 
@@ -113,21 +107,20 @@ static long wait_poll(struct pollfd *fds, nfds_t n, const struct how *h)
 {
 	struct pollcall call = { fds, n };
 	struct netset set = { fds, (unsigned int)n, ask_poll, &call, h->deadline };
-	MASKED;
 	long r;
 
 	runtime_checkyield();
 	testcancel();
 	r = ask_poll(&call);
-	if (r || h->now)
+	if (r)
 		return r;
-	if (n > NETSET_MAX)
+	if (n > NETSET_MAX && !h->now)
 		return NETFD_FALLBACK;
-	if (h->mask && mask_on(&masked, h->mask))
-		return -EINTR;
-	do
-		r = netset_wait(&set);
-	while (netset_goes_on(r));
+	CALLMASK_REGION(h->mask);
+	if (may_wait(h, &r))
+		do
+			r = netset_wait(&set);
+		while (netset_goes_on(r));
 	return r;
 }
 
@@ -167,7 +160,8 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, c
 	if (how_long(&h, timeout))
 		r = wait_poll(fds, n, &h);
 	if (r == NETFD_FALLBACK)
-		r = block5(SYS_ppoll, fds, n, timeout ? &left : NULL, mask, SIGSET_BYTES);
+		r = kernel_waits(&h, block5(SYS_ppoll, fds, n, timeout ? &left : NULL, mask_of(&h),
+					    SIGSET_BYTES));
 	return (int)syscall_ret(r);
 }
 TWIN(ppoll);
@@ -284,6 +278,8 @@ static long park_select(struct selectcall *c, uint64_t deadline)
 	long r;
 
 	if (c->n > FEW) {
+		if (runtime_fault("descriptors of a select"))
+			return NETFD_FALLBACK;
 		fds = (struct pollfd *)direct6(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 					       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if ((unsigned long)fds > -4096UL)
@@ -309,12 +305,11 @@ static bool read_sets(struct selectcall *c)
 static long wait_select(int n, fd_set *in, fd_set *out, fd_set *except, const struct how *h)
 {
 	struct selectcall c = { .n = n, .user = { in, out, except } };
-	MASKED;
 	long r;
 
 	runtime_checkyield();
 	testcancel();
-	if (h->now) {
+	if (h->now && !h->mask) {
 		struct timespec none = { 0, 0 };
 
 		return ask6(SYS_pselect6, n, in, out, except, &none, NULL);
@@ -323,12 +318,12 @@ static long wait_select(int n, fd_set *in, fd_set *out, fd_set *except, const st
 		return NETFD_FALLBACK;
 	r = ask_select(&c);
 	if (r == 0) {
+		CALLMASK_REGION(h->mask);
 		c.waited = true;
-		if (h->mask && mask_on(&masked, h->mask))
-			return -EINTR;
-		do
-			r = park_select(&c, h->deadline);
-		while (netset_goes_on(r));
+		if (may_wait(h, &r))
+			do
+				r = park_select(&c, h->deadline);
+			while (netset_goes_on(r));
 	}
 	for (int i = 0; r >= 0 && i < SETS; i++)
 		if (c.user[i])
@@ -374,7 +369,7 @@ EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except, const struct 
 	struct {
 		const sigset_t *mask;
 		size_t bytes;
-	} set = {mask, SIGSET_BYTES};
+	} set = { mask ? callmask() : NULL, SIGSET_BYTES };
 	long r = NETFD_FALLBACK;
 
 	if (!on_g())
@@ -384,7 +379,8 @@ EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except, const struct 
 	if (how_long(&h, timeout))
 		r = wait_select(n, in, out, except, &h);
 	if (r == NETFD_FALLBACK)
-		r = block6(SYS_pselect6, n, in, out, except, timeout ? &left : NULL, &set);
+		r = kernel_waits(&h, block6(SYS_pselect6, n, in, out, except, timeout ? &left : NULL,
+					    &set));
 	return (int)syscall_ret(r);
 }
 
@@ -413,7 +409,7 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		.b = (long)events,
 		.c = max,
 	};
-	MASKED;
+	uint64_t taken;
 	long r;
 
 	testcancel();
@@ -424,9 +420,13 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		return 0;
 	if (!op.s || netfd_kind(op.s, ep) != NET_EPOLL)
 		return NETFD_FALLBACK;
-	if (h->mask && mask_on(&masked, h->mask))
+	taken = self_thread.sigtaken;
+	CALLMASK_REGION(h->mask);
+	/* This one is not begun again for a signal that waited and turns out to be ignored. */
+	if (self_thread.sigtaken != taken)
 		return -EINTR;
-	r = netfd_run(&op);
+	if (may_wait(h, &r))
+		r = netfd_run(&op);
 	return r == -EAGAIN ? 0 : r; /* the time is over */
 }
 
@@ -441,7 +441,8 @@ EXPORT int epoll_pwait(int ep, struct epoll_event *events, int max, int timeout,
 	how_many_ms(&h, timeout);
 	r = wait_epoll(ep, events, max, &h);
 	if (r == NETFD_FALLBACK)
-		r = block6(SYS_epoll_pwait, ep, events, max, timeout, mask, SIGSET_BYTES);
+		r = kernel_waits(&h, block6(SYS_epoll_pwait, ep, events, max, timeout, mask_of(&h),
+					    SIGSET_BYTES));
 	return (int)syscall_ret(r);
 }
 TWIN(epoll_pwait);
@@ -464,6 +465,7 @@ EXPORT int epoll_pwait2(int ep, struct epoll_event *events, int max, const struc
 	if (how_long(&h, timeout))
 		r = wait_epoll(ep, events, max, &h);
 	if (r == NETFD_FALLBACK)
-		r = block6(SYS_epoll_pwait2, ep, events, max, timeout, mask, SIGSET_BYTES);
+		r = kernel_waits(&h, block6(SYS_epoll_pwait2, ep, events, max, timeout, mask_of(&h),
+					    SIGSET_BYTES));
 	return (int)syscall_ret(r);
 }

@@ -58,6 +58,10 @@ long block_cp(long nr, long a, long b, long c, long d, long e, long f) hidden;
 /* The same for a call that is no cancellation point. */
 long block_nocp(long nr, long a, long b, long c, long d, long e, long f) hidden;
 
+/* The same two for a call that is known to wait, as a rule because it was just tried: the P goes to others at once. */
+long await_cp(long nr, long a, long b, long c, long d, long e, long f) hidden;
+long await_nocp(long nr, long a, long b, long c, long d, long e, long f) hidden;
+
 #define block6(nr, a, b, c, d, e, f)                                                                \
 	block_cp(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 #define block5(nr, a, b, c, d, e) block6(nr, a, b, c, d, e, 0)
@@ -65,6 +69,14 @@ long block_nocp(long nr, long a, long b, long c, long d, long e, long f) hidden;
 #define block3(nr, a, b, c) block6(nr, a, b, c, 0, 0, 0)
 #define block2(nr, a, b) block6(nr, a, b, 0, 0, 0, 0)
 #define block1(nr, a) block6(nr, a, 0, 0, 0, 0, 0)
+#define await6(nr, a, b, c, d, e, f)                                                                \
+	await_cp(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#define await5(nr, a, b, c, d, e) await6(nr, a, b, c, d, e, 0)
+#define await4(nr, a, b, c, d) await6(nr, a, b, c, d, 0, 0)
+#define await3(nr, a, b, c) await6(nr, a, b, c, 0, 0, 0)
+
+/* F_SETLKW or F_OFD_SETLKW; a cancellation point. */
+long file_lockw(int fd, int cmd, void *lock) hidden;
 
 /* -errno to the C convention. */
 static inline long syscall_ret(long r)

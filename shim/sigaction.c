@@ -13,6 +13,7 @@
  * Must never: call a program's handler on g0 or with a runtime lock held.
  */
 #include "shim/callmask.h"
+#include "shim/clone.h"
 #include "shim/sigroute.h"
 
 #include <string.h>
@@ -34,7 +35,9 @@ static void set_act(int sig, const struct sigaction *sa)
 	atomic_store(&which[sig], idle);
 }
 
-void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
+static _Atomic uint32_t aborts_begun, aborts_ended; /* handlers of SIGABRT */
+
+static void call_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 {
 	if (sa->sa_flags & SA_SIGINFO)
 		sa->sa_sigaction(sig, si, uc);
@@ -43,18 +46,53 @@ void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 		((void (*)(int, siginfo_t *, void *))(void *)sa->sa_handler)(sig, si, uc);
 }
 
+void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
+{
+	if (likely(sig != SIGABRT)) {
+		call_handler(sig, si, uc, sa);
+		return;
+	}
+	atomic_fetch_add(&aborts_begun, 1);
+	call_handler(sig, si, uc, sa);
+	atomic_fetch_add(&aborts_ended, 1);
+}
+
+/*
+ * libc's abort() where no handler may run: on a kernel thread that setuid reached, and which got another answer than
+ * its caller.  It raises the signal again, with the default action, as soon as the handler has returned; so it is
+ * kept here until a G has run that.  The G may be the one that was interrupted here, so not for ever.
+ */
+static void abort_elsewhere(int sig, const siginfo_t *si)
+{
+	enum { TRIES = 1000 };
+	uint32_t begun = atomic_load(&aborts_begun), ended = atomic_load(&aborts_ended);
+	struct timespec ms = {0, 1000000};
+
+	sigroute_defer(sig, si);
+	for (int i = 0; i < TRIES && atomic_load(&aborts_begun) == begun; i++)
+		direct3(SYS_nanosleep, &ms, NULL, 0);
+	while (atomic_load(&aborts_begun) != begun && atomic_load(&aborts_ended) == ended)
+		direct3(SYS_nanosleep, &ms, NULL, 0);
+}
+
+static bool aborting(int sig, const siginfo_t *si)
+{
+	return sig == SIGABRT && si->si_code == SI_TKILL && !sigroute_is_router() &&
+	       si->si_pid == (pid_t)direct3(SYS_getpid, 0, 0, 0);
+}
+
 static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigaction *sa)
 {
 	uint64_t kernel = sigs_of(&uc->uc_sigmask), noted = g_mask(getg());
 	uint64_t during = kernel | sigs_of(&sa->sa_mask);
 	struct thread *th = &self_thread;
-	bool region = callmask_pause();
+	struct callmask_pause outer = callmask_pause();
 
 	g_notekernel(sigs_of(&uc->uc_sigmask), altstack_of(uc));
 	if (!(sa->sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
 	/* Out of sigsuspend and its like, the handler has that call's mask: only the kernel knows which. */
-	if (region)
+	if (outer.region)
 		direct4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &during, 8);
 	g_notemask(during & ~SIGS_OURS);
 	run_handler(sig, si, uc, sa);
@@ -62,7 +100,7 @@ static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigactio
 	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
 	signals_return(uc, kernel, noted);
 	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0; /* not the last one's: the first interrupted */
-	callmask_resume(region, true);
+	callmask_resume(outer, true);
 }
 
 /* A fault is the fault of the code that runs: never deferred. */
@@ -91,6 +129,17 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 		return;
 	}
 	if (weft_on && !synchronous(sig, si) && signals_busy()) {
+		if (unlikely(aborting(sig, si))) {
+			abort_elsewhere(sig, si);
+			errno = saved;
+			return;
+		}
+		/*
+		 * SA_NODEFER is the program's wish for its handler.  Here the signal thread may hand it back while
+		 * we still tell it, and that again: frames without end.
+		 */
+		if (sa.sa_flags & SA_NODEFER)
+			direct4(SYS_rt_sigprocmask, SIG_BLOCK, &(uint64_t){ SIGBIT(sig) }, NULL, 8);
 		/* An idle M would get it back at once, and again, for as long as no G wants it. */
 		bool out = runtime_keepout(SIGBIT(sig));
 
@@ -133,12 +182,24 @@ static int install(int sig, const struct sigaction *sa)
 	return real.sigaction(sig, &k, NULL);
 }
 
+/* In a process of its own that shares our memory: the notes are its parent's. */
+static int sigaction_apart(int sig, const struct sigaction *sa, struct sigaction *old)
+{
+	if (real.sigaction(sig, sa, old))
+		return -1;
+	if (old && old->sa_sigaction == trampoline)
+		*old = *act_of(sig);
+	return 0;
+}
+
 EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
 {
 	struct sigaction was, want;
 
 	if (!weft_on || sig < 1 || sig > NSIG_)
 		return real.sigaction(sig, sa, old);
+	if (is_apart(APART_SIGNALS))
+		return sigaction_apart(sig, sa, old);
 	if (sa)
 		want = *sa; /* old may be the same object */
 	if (real.sigaction(sig, NULL, &was))

@@ -530,6 +530,7 @@ static void deliver_set(uint64_t set, bool once, uint64_t let, struct delivery *
 
 		if (once)
 			set &= ~SIGBIT(sig);
+		th->sigtaken++;
 		act_here(sig, &si, let);
 		if (th->sigdone == done)
 			continue; /* no handler */
@@ -543,7 +544,7 @@ bool signals_deliver(void)
 {
 	struct thread *th = &self_thread;
 	struct delivery d = { false, false };
-	bool region;
+	struct callmask_pause outer;
 	int saved;
 
 	if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed) && !th->held))
@@ -552,15 +553,15 @@ bool signals_deliver(void)
 	do {
 		uint64_t mask = thread_mask(th);
 
-		region = callmask_pause();
+		outer = callmask_pause();
 		/* A call's mask lets in what waits now; when the first handler returns, the G's own is back. */
-		if (region && !th->stop)
+		if (outer.region && !outer.stop)
 			deliver_set(queued(th) & ~mask, true, mask, &d);
-		if (!region || d.any || th->stop)
+		if (!outer.region || d.any || outer.stop)
 			deliver_set(~g_mask(th->g), false, g_mask(th->g), &d);
-		callmask_resume(region, d.any);
+		callmask_resume(outer, d.any);
 		/* A sender who looked at the mask in between may have let its signal lie. */
-	} while (region && !d.any && atomic_load(mailbox(th)));
+	} while (outer.region && !d.any && atomic_load(mailbox(th)));
 	errno = saved;
 	return d.interrupts;
 }

@@ -26,7 +26,7 @@
 #include <sys/mman.h>
 
 /* A block is what is given back to the kernel when it was used: whole pages. */
-enum { RING = 131072, BLOCK = 512, ENOUGH = 1024, EMPTY = 0, FULL, SETTLE_TRIES = 200 };
+enum { RING = 131072, BLOCK = 512, ENOUGH = 1024, EMPTY = 0, FULL, SETTLE_YIELDS = 20, SETTLE_SLEEPS = 100 };
 enum { KICK_AGAIN = 1000000 }; /* ns */
 
 static struct {
@@ -42,6 +42,8 @@ static _Atomic uint32_t routed; /* as tail, but when it is done with the slot's 
 static _Atomic uint64_t coalesced; /* standard signals that found the ring full */
 
 static _Atomic uint32_t bell;      /* futex: work for the signal thread */
+static _Atomic uint32_t rounds;    /* futex: it has looked at all there was */
+static _Atomic uint32_t settlers;  /* sleep on rounds */
 static _Atomic uint32_t watching;  /* some G has undelivered signals */
 static _Atomic uint64_t blocked;   /* what the signal thread blocks because every G does */
 static _Atomic uint64_t unblock;   /* of these, what some G lets in again */
@@ -66,17 +68,45 @@ int sigroute_tid(void)
 	return tid;
 }
 
+/* The signal thread is done with what came before the slot upto. */
+static bool settled(uint32_t upto)
+{
+	return !atomic_load(&unblock) && (int32_t)(atomic_load(&routed) - upto) >= 0;
+}
+
 /*
- * Until the signal thread has directed what it has, for a moment at most: it waits for nobody.  Who ends, or
- * has just sent a signal, must not overtake it.
+ * Until the signal thread has directed what it has: who ends, has just sent a signal or lets one in must not
+ * overtake it.  On a busy machine it may have to wait for a CPU, so yielding alone is not enough; it waits for
+ * nobody, and the bound is only there because nothing here is worth a hang.
  */
 void sigroute_settle(void)
 {
-	for (int tries = 0; tries < SETTLE_TRIES; tries++) {
-		if (!atomic_load(&unblock) && atomic_load(&routed) == atomic_load(&head))
+	struct timespec ms10 = { 0, 10000000 };
+	uint32_t upto = atomic_load(&head);
+
+	for (int i = 0; i < SETTLE_YIELDS; i++) {
+		if (settled(upto))
 			return;
 		direct3(SYS_sched_yield, 0, 0, 0);
 	}
+	if (!atomic_load(&router_tid))
+		return; /* it has just been asked for; in a child of fork it may never be there */
+	atomic_fetch_add(&settlers, 1); /* before the look: pairs with tell_settlers() */
+	for (int i = 0; i < SETTLE_SLEEPS; i++) {
+		uint32_t round = atomic_load(&rounds);
+
+		if (settled(upto))
+			break;
+		direct4(SYS_futex, &rounds, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, round, &ms10);
+	}
+	atomic_fetch_sub(&settlers, 1);
+}
+
+static void tell_settlers(void)
+{
+	atomic_fetch_add(&rounds, 1);
+	if (atomic_load(&settlers))
+		direct3(SYS_futex, &rounds, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX);
 }
 
 static long pid(void)
@@ -335,6 +365,7 @@ static void *router(void *arg)
 		all = drain();
 		if (all && held_out)
 			let_in_again();
+		tell_settlers();
 		/* Not each time the bell rings: the kernel queues signal 32 as often as it is sent. */
 		if (atomic_load(&watching) && nanotime() >= nextkick) {
 			nextkick = nanotime() + KICK_AGAIN;
@@ -382,6 +413,7 @@ void sigroute_fork_child(void)
 	atomic_store(&unblock, 0);
 	atomic_store(&coalesced, 0);
 	atomic_store(&watching, 0);
+	atomic_store(&settlers, 0);
 	atomic_store(&router_started, 0);
 	atomic_store(&router_tid, 0);
 }

@@ -73,7 +73,7 @@ EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
 		return real.recvmmsg(fd, msgs, n, flags, timeout);
 	if (flags & MSG_DONTWAIT)
 		return (int)syscall_ret(now6(SYS_recvmmsg, fd, msgs, n, flags, timeout, 0));
-	return (int)syscall_ret(block5(SYS_recvmmsg, fd, msgs, n, flags, timeout));
+	return (int)syscall_ret(net_recvmmsg(fd, msgs, n, flags, timeout));
 }
 
 EXPORT ssize_t sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to,
@@ -111,7 +111,7 @@ EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 		return real.sendmmsg(fd, msgs, n, flags);
 	if (flags & MSG_DONTWAIT)
 		return (int)syscall_ret(now6(SYS_sendmmsg, fd, msgs, n, flags, 0, 0));
-	return (int)syscall_ret(block4(SYS_sendmmsg, fd, msgs, n, flags));
+	return (int)syscall_ret(net_sendmmsg(fd, msgs, n, flags));
 }
 
 EXPORT int accept4(int fd, struct sockaddr *peer, socklen_t *len, int flags)
@@ -142,6 +142,16 @@ EXPORT int setsockopt(int fd, int level, int name, const void *value, socklen_t 
 		netfd_changed();
 	else if (level == IPPROTO_TCP && name == TCP_ULP)
 		netfd_records(fd);
+	return r;
+}
+
+/* Waits for nothing. */
+EXPORT int shutdown(int fd, int how)
+{
+	int r = real.shutdown(fd, how);
+
+	if (weft_on && r == 0)
+		netfd_shut();
 	return r;
 }
 

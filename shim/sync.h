@@ -127,8 +127,8 @@ static inline void cancel_point(void)
 }
 
 /*
- * HANDOFF for a libc function that may be left by cancellation: unwinding out of it brings the P
- * back before any handler of the program runs.  (Handlers that libc pushes itself, to take a mutex
+ * HANDOFF for a libc function that is known to wait, and may be left by cancellation: unwinding out of it brings
+ * the P back before any handler of the program runs.  (Handlers that libc pushes itself, to take a mutex
  * again, run without one: they call only libc.)
  */
 static inline void handoff_undo(const int *inside)
@@ -140,7 +140,7 @@ static inline void handoff_undo(const int *inside)
 #define HANDOFF_CP(call)                                                                           \
 	({                                                                                         \
 		int inside_ __attribute__((cleanup(handoff_undo))) = on_g();                       \
-		entersyscall();                                                                    \
+		entersyscallblock();                                                               \
 		__typeof__(call) r_ = (call);                                                      \
 		exitsyscall();                                                                     \
 		inside_ = 0;                                                                       \

@@ -5,6 +5,7 @@
  *	futex, private	on the lot: FUTEX_WAIT and its relatives block a G, not an M
  *	futex, else	the kernel's, with the P given away
  *	thread ids	a G has its own; calls about kernel threads are translated for the caller
+ *	fork		as fork(2): clone.c
  *	may block	the kernel's, with the P given away; no cancellation point, as in libc
  *	all others	the kernel's
  *
@@ -16,7 +17,9 @@
  */
 #include <linux/futex.h>
 
+#include "shim/clone.h"
 #include "shim/netfd.h"
+#include "shim/rseq.h"
 #include "shim/sched.h"
 #include "shim/sync.h"
 
@@ -273,7 +276,6 @@ static long on_a_g(struct args *x)
 	case SYS_sched_yield:
 		gosched();
 		return 0;
-	case SYS_rseq:
 	case SYS_set_robust_list:
 		return not_on_g();
 	case SYS_clock_gettime:
@@ -318,6 +320,11 @@ static long on_a_g(struct args *x)
 	return through(x);
 }
 
+static bool foreign(void)
+{
+	return weft_on && !on_g();
+}
+
 EXPORT long syscall(long nr, ...)
 {
 	struct args x = {.nr = nr};
@@ -335,6 +342,11 @@ EXPORT long syscall(long nr, ...)
 	va_end(ap);
 	if (likely(weft_on) && nr == SYS_futex)
 		return futex(&x);
+	if (unlikely(nr == SYS_clone || nr == SYS_clone3 || nr == SYS_fork || nr == SYS_vfork) &&
+	    clone_by_hand(nr, x.a, x.b, x.c, x.d, x.e, &r))
+		return syscall_ret(r);
+	if (unlikely(nr == SYS_rseq) && !foreign())
+		return syscall_ret(rseq_by_hand(x.a, x.b, x.c, x.d));
 	if (unlikely(weft_on && (nr == SYS_tgkill || nr == SYS_tkill ||
 				 nr == SYS_rt_tgsigqueueinfo)) &&
 	    kills(&x, &r))

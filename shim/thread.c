@@ -1,14 +1,15 @@
 /*
  * thread: creation, exit, join and detach.
  *
- * A thread's end has two sides: the G leaves its stack (gone() runs on g0, sets TH_EXITED), and somebody
- * takes the result or nobody wants it.  state decides who frees: the bits are set by fetch_or, and the one
- * who completes EXITED|DETACHED, or the joiner that sees EXITED, does.
+ * A thread's end has two sides: the G ends (ended() sets TH_EXITED, its last act before it leaves its stack),
+ * and somebody takes the result or nobody wants it.  state decides who frees: the bits are set by fetch_or, and
+ * the one who completes EXITED|DETACHED, or the joiner that sees EXITED, does, after the stack was left.
  *
  * Must never: touch a struct thread after the G was freed: its memory starts the next life.
  */
 #include "shim/thread.h"
 #include "shim/attr.h"
+#include "shim/dl.h"
 #include "shim/mutex.h"
 #include "shim/preempt.h"
 #include "shim/sched.h"
@@ -20,17 +21,28 @@ __thread struct thread self_thread __attribute__((tls_model("initial-exec")));
 
 /* ---- end ---------------------------------------------------------------------------------------- */
 
-/* On g0, the stack is left: from here on the thread has ended. */
-static void gone(struct g *gp, void *arg)
+/* From here on the thread has ended; true: nobody waits for it. */
+static bool ended(void *arg)
 {
 	struct thread *th = arg;
-	uint32_t old = atomic_fetch_or(&th->state, TH_EXITED);
 
-	if (old & TH_DETACHED) {
+	if (atomic_fetch_or(&th->state, TH_EXITED) & TH_DETACHED) {
 		atomic_fetch_or(&th->state, TH_GONE);
+		return true;
+	}
+	lot_wake(&th->state, 1, 0, READY_NEXT, NULL, NULL);
+	return false;
+}
+
+/* Of a thread that has ended and that nobody else will free: now nobody knows it. */
+static void forget(struct thread *th, struct g *gp)
+{
+	/* No other bit can be set any more: who would have to has no valid thread id. */
+	atomic_store_explicit(&th->state, TH_EXITED | TH_GONE, memory_order_release);
+	if (gp != g_main()) {
+		g_await_off(gp);
 		g_free(gp);
-	} else
-		lot_wake(&th->state, 1, 0, READY_NEXT, NULL, NULL); /* by address: th may be gone */
+	}
 }
 
 void thread_end(struct thread *th)
@@ -42,7 +54,7 @@ void thread_end(struct thread *th)
 	sched_leave();
 	if (th->g != g_main())
 		tcb_leave();
-	goexit(gone, th);
+	goexit(ended, th);
 }
 
 static void run(struct thread *th)
@@ -127,7 +139,7 @@ static struct g *make(const pthread_attr_t *attr)
 		return NULL;
 	}
 	g_set_tls(gp, t, tid);
-	*thread_of((pthread_t)t) = (struct thread){ .g = gp };
+	thread_of((pthread_t)t)->g = gp; /* the rest is zero, as all fresh thread-local storage of ours */
 	return gp;
 }
 
@@ -158,6 +170,8 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	if (!runtime_monitor() || !sigroute_start())
 		return EAGAIN;
 	dumpsig_start();
+	if (unlikely(dl_loading()))
+		execstack_look();
 	gp = make(attr);
 	if (!gp) {
 		/* Threads that wait to run hold the memory: a caller that tries again must not starve them. */
@@ -184,14 +198,14 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
 	if (!weft_on && !activate())
-		return real.pthread_create(t, attr, start, arg);
+		return activate_later() ? EAGAIN : real.pthread_create(t, attr, start, arg);
 	return create(t, attr, start, NULL, arg);
 }
 
 EXPORT int thrd_create(thrd_t *t, thrd_start_t start, void *arg)
 {
 	if (!weft_on && !activate())
-		return real.thrd_create(t, start, arg);
+		return activate_later() ? thrd_nomem : real.thrd_create(t, start, arg);
 	switch (create(t, NULL, NULL, start, arg)) {
 	case 0:
 		return thrd_success;
@@ -272,9 +286,7 @@ static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
 	}
 	if (result)
 		*result = th->result;
-	atomic_fetch_or(&th->state, TH_GONE);
-	if (gp != g_main())
-		g_free(gp);
+	forget(th, gp);
 	return 0;
 }
 
@@ -334,10 +346,8 @@ EXPORT int pthread_detach(pthread_t t)
 	old = atomic_fetch_or(&th->state, TH_DETACHED);
 	if (old & TH_DETACHED)
 		return EINVAL;
-	if ((old & TH_EXITED) && gp != g_main()) {
-		atomic_fetch_or(&th->state, TH_GONE);
-		g_free(gp);
-	}
+	if ((old & TH_EXITED) && gp != g_main())
+		forget(th, gp);
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 #include "shim/shim.h"
 
 enum {
-	TH_EXITED = 1,   /* the stack is left; result is final */
+	TH_EXITED = 1,   /* result is final; the stack is left, or will be in a moment */
 	TH_DETACHED = 2, /* whoever exits frees */
 	TH_JOINING = 4,  /* somebody waits in join */
 	TH_ENDING = 8,   /* takes no more signals */
@@ -37,6 +37,7 @@ struct thread {
 	_Atomic bool masked;         /* in a call with a mask of its own (callmask.h): */
 	_Atomic uint64_t callmask;   /* that mask */
 	uint64_t sigdone;            /* handlers run so far (own) */
+	uint64_t sigtaken;           /* signals taken off its queue to be acted on, ignored ones too (own) */
 	bool holds, piped;           /* in a pinned call that may raise SIGPIPE; it did (own) */
 	bool sigrestart;             /* the last one had SA_RESTART (own) */
 	bool owns_os;                /* wired for good: its M carries state that only it may have (own) */
@@ -86,6 +87,7 @@ static inline void thread_look(void)
 void options_read(char **envp) hidden;
 /* First pthread_create: starts weft.  False: this program stays on plain pthreads. */
 bool activate(void) hidden;
+bool activate_later(void) hidden; /* there was no memory: EAGAIN, and the next pthread_create tries again */
 /* Ends the calling thread from its outermost frame: destructors, then goexit. */
 void thread_end(struct thread *th) __attribute__((noreturn)) hidden;
 void keys_run_destructors(void) hidden;

@@ -2,25 +2,22 @@
  * wait: for child processes; all cancellation points.
  *
  * Children belong to the process, so any kernel thread may wait for any of them.  With WNOHANG the
- * call cannot wait and keeps its P.
+ * call cannot wait and keeps its P; without it the same is tried first, so that the P goes to others before
+ * the wait begins.
  */
 #include "shim/direct.h"
 
-static long wait_call(int options, long nr, long a, long b, long c, long d, long e)
-{
-	if (options & WNOHANG) {
-		testcancel();
-		return direct(nr, a, b, c, d, e, 0);
-	}
-	return block_cp(nr, a, b, c, d, e, 0);
-}
-
 EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
 {
+	long r;
+
 	if (!on_g())
 		return real.wait4(pid, status, options, usage);
-	return (pid_t)syscall_ret(
-		wait_call(options, SYS_wait4, pid, (long)status, options, (long)usage, 0));
+	testcancel();
+	r = direct4(SYS_wait4, pid, status, options | WNOHANG, usage);
+	if (r == 0 && !(options & WNOHANG))
+		r = await4(SYS_wait4, pid, status, options, usage);
+	return (pid_t)syscall_ret(r);
 }
 TWIN(wait4);
 
@@ -43,8 +40,16 @@ EXPORT pid_t wait3(int *status, int options, struct rusage *usage)
 
 EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
+	siginfo_t own;
+	siginfo_t *found = info ? info : &own;
+	long r;
+
 	if (!on_g())
 		return real.waitid(type, id, info, options);
-	return (int)syscall_ret(
-		wait_call(options, SYS_waitid, (long)type, (long)id, (long)info, options, 0));
+	testcancel();
+	r = direct5(SYS_waitid, type, id, found, options | WNOHANG, NULL);
+	/* 0 either way; the kernel has written which it was. */
+	if (r == 0 && !(options & WNOHANG) && found->si_signo == 0)
+		r = await5(SYS_waitid, type, id, info, options, NULL);
+	return (int)syscall_ret(r);
 }

@@ -44,7 +44,7 @@ int word_wait(int *word, int seen, bool shared, const struct until *u)
 	}
 	if (u && u->clock == CLOCK_REALTIME)
 		op |= FUTEX_CLOCK_REALTIME;
-	r = block_nocp(SYS_futex, (long)word, op, seen, (long)(u ? u->abs : NULL), 0,
+	r = await_nocp(SYS_futex, (long)word, op, seen, (long)(u ? u->abs : NULL), 0,
 		       FUTEX_BITSET_MATCH_ANY);
 	return r == -ETIMEDOUT ? ETIMEDOUT : 0;
 }

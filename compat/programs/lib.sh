@@ -10,7 +10,8 @@
 #	recipe_about		one line: what it exercises
 #	recipe_better		lower | higher: which way its figure counts
 #	recipe_run [WORD...]	one run under WORD...; sets figure, unit and answer, returns 0;
-#				or sets why and returns 1 when anything is wrong
+#				or sets why and returns 1 when anything is wrong;
+#				a run of several loads adds each with `measured`
 # answer is what must be the same natively and under weft: a checksum, a count of failures.
 #
 # Everything is bounded: a program that hangs is killed, and that is a failure with its reason.
@@ -87,6 +88,34 @@ bounded() {
 	*) why="exit status $status" ;;
 	esac
 	return $status
+}
+
+# measured LABEL VALUE UNIT: one of several figures of a run; of ms and us less is better, of anything else more.
+measures=()
+measured() { measures+=("$1 $2 $3"); }
+
+# Processor time of the server and of the children it has now, in ms.
+server_ms() {
+	local pids
+
+	pids=$(pgrep -P "$server_pid")
+	for pid in $server_pid $pids; do
+		sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null
+	done | awk -v tick="$(getconf CLK_TCK)" '{ n += $12 + $13 } END { printf "%d", n * 1000 / tick }'
+}
+
+# A load in three steps: load_begins; the client; load_ended LABEL RATE UNIT OPERATIONS, with what the client says.
+# The processor time of each operation is the figure to trust where other programs run: a server of few kernel
+# threads gets a small share of a busy machine.
+load_begins() { load_ms=$(server_ms); }
+
+load_ended() {
+	figure=$2
+	unit=$3
+	measured "$1" "$2" "$3"
+	[ "${4:-0}" -eq 0 ] ||
+		measured "$1-cpu" "$(awk -v ms=$(($(server_ms) - load_ms)) -v n="$4" \
+			'BEGIN { printf "%.1f", ms * 1000 / n }')" us/op
 }
 
 digest() { sha256sum "$@" | cut -c1-16; }
@@ -216,11 +245,13 @@ start_server() {
 
 # stop_server [SIGNAL]: ask it to end; one that does not within ten seconds is killed, and has failed.
 stop_server() {
-	local i status
+	local i status start
 
+	start=$(now_ms)
 	kill "-${1:-TERM}" "$server_pid" 2>/dev/null
-	for i in $(seq 100); do
+	for i in $(seq 1000); do
 		if ! kill -0 "$server_pid" 2>/dev/null; then
+			measured stop $(($(now_ms) - start)) ms
 			reap_server
 			status=$?
 			# 143: the signal's default action; others catch it and return 0.
@@ -231,11 +262,30 @@ stop_server() {
 			fi
 			return 0
 		fi
-		sleep 0.1
+		sleep 0.01
 	done
 	kill -KILL "$server_pid" 2>/dev/null
 	reap_server 2>/dev/null
 	why="the server did not end within 10 s of its signal"
+	return 1
+}
+
+# reload_server: SIGHUP, then new children must take the place of all there were, within ten seconds.
+reload_server() {
+	local old now start i
+
+	old=$(pgrep -P "$server_pid" | sort)
+	start=$(now_ms)
+	kill -HUP "$server_pid"
+	for i in $(seq 1000); do
+		now=$(pgrep -P "$server_pid" | sort)
+		if [ -n "$now" ] && [ -z "$(comm -12 <(echo "$old") <(echo "$now"))" ]; then
+			measured reload $(($(now_ms) - start)) ms
+			return 0
+		fi
+		sleep 0.01
+	done
+	why="children of before are still there 10 s after SIGHUP, or there are none"
 	return 1
 }
 
@@ -290,16 +340,16 @@ verify_program() {
 	[ $failed -eq 0 ]
 }
 
-# http_load URL CONNECTIONS: three seconds of wrk; sets figure and unit, fails on any error it reports.
+# http_load URL CONNECTIONS LABEL: three seconds of wrk; sets figure and unit, fails on any error it reports.
 http_load() {
 	local log=$scratch_dir/wrk
 
+	load_begins
 	if ! bounded 30 wrk -t 1 -c "$2" -d 3s --timeout 20s "$1" >"$log" 2>&1; then
 		why="wrk: $why$(first_line "$log")"
 		return 1
 	fi
 	figure=$(sed -n 's/^Requests\/sec: *\([0-9]*\).*/\1/p' "$log")
-	unit=req/s
 	if grep -q -e '^ *Socket errors' -e '^ *Non-2xx' "$log"; then
 		why="wrk: $(grep -m1 -e 'Socket errors' -e Non-2xx "$log")"
 		return 1
@@ -308,6 +358,7 @@ http_load() {
 		why="no request was answered"
 		return 1
 	fi
+	load_ended "$3" "$figure" req/s "$(awk '/requests in/ { print $1 }' "$log")"
 }
 
 # fetch_digest URL: of one reply's body.

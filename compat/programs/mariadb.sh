@@ -1,6 +1,6 @@
 # mariadb: a kernel thread per connection in the plainest configuration, and dozens of its own.
 #
-# Point queries for the figure, transactions for the truth: every table is checked afterwards.
+# Point queries and transactions with few, many and a thousand connections; every table is checked afterwards.
 recipe_packages="mariadb-server sysbench"
 recipe_commands=(mariadbd mariadb mariadb-install-db sysbench)
 recipe_about="a thread per connection, InnoDB's own threads, transactions and recovery files"
@@ -27,22 +27,30 @@ mariadb_template() {
 	fi
 }
 
-mariadb_load() {
+# mariadb_step TEST CONNECTIONS: a few seconds of it.  Who loses to another transaction tries again.
+mariadb_step() {
 	local log=$scratch_dir/sysbench
+
+	load_begins
+	if ! mariadb_sysbench 120 "oltp_$1" --threads="$2" --events=0 --time="${SECONDS_EACH:-3}" \
+		 --mysql-ignore-errors=1213,1020,1205 run >"$log" 2>&1; then
+		why="$1 with $2 connections: $why: $(grep -m1 -i -e fatal -e error "$log")"
+		return 1
+	fi
+	figure=$(sed -n 's/.*queries: .*(\([0-9]*\).*per sec.*/\1/p' "$log")
+	load_ended "$1-$2" "$figure" queries/s "$(awk '$1 == "queries:" { print $2 }' "$log")"
+}
+
+mariadb_load() {
+	local log=$scratch_dir/sysbench clients
 
 	why=
 	mariadb_sql "CREATE DATABASE IF NOT EXISTS test" >/dev/null || why="cannot connect"
 	[ -n "$why" ] || mariadb_sysbench 60 oltp_read_write prepare >"$log" 2>&1 || why="prepare: $why"
-	[ -n "$why" ] || mariadb_sysbench 60 oltp_read_write --threads=16 --events=2000 --time=0 \
-		--mysql-ignore-errors=1213,1020,1205 run >"$log" 2>&1 || why="read_write: $why"
-	[ -n "$why" ] || mariadb_sysbench 60 oltp_point_select --threads="${CLIENTS:-128}" --events=0 \
-		--time=3 run >"$log" 2>&1 || why="point_select: $why"
-	if [ -n "$why" ]; then
-		why="$why: $(grep -m1 -i -e fatal -e error "$log" 2>/dev/null)"
-		return 1
-	fi
-	figure=$(sed -n 's/.*queries: .*(\([0-9]*\).*per sec.*/\1/p' "$log")
-	unit=queries/s
+	[ -z "$why" ] || return 1
+	for clients in ${CLIENTS:-16 256 1000}; do
+		mariadb_step read_write "$clients" && mariadb_step point_select "$clients" || return 1
+	done
 	answer="checked=$(mariadb_sql "CHECK TABLE test.sbtest1, test.sbtest2" | grep -c 'status.*OK')"
 	answer+=",rows=$(mariadb_sql "SELECT COUNT(*) FROM test.sbtest1")"
 	if [ "$answer" != "checked=2,rows=5000" ]; then
@@ -65,7 +73,8 @@ recipe_run() {
 	start_server "$mariadb_port" "$@" mariadbd --no-defaults --user="$user" \
 		--datadir="$scratch_dir/mariadb" --socket="$scratch_dir/mariadb/sock" \
 		--bind-address=127.0.0.1 --port="$mariadb_port" --skip-name-resolve \
-		--thread-handling=one-thread-per-connection --max-connections=1024 \
+		--thread-handling=one-thread-per-connection --max-connections=1100 \
+		--connect-timeout=60 --max-prepared-stmt-count=100000 \
 		--back-log=1024 --innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 ||
 		return 1
 	mariadb_load || abandon_server || return 1

@@ -1,7 +1,7 @@
 # nginx: event loop with a pool of 32 threads for file reads; a control more than a gain.
 recipe_packages="nginx-light wrk"
 recipe_commands=(nginx wrk)
-recipe_about="event loop whose file reads go to a pool of threads (aio threads)"
+recipe_about="event loop whose file reads go to a pool of threads (aio threads), in a child that SIGHUP replaces"
 recipe_better=higher
 
 recipe_run() {
@@ -38,7 +38,9 @@ recipe_run() {
 		}
 	END
 	start_server "$port" "$@" nginx -p "$dir" -c "$dir/conf" || return 1
-	http_load "http://127.0.0.1:$port/small" 64 || abandon_server || return 1
+	http_load "http://127.0.0.1:$port/small" 64 before-reload || abandon_server || return 1
+	reload_server || abandon_server || return 1
+	http_load "http://127.0.0.1:$port/small" 64 after-reload || abandon_server || return 1
 	answer="body=$(fetch_digest "http://127.0.0.1:$port/body")"
 	if [ "$answer" != "body=$(digest "$dir/htdocs/body")" ]; then
 		why="wrong answers: $answer"

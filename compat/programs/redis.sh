@@ -23,14 +23,14 @@ recipe_run() {
 		return 1
 	fi
 	redis-cli -h 127.0.0.1 -p "$port" BGSAVE >/dev/null
+	load_begins
 	if ! bounded 60 redis-benchmark -h 127.0.0.1 -p "$port" -t set -c 50 -n "${OPERATIONS:-20000}" \
 		-q --csv >"$log" 2>&1; then
 		why="redis-benchmark: $why$(first_line "$log")"
 		abandon_server
 		return 1
 	fi
-	figure=$(sed -n 's/^"SET","\([0-9]*\).*/\1/p' "$log")
-	unit=req/s
+	load_ended set "$(sed -n 's/^"SET","\([0-9]*\).*/\1/p' "$log")" req/s "${OPERATIONS:-20000}"
 	for i in $(seq 100); do
 		redis-cli -h 127.0.0.1 -p "$port" INFO persistence | grep -q 'bgsave_in_progress:0' && break
 		sleep 0.1

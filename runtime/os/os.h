@@ -49,6 +49,7 @@ void *os_alloc(size_t n);                /* committed, read-write */
 void *os_reserve(size_t n);              /* read-write on touch, not accounted, never huge pages */
 void os_free(void *p, size_t n);
 int os_guard(void *p, size_t n);         /* makes [p, p+n) fault: MADV_GUARD_INSTALL or mprotect */
+int os_executable(void *p, size_t n);    /* what is there may be run as code; 0 or -errno */
 void os_guard_init(void);                /* probes which */
 bool os_guard_is_cheap(void);            /* guards need no mapping of their own */
 void os_discard(void *p, size_t n);      /* gives pages back; they read as zero */

@@ -42,6 +42,7 @@ static const struct bench table[] = {
 	{"barrier", bench_barrier, 1000, 0, "barrier of 1000, per arrival"},
 	{"sleeps", bench_sleeps, 100, 100, "10,000 sleeps of 1 ms, cpu time per sleep"},
 	{"spinners", bench_spinners, 4, 500, "lateness of a 1 ms sleeper among 4 spinners"},
+	{"blocked", bench_blocked, 200, 0, "until another thread runs when one blocks in the kernel"},
 	{"park", bench_park, 20000, 0, "20,000 threads parked in a condvar and woken"},
 	{"idle", bench_idle, 100, 0, "context switches a second of 100 parked threads"},
 	{"compute", bench_compute, 4, 0, "4 threads that never block, per unit of work"},

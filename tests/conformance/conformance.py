@@ -24,6 +24,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 NATIVE_LIMIT = 120
 HANG_LIMIT = 20
 LEAST_LIMIT = 20
+AGAIN = 3
 FAST_SECONDS = 3.3
 FAST_USES = re.compile(r"pthread_|thrd_|mtx_|cnd_|tss_|sem_|fork$|sigwait")
 BUILDERS = {"open-posix": openposix.build, "glibc": glibc.build}
@@ -70,6 +71,11 @@ def arguments():
     return parser.parse_args()
 
 
+def load():
+    """How much longer than on an idle machine something may take here and now."""
+    return max(1.0, min(5.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+
+
 def library(args):
     path = args.preload or os.path.join(os.environ.get("BUILD", TOP + "/build"), "libweft.so")
     path = os.path.abspath(path)
@@ -91,6 +97,7 @@ class Runner:
     def __init__(self, args, cache):
         self.args, self.cache = args, cache
         self.known = known.Known()
+        self.choices = known.choices()
         self.box = execute.Box(cache)
         self.preload = library(args)
         self.procs = [int(word) for word in args.procs.split(",")]
@@ -125,7 +132,7 @@ class Runner:
 
     def fast(self, suite, test, base):
         name = test["id"]
-        if test["stress"] or any(self.known.has(suite["name"], name, kind)
+        if test["stress"] or suite["name"] + "/" + name in self.choices or any(self.known.has(suite["name"], name, kind)
                                  for kind in ("hang", "fail", "flaky", "slow")):
             return False
         if not any(FAST_USES.match(use) for use in test["uses"]):
@@ -135,7 +142,7 @@ class Runner:
     def native_once(self, suite, test):
         base = self.baselines[suite["name"]]
         hang = self.known.has(suite["name"], test["id"], "hang")
-        limit = HANG_LIMIT if hang or self.args.fast else NATIVE_LIMIT
+        limit = (HANG_LIMIT if hang or self.args.fast else NATIVE_LIMIT) * load()
         result = execute.run(self.box, suite, test, "native", 0, limit, self.preload, [])
         with self.lock:
             base.add(result)
@@ -144,6 +151,9 @@ class Runner:
 
     def weft_once(self, suite, test, procs, native_seconds):
         limit = max(LEAST_LIMIT, 3 * native_seconds + 10)
+        if (self.baselines[suite["name"]].cls(test["id"]) == "PASS"
+                and suite["name"] + "/" + test["id"] not in self.choices):
+            limit *= load()
         result = execute.run(self.box, suite, test, "weft", procs, limit, self.preload,
                              self.args.option)
         with self.lock:
@@ -172,15 +182,35 @@ class Runner:
             while len(runs) < self.args.repeat + extra:
                 result = self.weft_once(suite, test, procs, base.seconds(name))
                 runs.append(result)
-                if native == "PASS" and result.cls != "PASS" and extra == 0:
+                if (native == "PASS" and result.cls != "PASS" and extra == 0
+                        and suite["name"] + "/" + name not in self.choices):
                     extra = self.args.retries
-            row = report.Row(suite, test, procs, native, runs, self.flaky(suite, test),
-                             self.known.of(suite["name"], name))
+            row = self.row(suite, test, procs, runs)
             with self.lock:
                 self.rows.append(row)
                 progress.step("%s %s/%s procs=%d: %s -> %s" % (
                     row.verdict, suite["name"], name, procs, native, row.weft_class()),
                     row.verdict in ("lost", "unsteady"))
+
+    def row(self, suite, test, procs, runs, alone=()):
+        name = test["id"]
+        return report.Row(suite, test, procs, self.baselines[suite["name"]].cls(name), runs,
+                          self.flaky(suite, test), self.known.of(suite["name"], name), alone,
+                          self.choices.get(suite["name"] + "/" + name))
+
+    def look_again(self):
+        """What was lost or unsteady, with nothing beside it and natively in turn: whose fault is it?"""
+        for i, row in enumerate(self.rows):
+            if row.verdict not in ("lost", "unsteady"):
+                continue
+            alone = []
+            for _ in range(AGAIN):
+                self.native_once(row.suite, row.test)
+                alone.append(self.weft_once(row.suite, row.test, row.procs,
+                                            self.baselines[row.suite["name"]].seconds(row.test["id"])))
+            self.rows[i] = self.row(row.suite, row.test, row.procs, row.weft, alone)
+            print("again, alone: %s/%s procs=%d: %s" % (
+                row.suite["name"], row.test["id"], row.procs, self.rows[i].verdict), file=sys.stderr)
 
     def run(self, work):
         progress = report.Progress(len(work) * (1 if self.args.mode == "native" else len(self.procs)))
@@ -189,6 +219,8 @@ class Runner:
             try:
                 for future in futures:
                     future.result()
+                if self.args.retries:
+                    self.look_again()
             except KeyboardInterrupt:
                 for future in futures:
                     future.cancel()

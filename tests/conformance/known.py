@@ -27,6 +27,22 @@ def load():
     return rows
 
 
+def choices():
+    """{suite/test: reason} of differences.tsv: what weft does otherwise and means to."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "differences.tsv")
+    found = {}
+    with open(path) as f:
+        for number, line in enumerate(f, 1):
+            line = line.rstrip("\n")
+            if not line or line.startswith("#"):
+                continue
+            fields = line.split("\t")
+            if len(fields) != 3 or not fields[2]:
+                raise SystemExit("conformance: differences.tsv:%d: want suite, test, reason" % number)
+            found[fields[0] + "/" + fields[1]] = fields[2]
+    return found
+
+
 class Known:
     def __init__(self):
         self.rows = load()

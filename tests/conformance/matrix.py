@@ -5,13 +5,16 @@ undefined symbols of the executables) with how many pass natively and how many u
 results in the cache; and weft's own programs that name it.  Other names of one function (`__read`,
 `read_chk` forms, 64-bit and `_unlocked` forms) are called by the same code and stand in the row of the first.
 
-Functions of the thread and signal families that are left to libc are a second table.
+Functions of the thread and signal families that are left to libc are a second table.  The last list is of the
+tests that pass natively and did not under weft, with the reason where it is weft's choice (differences.tsv).
 """
 
 import glob
 import json
 import os
 import re
+
+import known
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OWN = ("tests/programs", "tests/torture", "tests/stress", "tests/compare", "tests/unit", "tests/compat")
@@ -96,11 +99,23 @@ def _counts(suite, names):
                            sum(1 for t in used if t["weft"] == "PASS"))
 
 
+def not_as_natively(suites):
+    reasons, found = known.choices(), {}
+    for s in suites:
+        for name, test in s["tests"].items():
+            if test["native"] == "PASS" and test["weft"] != "PASS":
+                found.setdefault(s["suite"] + "/" + name, []).append("%s at procs=%d" % (
+                    test["weft"], s["procs"]))
+    return ["- `%s`: %s%s" % (name, ", ".join(how), "; by choice: " + reasons[name]
+                              if name in reasons else "")
+            for name, how in sorted(found.items())] or ["None."]
+
+
 def write(cache):
     """Writes the file; the number of interposed functions that no test calls."""
     suites = results(cache)
-    known = interposed()
-    names = [name for _, name in known]
+    table = interposed()
+    names = [name for _, name in table]
     forms = {}
     for name in names:
         base = base_of(name, set(names))
@@ -119,7 +134,7 @@ def write(cache):
         "%s, procs=%d" % (s["suite"], s["procs"]) for s in suites)
     rule = "|---|---|%s---|" % ("---|" * len(suites))
     section, bare = None, []
-    for where, name in known:
+    for where, name in table:
         if name not in forms:
             continue
         if where != section:
@@ -141,6 +156,7 @@ def write(cache):
             name, " | ".join(_counts(s, {name}) for s in suites), own.get(name, "–")))
     if bare:
         text += ["", "## Called by no test", "", ", ".join(bare)]
+    text += ["", "## Not as natively", ""] + not_as_natively(suites)
     with open(TOP + "/compat/MATRIX.md", "w") as f:
         f.write("\n".join(text) + "\n")
     return bare

@@ -8,7 +8,10 @@ A test counts under weft by all its runs at one processor count:
     differs   neither passes, and they fail differently
 
 Lost and unsteady make the run a failure; unsteady does not where known.tsv or the native runs themselves call
-the test flaky.
+the test flaky.  Before that both are looked at again with nothing beside them, natively and under weft in turn:
+
+    busy      then every run passes, natively and under weft; no crash is excused by this
+    by choice lost, and differences.tsv says why weft means it
 """
 
 import json
@@ -55,9 +58,10 @@ def group_of(family):
 class Row:
     """One test at one processor count."""
 
-    def __init__(self, suite, test, procs, native, weft, flaky, notes):
+    def __init__(self, suite, test, procs, native, weft, flaky, notes, alone=(), choice=None):
         self.suite, self.test, self.procs = suite, test, procs
-        self.native, self.weft, self.notes = native, weft, notes
+        self.native, self.weft, self.notes = native, list(weft) + list(alone), notes
+        weft = self.weft
         passed = sum(1 for result in weft if result.cls == "PASS")
         self.verdict = "same"
         if native == "PASS":
@@ -65,6 +69,12 @@ class Row:
                 self.verdict = "lost"
             elif passed < len(weft):
                 self.verdict = "flaky" if flaky else "unsteady"
+                if alone and all(result.cls == "PASS" for result in alone) and not any(
+                        result.cls == "CRASH" for result in weft):
+                    self.verdict = "busy"
+            if choice and self.verdict in ("lost", "unsteady"):
+                self.verdict = "by choice"
+                self.notes = self.notes + [("by choice", choice)]
         elif passed:
             self.verdict = "gained"
         elif any(result.cls != native for result in weft):
@@ -104,7 +114,7 @@ def table(title, rows):
 
 def differences(rows):
     lines = []
-    for verdict in ("lost", "unsteady", "flaky", "differs", "gained"):
+    for verdict in ("lost", "unsteady", "by choice", "busy", "flaky", "differs", "gained"):
         some = [row for row in rows if row.verdict == verdict]
         if some:
             lines.append("%s (%d)" % (verdict, len(some)))

@@ -14,20 +14,41 @@ cat >"$tmp/work.c" <<'C'
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { JOBS = 60, THREADS = 12 };
+enum { JOBS = 60, THREADS = 12, MANY = 20 };
 
 static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cv = PTHREAD_COND_INITIALIZER;
 static int next, done, sum;
+
+/* Nothing comes: in vain, on more descriptors than fit a small stack, and with a high number. */
+static void wait_for_many(int fd, int high)
+{
+	struct pollfd p[MANY];
+	struct timeval tv = {0, 1000};
+	fd_set in;
+
+	for (int i = 0; i < MANY; i++)
+		p[i] = (struct pollfd){fd, POLLIN, 0};
+	if (poll(p, MANY, 1) || dup2(fd, high) != high)
+		_exit(15);
+	FD_ZERO(&in);
+	FD_SET(high, &in);
+	if (select(high + 1, &in, NULL, NULL, &tv))
+		_exit(16);
+	close(high);
+}
 
 static void job(int n)
 {
@@ -37,6 +58,8 @@ static void job(int n)
 
 	if (!p || pipe(fd) || write(fd[1], &c, 1) != 1 || read(fd[0], p, 1) != 1 || p[0] != c)
 		_exit(10);
+	if (n % 10 == 0)
+		wait_for_many(fd[0], 70 + n / 10);
 	close(fd[0]);
 	close(fd[1]);
 	usleep(500);
@@ -104,6 +127,24 @@ static int run(void)
 	return sum;
 }
 
+static char clone_stack[65536] __attribute__((aligned(64)));
+static int by_clone;
+
+static int beside(void *arg)
+{
+	int fd[2];
+	char c = 'c';
+
+	(void)arg;
+	if (pipe(fd) || write(fd[1], &c, 1) != 1 || read(fd[0], &c, 1) != 1 || c != 'c')
+		return 1;
+	close(fd[0]);
+	close(fd[1]);
+	usleep(100);
+	by_clone++;
+	return 0;
+}
+
 int main(void)
 {
 	struct rlimit none = {0, 0};
@@ -112,6 +153,16 @@ int main(void)
 
 	setrlimit(RLIMIT_CORE, &none);
 	printf("sum %d\n", run());
+	fflush(stdout);
+	/* In the same memory, beside us; what cannot be had is done here. */
+	pid = clone(beside, clone_stack + sizeof clone_stack, CLONE_VM | CLONE_FILES | CLONE_SIGHAND | SIGCHLD, NULL);
+	if (pid < 0 && errno != ENOMEM && errno != EAGAIN)
+		_exit(17);
+	if (pid > 0)
+		reap(pid, 0);
+	else
+		beside(NULL);
+	printf("beside %d\n", by_clone);
 	fflush(stdout);
 	pid = fork();
 	if (!pid)
@@ -228,7 +279,7 @@ fi
 # ---- failures ----
 
 # Nothing is left of the failure but one thread less.
-for more in "" without=guard; do
+for more in "" without=guard,dumpsig=USR2; do
 	for ((n = 1; n <= 2000; n++)); do
 		timeout -k 5 $limit "$weft" --procs=2 -o fail=$n${more:+,$more} -- "$tmp/work" >"$tmp/out" 2>"$tmp/err"
 		status=$?

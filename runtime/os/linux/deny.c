@@ -12,6 +12,7 @@
 #include "runtime/os/os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -19,6 +20,8 @@
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
 #endif
+#define SYS_close_range_ 436
+#define CLOSE_RANGE_UNSHARE_ 2
 #define MADV_GUARD_INSTALL_ 102
 enum { EPOLL_CTL_ADD_ = 1 };
 
@@ -100,6 +103,10 @@ static long faulting(long nr, long b, long c)
 		return os_fault("eventfd2") ? -EMFILE : 0;
 	case SYS_openat:
 		return os_fault("openat") ? -ENFILE : 0;
+	case SYS_fcntl:
+		return b == F_DUPFD_CLOEXEC && os_fault("fcntl") ? -EMFILE : 0;
+	case SYS_close_range_: /* it leaves the table of descriptors, for one of its own */
+		return c == CLOSE_RANGE_UNSHARE_ && os_fault("close_range") ? -ENOMEM : 0;
 	}
 	return 0;
 }

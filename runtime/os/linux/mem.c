@@ -74,6 +74,11 @@ int os_guard(void *p, size_t n)
 	return (int)os_syscall(SYS_mprotect, (long)p, (long)n, PROT_NONE, 0, 0, 0);
 }
 
+int os_executable(void *p, size_t n)
+{
+	return (int)os_syscall(SYS_mprotect, (long)p, (long)n, PROT_READ | PROT_WRITE | PROT_EXEC, 0, 0, 0);
+}
+
 void os_discard(void *p, size_t n)
 {
 	os_syscall(SYS_madvise, (long)p, (long)n, MADV_DONTNEED, 0, 0, 0);

@@ -72,6 +72,13 @@ static int vector(struct test *t, struct iovec v[3])
 	return 1;
 }
 
+static void do_readv_nothing(struct test *t)
+{
+	struct iovec v[2] = {{t->buf, 0}, {t->buf, 0}};
+
+	DO(t, readv(t->fd, v, 2));
+}
+
 static void do_readv(struct test *t)
 {
 	struct iovec v[3];
@@ -185,6 +192,15 @@ static void do_recvmsg(struct test *t)
 		say_note(t, "flags=%x control=%d", (unsigned)m.msg_flags, (int)m.msg_controllen);
 }
 
+static void do_recvmsg_nothing(struct test *t)
+{
+	struct msghdr m = {.msg_iov = NULL};
+
+	DO(t, recvmsg(t->fd, &m, 0));
+	if (t->ret >= 0)
+		say_note(t, "flags=%x", (unsigned)m.msg_flags);
+}
+
 static void recvmmsg_with(struct test *t, int flags, struct timespec *timeout)
 {
 	char second[8];
@@ -295,6 +311,14 @@ static void do_writev(struct test *t)
 	struct iovec v[3] = {{(char *)small, 3}, {NULL, 0}, {(char *)small + 3, SMALL - 3}};
 
 	DO(t, writev(t->fd, v, 3));
+	sized(t, t->ret);
+}
+
+static void do_writev_nothing(struct test *t)
+{
+	struct iovec v[2] = {{(char *)small, 0}, {NULL, 0}};
+
+	DO(t, writev(t->fd, v, 2));
 	sized(t, t->ret);
 }
 
@@ -515,7 +539,7 @@ static void do_poll_all(struct test *t)
 
 static void do_poll_none(struct test *t)
 {
-	poll_with(t, 0, 3 * delay_ms);
+	poll_with(t, 0, timeout_ms(t));
 }
 
 static void do_poll_now(struct test *t)
@@ -525,7 +549,7 @@ static void do_poll_now(struct test *t)
 
 static void do_poll_timed(struct test *t)
 {
-	poll_with(t, POLLIN, 3 * delay_ms);
+	poll_with(t, POLLIN, timeout_ms(t));
 }
 
 static void do_poll_out(struct test *t)
@@ -535,7 +559,7 @@ static void do_poll_out(struct test *t)
 
 static void do_poll_out_timed(struct test *t)
 {
-	poll_with(t, POLLOUT, 3 * delay_ms);
+	poll_with(t, POLLOUT, timeout_ms(t));
 }
 
 /* The same descriptor twice, one that is none, and ours. */
@@ -565,7 +589,7 @@ static void do_ppoll(struct test *t)
 
 static void do_ppoll_timed(struct test *t)
 {
-	struct timespec ts = in_ms(3 * delay_ms);
+	struct timespec ts = in_ms(timeout_ms(t));
 
 	ppoll_with(t, &ts, NULL);
 }
@@ -586,11 +610,11 @@ static void do_ppoll_mask(struct test *t)
 	say_note(t, "mask=%d%d", sigismember(&after, SIGUSR1), sigismember(&after, FED));
 }
 
-static const char *rest(const struct timeval *tv)
+static const char *rest_of(const struct test *t, const struct timeval *tv)
 {
 	long ms = tv->tv_sec * 1000 + tv->tv_usec / 1000;
 
-	return ms == 0 ? "none" : ms < 3 * delay_ms ? "some" : "all";
+	return ms == 0 ? "none" : ms < timeout_ms(t) ? "some" : "all";
 }
 
 /* FD_SET beyond its size is no case of ours. */
@@ -615,7 +639,7 @@ static void select_with(struct test *t, bool out, struct timeval *tv)
 	DO(t, select(t->fd + 1, out ? NULL : &set, out ? &set : NULL, &except, tv));
 	say_note(t, "set=%d%d", !!FD_ISSET(t->fd, &set), !!FD_ISSET(t->fd, &except));
 	if (tv)
-		say_note(t, "rest=%s", rest(tv));
+		say_note(t, "rest=%s", rest_of(t, tv));
 }
 
 static void do_select_in(struct test *t)
@@ -630,7 +654,7 @@ static void do_select_out(struct test *t)
 
 static void do_select_timed(struct test *t)
 {
-	struct timeval tv = {3 * delay_ms / 1000, 3 * delay_ms % 1000 * 1000L};
+	struct timeval tv = {timeout_ms(t) / 1000, timeout_ms(t) % 1000 * 1000L};
 
 	select_with(t, false, &tv);
 }
@@ -656,7 +680,7 @@ static void do_pselect(struct test *t)
 
 static void do_pselect_timed(struct test *t)
 {
-	struct timespec ts = in_ms(3 * delay_ms);
+	struct timespec ts = in_ms(timeout_ms(t));
 
 	pselect_with(t, &ts);
 }
@@ -709,7 +733,7 @@ static void do_epoll_oneshot(struct test *t)
 
 static void do_epoll_timed(struct test *t)
 {
-	epoll_with(t, EPOLLIN, 3 * delay_ms, false);
+	epoll_with(t, EPOLLIN, timeout_ms(t), false);
 }
 
 static void do_epoll_out(struct test *t)
@@ -727,7 +751,7 @@ static void do_epoll_self(struct test *t)
 {
 	struct epoll_event got[2] = {{0}};
 
-	DO(t, epoll_wait(t->fd, got, 2, 3 * delay_ms));
+	DO(t, epoll_wait(t->fd, got, 2, timeout_ms(t)));
 	if (t->ret > 0)
 		say_note(t, "events=%x", got[0].events);
 }
@@ -737,6 +761,7 @@ const struct call calls[] = {
 	{"read_nothing", IN | NOWAIT, do_read_nothing},
 	{"read_fault", IN, do_read_fault},
 	{"readv", IN, do_readv},
+	{"readv_nothing", IN | NOWAIT, do_readv_nothing},
 	{"pread", IN | NOWAIT, do_pread},
 	{"preadv", IN | NOWAIT, do_preadv},
 	{"preadv2", IN, do_preadv2},
@@ -748,9 +773,10 @@ const struct call calls[] = {
 	{"recv_trunc", IN | OF_SOCK, do_recv_trunc},
 	{"recv_oob", IN | OF_SOCK | NOWAIT, do_recv_oob},
 	{"recv_errqueue", IN | OF_SOCK | NOWAIT, do_recv_errqueue},
-	{"recv_nothing", IN | OF_SOCK | NOWAIT, do_recv_nothing},
+	{"recv_nothing", IN | OF_SOCK, do_recv_nothing},
 	{"recvfrom", IN | OF_SOCK, do_recvfrom},
 	{"recvmsg", IN | OF_SOCK, do_recvmsg},
+	{"recvmsg_nothing", IN | OF_SOCK, do_recvmsg_nothing},
 	{"recvmmsg", IN | OF_SOCK, do_recvmmsg},
 	{"recvmmsg_one", IN | OF_SOCK, do_recvmmsg_one},
 	{"accept", IN | OF_LISTEN, do_accept},
@@ -763,6 +789,7 @@ const struct call calls[] = {
 	{"write_fault", OUT | NOWAIT, do_write_fault},
 	{"write_big", OUT | BIG, do_write_big},
 	{"writev", OUT, do_writev},
+	{"writev_nothing", OUT | NOWAIT, do_writev_nothing},
 	{"writev_big", OUT | BIG, do_writev_big},
 	{"pwrite", OUT | NOWAIT, do_pwrite},
 	{"pwritev2", OUT, do_pwritev2},

@@ -48,7 +48,7 @@ enum {			/* what a call is */
 	OF_LISTEN = 16,
 	OF_CONNECT = 32,
 	OF_PIPE = 64,
-	TIMED = 128,	/* gives up by itself, after three delays */
+	TIMED = 128,	/* gives up by itself, after timeout_ms() */
 	BIG = 256,	/* more bytes than any buffer here holds: the count is not the same each time */
 	NOWAIT = 512,	/* never waits */
 	SPLICES = 1024,	/* may fail at once: not every kind can */
@@ -75,6 +75,7 @@ struct test {
 
 	long ret;		/* of the call */
 	int err;
+	long long took;		/* ms */
 	long moved;		/* bytes that the call wrote, as it told; -1: not a writing call */
 	char note[160];		/* what else it gave */
 	char buf[512];
@@ -121,14 +122,18 @@ void drain(struct test *t);	/* at the peer */
 long left(struct test *t);	/* to be read from fd */
 
 bool wait_done(struct test *t, int ms);
+int timeout_ms(const struct test *t);	/* of what gives up by itself */
 void say_note(struct test *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The one call that counts: its result and errno, nothing that came before or after. */
 #define DO(t, expr)                                                                                \
 	do {                                                                                       \
+		long long began_ = now_ms();                                                       \
+                                                                                                   \
 		errno = SENTINEL;                                                                  \
 		(t)->ret = (long)(expr);                                                           \
 		(t)->err = errno;                                                                  \
+		(t)->took = now_ms() - began_;                                                     \
 	} while (0)
 
 #endif

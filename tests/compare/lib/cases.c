@@ -16,7 +16,8 @@
 int delay_ms = 20;
 static unsigned part, parts = 1;
 static bool list;
-static char *wanted;	/* "\nNAME\nNAME\n", or NULL: all */
+static char **wanted;	/* sorted; none: all */
+static size_t nwanted;
 
 void die(const char *what)
 {
@@ -40,14 +41,28 @@ void pause_ms(int ms)
 		;
 }
 
+bool until(atomic_int *what, int ms, int looks)
+{
+	const struct timespec little = {0, 300000};
+	long long end = now_ms() + ms;
+
+	for (; !atomic_load(what); looks--) {
+		if (looks <= 0 && now_ms() >= end)
+			return false;
+		nanosleep(&little, NULL);
+	}
+	return true;
+}
+
 static void want(const char *name)
 {
-	size_t have = wanted ? strlen(wanted) : 0;
+	wanted = realloc(wanted, (nwanted + 1) * sizeof *wanted);
+	wanted[nwanted++] = strdup(name);
+}
 
-	wanted = realloc(wanted, have + strlen(name) + 3);
-	if (!have)
-		strcpy(wanted, "\n"), have = 1;
-	sprintf(wanted + have, "%s\n", name);
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static void want_file(const char *path)
@@ -82,6 +97,8 @@ void cases_options(int argc, char **argv)
 	}
 	for (; optind < argc; optind++)
 		want(argv[optind]);
+	if (wanted)
+		qsort(wanted, nwanted, sizeof *wanted, by_name);
 }
 
 static unsigned hash(const char *s)
@@ -95,12 +112,7 @@ static unsigned hash(const char *s)
 
 static bool is_wanted(const char *name)
 {
-	char line[210];
-
-	if (!wanted)
-		return true;
-	snprintf(line, sizeof line, "\n%s\n", name);
-	return strstr(wanted, line);
+	return !wanted || bsearch(&name, wanted, nwanted, sizeof *wanted, by_name);
 }
 
 bool cases_take(const char *name)

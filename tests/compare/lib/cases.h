@@ -10,6 +10,7 @@
 #ifndef COMPARE_CASES_H
 #define COMPARE_CASES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 extern int delay_ms;
@@ -20,6 +21,11 @@ bool cases_take(const char *name);
 
 long long now_ms(void);
 void pause_ms(int ms);		/* whatever handlers run meanwhile */
+/*
+ * Until it is set.  False: not within that time, nor before so many looks, each of which waits for a CPU as others
+ * do: with some, whoever could run has had turns, however busy the machine is.
+ */
+bool until(atomic_int *what, int ms, int looks);
 void die(const char *what) __attribute__((noreturn));
 
 #endif

@@ -63,22 +63,9 @@ void say_note(const char *fmt, ...)
 	va_end(ap);
 }
 
-static bool until(atomic_int *what, int ms)
-{
-	long long end = now_ms() + ms;
-	struct timespec little = {0, 300000};
-
-	while (!atomic_load(what)) {
-		if (now_ms() >= end)
-			return false;
-		nanosleep(&little, NULL);
-	}
-	return true;
-}
-
 bool over(int ms)
 {
-	return until(&finished, ms);
+	return until(&finished, ms, ms);
 }
 
 /* ---- the handler ---- */
@@ -275,20 +262,20 @@ static void run(const char *name)
 		waiting->begin();
 	if (pthread_create(&target, NULL, thread, NULL))
 		die("pthread_create");
-	until(&started, 60000);
+	until(&started, 60000, 0);
 	if (mask == LATE) {
 		sending->send(target, sig);
 		atomic_store(&started, 2);
-		until(&finished, delay_ms);
+		over(delay_ms);
 	} else if (!waiting->self) {
-		until(&finished, delay_ms);
+		over(delay_ms);
 		sending->send(target, sig);
 	}
 	/* Time for it to have ended the wait; what does not is let go. */
-	ended = until(&finished, 2 * delay_ms);
+	ended = waiting->self ? until(&finished, 20000, 0) : over(2 * delay_ms);
 	if (waiting->release)
 		waiting->release();
-	if (!until(&finished, 40 * delay_ms + 20000)) {
+	if (!until(&finished, 40 * delay_ms + 20000, 2000)) {
 		printf("%s: HANGS\n", name);
 		fflush(stdout);
 		_exit(3);

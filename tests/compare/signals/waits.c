@@ -471,6 +471,67 @@ static long call_select(void)
 	return select(fds[0] + 1, &set, NULL, NULL, NULL);
 }
 
+/*
+ * The signal is there before the call, which alone lets it in if the thread keeps it out.  With no time to
+ * wait, and with a descriptor that is ready.
+ */
+static const struct timespec no_time;
+
+static long call_ppoll_now(void)
+{
+	struct pollfd p = {fds[0], POLLIN, 0};
+
+	send_here();
+	return ppoll(&p, 1, &no_time, &nothing);
+}
+
+static long call_pselect_now(void)
+{
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(fds[0], &set);
+	send_here();
+	return pselect(fds[0] + 1, &set, NULL, NULL, &no_time, &nothing);
+}
+
+static long call_ppoll_ready(void)
+{
+	struct pollfd p = {fds[1], POLLOUT, 0};
+
+	send_here();
+	return ppoll(&p, 1, NULL, &nothing);
+}
+
+static long call_pselect_ready(void)
+{
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(fds[1], &set);
+	send_here();
+	return pselect(fds[1] + 1, NULL, &set, NULL, NULL, &nothing);
+}
+
+/* Again when the handler has run before the call. */
+static long ppoll_again(int ms)
+{
+	struct pollfd p = {fds[0], POLLIN, 0};
+	struct timespec ts = {0, ms * 1000000L};
+
+	return ppoll(&p, 1, &ts, &nothing);
+}
+
+static long call_ppoll_twice(void)
+{
+	long r;
+
+	send_here();
+	r = ppoll_again(5);
+	say_note("first=%ld", r);
+	return ppoll_again(5);
+}
+
 static void begin_epoll(void)
 {
 	struct epoll_event e = {.events = EPOLLIN};
@@ -492,6 +553,32 @@ static long call_epoll_pwait(void)
 	struct epoll_event e;
 
 	return epoll_pwait(extra, &e, 1, 20000, &nothing);
+}
+
+static long call_epoll_pwait_now(void)
+{
+	struct epoll_event e;
+
+	send_here();
+	return epoll_pwait(extra, &e, 1, 0, &nothing);
+}
+
+static long call_epoll_pwait2_sent(void)
+{
+	struct timespec ts = {0, 5000000};
+	struct epoll_event e;
+
+	send_here();
+	return epoll_pwait2(extra, &e, 1, &ts, &nothing);
+}
+
+static long call_epoll_pwait_ready(void)
+{
+	struct epoll_event e;
+
+	release_write();
+	send_here();
+	return epoll_pwait(extra, &e, 1, -1, &nothing);
 }
 
 static void begin_eventfd(void)
@@ -823,6 +910,14 @@ const struct wait waits[] = {
 	{"pselect", begin_pipe, call_pselect, release_write, false},
 	{"epoll", begin_epoll, call_epoll, release_write, false},
 	{"epoll_pwait", begin_epoll, call_epoll_pwait, release_write, false},
+	{"ppoll_now", begin_pipe, call_ppoll_now, NULL, true},
+	{"ppoll_ready", begin_pipe, call_ppoll_ready, NULL, true},
+	{"ppoll_twice", begin_pipe, call_ppoll_twice, NULL, true},
+	{"pselect_now", begin_pipe, call_pselect_now, NULL, true},
+	{"pselect_ready", begin_pipe, call_pselect_ready, NULL, true},
+	{"epoll_pwait_now", begin_epoll, call_epoll_pwait_now, NULL, true},
+	{"epoll_pwait_ready", begin_epoll, call_epoll_pwait_ready, NULL, true},
+	{"epoll_pwait2_sent", begin_epoll, call_epoll_pwait2_sent, NULL, true},
 	{"eventfd", begin_eventfd, call_eventfd, release_eventfd, false},
 	{"recv", begin_pair, call_recv, release_write, false},
 	{"recv_timed", begin_pair_timed, call_recv, release_write, false},
