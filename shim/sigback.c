@@ -13,6 +13,7 @@
  */
 #include "shim/sigroute.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum { FIRST_RT = 34, SLOTS = 256 };
@@ -39,22 +40,20 @@ static uint64_t keep(int sig, const siginfo_t *si)
 	return TICKET_MARK | ((seq + 2) & 0xffffff) << 8 | i;
 }
 
-void sigroute_requeue(int sig, siginfo_t *si)
+bool sigroute_requeue(int sig, siginfo_t *si)
 {
 	pid_t pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
 	siginfo_t ticket;
 
-	if (si->si_code < 0 && si->si_code != SI_TKILL) {
-		direct3(SYS_rt_sigqueueinfo, pid, sig, si);
-		return;
-	}
+	if (si->si_code < 0 && si->si_code != SI_TKILL)
+		return direct3(SYS_rt_sigqueueinfo, pid, sig, si) != -EAGAIN;
 	memset(&ticket, 0, sizeof(ticket));
 	ticket.si_signo = sig;
 	ticket.si_code = SI_QUEUE;
 	ticket.si_pid = si->si_pid;
 	ticket.si_uid = si->si_uid;
 	ticket.si_value.sival_ptr = (void *)keep(sig, si);
-	direct3(SYS_rt_sigqueueinfo, pid, sig, &ticket);
+	return direct3(SYS_rt_sigqueueinfo, pid, sig, &ticket) != -EAGAIN;
 }
 
 void sigroute_original(siginfo_t *si)

@@ -197,8 +197,9 @@ static void abandon(struct signode *n)
 		node_put(n);
 		if (was.shared) {
 			gp = sigroute_find(was.sig);
-			if (!gp || thread_signal(g_data(gp), was.sig, &was.info, true))
-				sigroute_requeue(was.sig, &was.info);
+			if ((!gp || thread_signal(g_data(gp), was.sig, &was.info, true)) &&
+			    !sigroute_requeue(was.sig, &was.info))
+				sigroute_defer(was.sig, &was.info);
 		}
 		n = next;
 	}

@@ -27,6 +27,7 @@
 
 /* A block is what is given back to the kernel when it was used: whole pages. */
 enum { RING = 131072, BLOCK = 512, ENOUGH = 1024, EMPTY = 0, FULL, SETTLE_YIELDS = 20, SETTLE_SLEEPS = 100 };
+enum { KICK_AGAIN = 1000000 }; /* ns */
 
 static struct {
 	_Atomic uint32_t state;
@@ -194,11 +195,13 @@ static struct g *find(int sig)
 	return NULL;
 }
 
+enum given { GIVEN, WANTED, NO_ROOM };
+
 /*
- * Nobody wants it now.  False: somebody does again.  Whoever changes his mask looks at blocked afterwards; we
+ * Nobody wants it now; or somebody does again.  Whoever changes his mask looks at blocked afterwards; we
  * change blocked and look at the masks afterwards.
  */
-static bool give_back(int sig, siginfo_t *si)
+static enum given give_back(int sig, siginfo_t *si)
 {
 	uint64_t mask = SIGBIT(sig);
 
@@ -206,10 +209,9 @@ static bool give_back(int sig, siginfo_t *si)
 	atomic_fetch_or(&blocked, mask);
 	if (find(sig)) {
 		sigroute_unblocked(mask);
-		return false;
+		return WANTED;
 	}
-	sigroute_requeue(sig, si);
-	return true;
+	return sigroute_requeue(sig, si) ? GIVEN : NO_ROOM;
 }
 
 /* False: no room, again in a moment. */
@@ -219,11 +221,13 @@ static bool route(int sig, siginfo_t *si)
 
 	for (;;) {
 		struct g *gp = named ? named->g : find(sig);
+		enum given given;
 
 		if (gp)
 			return thread_signal(g_data(gp), sig, si, !named) != EAGAIN;
-		if (give_back(sig, si))
-			return true;
+		given = give_back(sig, si);
+		if (given != WANTED)
+			return given == GIVEN;
 	}
 }
 
@@ -346,7 +350,7 @@ void sigroute_unblocked(uint64_t set)
 
 static void *router(void *arg)
 {
-	uint64_t mask = (uint64_t)(uintptr_t)arg & ~SIGS_OURS;
+	uint64_t mask = (uint64_t)(uintptr_t)arg & ~SIGS_OURS, nextkick = 0;
 
 	is_router = true;
 	atomic_store(&router_tid, (int)direct3(SYS_gettid, 0, 0, 0));
@@ -354,7 +358,7 @@ static void *router(void *arg)
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 	for (;;) {
 		uint32_t b = atomic_load(&bell);
-		struct timespec ms = { 0, 1000000 };
+		struct timespec ms = { 0, KICK_AGAIN };
 		bool all;
 
 		apply_unblock();
@@ -362,7 +366,9 @@ static void *router(void *arg)
 		if (all && held_out)
 			let_in_again();
 		tell_settlers();
-		if (atomic_load(&watching)) {
+		/* Not each time the bell rings: the kernel queues signal 32 as often as it is sent. */
+		if (atomic_load(&watching) && nanotime() >= nextkick) {
+			nextkick = nanotime() + KICK_AGAIN;
 			atomic_store(&watching, 0);
 			if (rekick())
 				atomic_store(&watching, 1);

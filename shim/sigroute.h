@@ -34,8 +34,9 @@ void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted) hidden;
 int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared) hidden;
 /* The G of this process that takes a signal sent to the process now; NULL: all keep it out. */
 struct g *sigroute_find(int sig) hidden;
-/* sigback.c: pending on the process, as if it had just been sent; and what the kernel gives back of it. */
-void sigroute_requeue(int sig, siginfo_t *si) hidden;
+/* sigback.c: pending on the process, as if it had just been sent; and what the kernel gives back of it.
+ * False: the user has as many pending as he may (RLIMIT_SIGPENDING), in whatever process. */
+bool sigroute_requeue(int sig, siginfo_t *si) hidden;
 void sigroute_original(siginfo_t *si) hidden;
 bool signal_restarts(int sig) hidden; /* siginterrupt() has not said otherwise */
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;

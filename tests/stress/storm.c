@@ -34,7 +34,7 @@
 
 enum { WAITS, COMPUTES, PROCESS, KINDS };
 
-static int wanted = 20000;
+static int wanted = 1000;
 static atomic_int next[KINDS], disorder, ready;
 static __thread int mine; /* handlers that ran on this thread */
 
