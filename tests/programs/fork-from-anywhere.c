@@ -148,7 +148,8 @@ static void from_a_timer(void)
 	CHECK_SYS(timer_delete(timer));
 }
 
-static pid_t parent;
+static pid_t made;
+static sem_t made_one;
 
 /* The callback's child goes back to libc, which ends the only thread, and so the process. */
 static void returns_in_the_child(union sigval v)
@@ -157,13 +158,13 @@ static void returns_in_the_child(union sigval v)
 
 	if (again++)
 		return;
-	parent = fork();
-	if (!parent) {
+	made = fork();
+	if (!made) {
 		run_threads();
 		CHECK_EQ(write(v.sival_int, "r", 1), 1);
 		return;
 	}
-	sem_post(&came);
+	sem_post(&made_one); /* not came: the timer before may have posted that more often */
 }
 
 static void from_a_timer_and_back(void)
@@ -179,10 +180,10 @@ static void from_a_timer_and_back(void)
 	ev.sigev_notify_function = returns_in_the_child;
 	CHECK_SYS(timer_create(CLOCK_MONOTONIC, &ev, &timer));
 	CHECK_SYS(timer_settime(timer, 0, &its, NULL));
-	while (sem_wait(&came) == -1)
+	while (sem_wait(&made_one) == -1)
 		CHECK_EQ(errno, EINTR);
 	CHECK_EQ(read(fd[0], &c, 1), 1);
-	reap(parent, 0);
+	reap(made, 0);
 	CHECK_SYS(timer_delete(timer));
 	close(fd[0]);
 	close(fd[1]);
@@ -409,6 +410,7 @@ int main(void)
 	pthread_t t[OTHERS];
 
 	CHECK_SYS(sem_init(&came, 0, 0));
+	CHECK_SYS(sem_init(&made_one, 0, 0));
 	CHECK_OK(pthread_key_create(&key, NULL));
 	CHECK_SYS(sigaction(SIGUSR1, &sa, NULL));
 	for (long i = 0; i < OTHERS; i++)
