@@ -157,6 +157,7 @@ struct p {
 	bool startspinning;       /* (L sched) of the M it waits for in pstart */
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
+	_Atomic uint32_t runs;        /* every G that began to run, also what inherits a slice (o) */
 	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
 	uint32_t urgenttick, urgentrow; /* schedtick of the last urgent one, and how many in a row it ended (o) */
 	_Atomic uint32_t syscalltick; /* every system call (o, or who retook it) */
@@ -171,6 +172,7 @@ struct p {
 	/* What a thief saw at its last look: work still here then has aged (stealage). Hints, (a). */
 	_Atomic uint64_t marktime;
 	_Atomic uint32_t marktail;
+	_Atomic uint32_t markruns;
 	struct g *_Atomic marknext;
 
 	struct g *gfree;          /* (o) */
@@ -187,6 +189,7 @@ struct p {
 	uint32_t mon_schedtick, mon_syscalltick;
 	uint64_t mon_schedwhen, mon_syscallwhen;
 	uint32_t mon_stuck;       /* looks that found queued work and no progress */
+	uint32_t mon_runs;        /* runs at the last one */
 	bool mon_fresh;           /* a look found a new schedtick; until wake_for_queued sees it */
 	bool mon_quick;           /* the same, and no preemption made it: this P schedules by itself */
 	uint64_t mon_used;        /* what its G had used of its slice when it began to run */
@@ -349,6 +352,7 @@ struct g *runqget(struct p *pp, bool *inherit) hidden;
 struct g *runqsteal(struct p *pp, struct p *victim, bool next, uint64_t now) hidden;
 bool runqempty(struct p *pp) hidden;
 uint32_t runqlen(struct p *pp) hidden;
+uint32_t runqring(struct p *pp) hidden; /* without runnext */
 void runqdrain(struct p *pp, struct gqueue *q) hidden;
 struct g *globrunqget(struct p *pp, int32_t max) hidden; /* sched.lock held */
 

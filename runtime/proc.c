@@ -84,6 +84,13 @@ void g_await_off(struct g *gp)
 	}
 }
 
+/* Of a count that its owner alone writes. */
+static inline void count_up(_Atomic uint32_t *n)
+{
+	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
 /* The M's last steps before gp's registers are loaded; gp becomes Grunning. */
 void settle(struct m *mp, struct g *gp, bool inherit)
 {
@@ -96,12 +103,9 @@ void settle(struct m *mp, struct g *gp, bool inherit)
 	if (unlikely(atomic_load_explicit(&cputime_on, memory_order_relaxed)))
 		cputime_enter(gp, mp);
 	atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
-	if (!inherit) {
-		uint32_t tick = atomic_load_explicit(&mp->p->schedtick, memory_order_relaxed);
-
-		/* The owner alone writes it. */
-		atomic_store_explicit(&mp->p->schedtick, tick + 1, memory_order_relaxed);
-	}
+	count_up(&mp->p->runs);
+	if (!inherit)
+		count_up(&mp->p->schedtick);
 }
 
 /*

@@ -29,15 +29,19 @@ bool runqempty(struct p *pp)
 	}
 }
 
-uint32_t runqlen(struct p *pp)
+uint32_t runqring(struct p *pp)
 {
 	uint32_t h = atomic_load_explicit(&pp->runqhead, memory_order_relaxed);
 	uint32_t t = atomic_load_explicit(&pp->runqtail, memory_order_relaxed);
 	uint32_t n = t - h;
 
-	if (n > RUNQ_SIZE)
-		n = 0; /* head and tail of different moments */
-	return n + (atomic_load_explicit(&pp->runnext, memory_order_relaxed) != NULL);
+	return n > RUNQ_SIZE ? 0 : n; /* head and tail of different moments */
+}
+
+uint32_t runqlen(struct p *pp)
+{
+	return runqring(pp) +
+	       (atomic_load_explicit(&pp->runnext, memory_order_relaxed) != NULL);
 }
 
 /* Moves half of a full ring and gp to the global tail; false when thieves made room meanwhile. */
@@ -125,14 +129,18 @@ static uint32_t aged(struct p *v, uint32_t h, uint32_t t, uint64_t now, bool *ne
 	uint64_t then = atomic_load_explicit(&v->marktime, memory_order_relaxed);
 	struct g *next = atomic_load_explicit(&v->runnext, memory_order_relaxed);
 	uint32_t mark = atomic_load_explicit(&v->marktail, memory_order_relaxed);
+	uint32_t runs = atomic_load_explicit(&v->runs, memory_order_relaxed);
 	int32_t old = (int32_t)(mark - h);
 
 	*nextaged = false;
 	if (now - then < (uint64_t)weft_opt.stealage)
 		return t - h >= STEAL_LONG ? t - h : 0;
-	*nextaged = next && next == atomic_load_explicit(&v->marknext, memory_order_relaxed);
+	/* The same one in runnext may have run a hundred times since. */
+	*nextaged = next && next == atomic_load_explicit(&v->marknext, memory_order_relaxed) &&
+		    runs == atomic_load_explicit(&v->markruns, memory_order_relaxed);
 	atomic_store_explicit(&v->marktail, t, memory_order_relaxed);
 	atomic_store_explicit(&v->marknext, next, memory_order_relaxed);
+	atomic_store_explicit(&v->markruns, runs, memory_order_relaxed);
 	atomic_store_explicit(&v->marktime, now, memory_order_relaxed);
 	if (t - h >= STEAL_LONG)
 		return t - h;

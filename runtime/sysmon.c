@@ -80,8 +80,12 @@ static int wake_for_queued(uint64_t now)
 		return 0;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
+		uint32_t runs = atomic_load_explicit(&pp->runs, memory_order_relaxed);
+		/* Two that wake each other share a slice, and the one in runnext does not wait. */
+		bool moves = runs != pp->mon_runs && !runqring(pp);
 
-		if (pp->mon_fresh) {
+		pp->mon_runs = runs;
+		if (pp->mon_fresh || moves) {
 			pp->mon_fresh = false;
 			pp->mon_stuck = 0;
 		} else if (!runqempty(pp)) {
