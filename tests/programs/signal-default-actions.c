@@ -121,6 +121,7 @@ int main(void)
 {
 	static const int sigs[] = { SIGTERM, SIGUSR1, SIGKILL, SIGABRT, SIGPIPE, SIGSEGV, SIGFPE };
 
+	signal(SIGINT, SIG_DFL); /* a shell starts what runs in the background with it ignored */
 	for (unsigned i = 0; i < sizeof sigs / sizeof sigs[0]; i++)
 		dies_of(sigs[i]);
 	join(spawn(ignored, NULL));

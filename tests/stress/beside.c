@@ -193,7 +193,9 @@ int main(void)
 			longest = atomic_load(&counters[i].longest);
 	}
 	qsort(took, LAPS, sizeof(*took), by_value);
-	printf("ok %d waits ended; all counters moved %d times: p50 %ld us, worst %ld us; one stood still for %ld us\n",
-	       atomic_load(&ended), LAPS, took[LAPS / 2] / 1000, took[LAPS - 1] / 1000, longest / 1000);
+	printf("ok %d waits ended; all counters moved %d times\n", atomic_load(&ended), LAPS);
+	/* Not on standard output: that is the same in every run. */
+	fprintf(stderr, "p50 %ld us, worst %ld us; one stood still for %ld us\n",
+		took[LAPS / 2] / 1000, took[LAPS - 1] / 1000, longest / 1000);
 	return 0;
 }
