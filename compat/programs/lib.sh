@@ -98,7 +98,7 @@ measured() { measures+=("$1 $2 $3"); }
 server_ms() {
 	local pids
 
-	pids=$(pgrep -P "$server_pid")
+	pids=$(cat "/proc/$server_pid/task/"*/children 2>/dev/null)
 	for pid in $server_pid $pids; do
 		sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null
 	done | awk -v tick="$(getconf CLK_TCK)" '{ n += $12 + $13 } END { printf "%d", n * 1000 / tick }'
