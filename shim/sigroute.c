@@ -26,7 +26,7 @@
 #include <sys/mman.h>
 
 /* A block is what is given back to the kernel when it was used: whole pages. */
-enum { RING = 131072, BLOCK = 512, ENOUGH = 1024, EMPTY = 0, FULL, SETTLE_YIELDS = 20, SETTLE_SLEEPS = 100 };
+enum { RING = 131072, BLOCK = 512, ENOUGH = 32, EMPTY = 0, FULL, SETTLE_YIELDS = 20, SETTLE_SLEEPS = 100 };
 enum { KICK_AGAIN = 1000000 }; /* ns */
 
 static struct {
