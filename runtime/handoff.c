@@ -89,6 +89,8 @@ void pin_slow(void)
 		__atomic_compare_exchange_n(&weft_tls.nop, &s, NOP_TAKEN, false, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED);
 	}
+	/* As in runtime_preempt(): we may be in a handler. */
+	getm()->sigmask = os_sigmask_get();
 	regainp(gp);
 }
 

@@ -153,6 +153,11 @@ static bool give_way(struct g *gp, struct p *pp)
 void runtime_preempt(void)
 {
 	pin();
+	/*
+	 * Asked of the kernel: our handler may have been interrupted by its like, and moved in there.  The return
+	 * from that gave this M the mask of the handler, perhaps of the program's below it, and told nobody.
+	 */
+	getm()->sigmask = os_sigmask_get();
 	give_way(weft_tls.g, getp());
 	unpin();
 }
