@@ -607,13 +607,36 @@ void turn_dlerror(life &me)
 	OK(dlerror() == nullptr);
 }
 
-void turn_resolver(life &me)
+int localhost_answer; /* the resolver's, without threads: a bare system knows no names */
+
+int resolve(struct addrinfo **ai)
 {
-	struct addrinfo hints = {}, *ai = nullptr;
+	struct addrinfo hints = {};
 
 	hints.ai_family = AF_INET;
 	hints.ai_socktype = SOCK_STREAM;
-	OK(getaddrinfo("localhost", "80", &hints, &ai) == 0);
+	return getaddrinfo("localhost", "80", &hints, ai);
+}
+
+/* Here the resolver must load its libraries when threads exist. */
+int resolve_in_a_child()
+{
+	struct addrinfo *ai = nullptr;
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(-resolve(&ai)); /* its errors are small negative numbers */
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return 0;
+	return -WEXITSTATUS(status);
+}
+
+void turn_resolver(life &me)
+{
+	struct addrinfo *ai = nullptr;
+
+	OK(resolve(&ai) == localhost_answer);
 	move(me.r);
 	if (ai) {
 		auto *sin = reinterpret_cast<struct sockaddr_in *>(ai->ai_addr);
@@ -868,6 +891,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: torture [CHECKS [SEED [TURN,...]]]\n");
 		return 2;
 	}
+	localhost_answer = resolve_in_a_child();
 	utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
 	common = tmpfile();
 	if (!utf8 || !common || pipe(token_pipe) != 0 || sem_init(&places, 0, 5) != 0 ||
