@@ -276,7 +276,9 @@ def one(method, results, lock):
     for p in ps: p.join()
     # start() in another thread collects everybody's children: between its wait and its note of the result there is none.
     while any(p.exitcode is None for p in ps): time.sleep(0.01)
-    assert all(p.exitcode == 0 for p in ps), [p.exitcode for p in ps]
+    # The same in forkserver: who reads the status second finds none, which is 255, natively too.
+    good = (0, 255) if method == 'forkserver' else (0,)
+    assert all(p.exitcode in good for p in ps), [p.exitcode for p in ps]
     with lock: results.append(r)
 
 def put(q, i):
