@@ -43,19 +43,23 @@ struct gate {
 };
 
 static struct gate load_gate, phdr_gate;
-static _Atomic bool jumped; /* a dlopen left by a jump: nobody was there when it returned */
+static _Atomic bool unseen; /* objects may have come that execstack.c has not looked at */
+static bool list_lost;	    /* in a fork child: ld.so's lock of the list is held by nobody alive */
 
 static int not_contended(void *arg)
 {
 	return __atomic_load_n((uint32_t *)arg, __ATOMIC_RELAXED) != CONTENDED;
 }
 
-static struct gate *gate_enter(struct gate *gate)
+static void gate_own(struct gate *gate)
 {
-	struct park pk = {.addr = &gate->word,
-			  .refuse = not_contended,
-			  .arg = &gate->word,
-			  .reason = WaitLoader};
+	__atomic_store_n(&gate->owner, getg(), __ATOMIC_RELAXED);
+	gate->depth = 1;
+}
+
+/* NULL: somebody else is inside. */
+static struct gate *gate_try(struct gate *gate)
+{
 	uint32_t free = FREE;
 
 	if (__atomic_load_n(&gate->owner, __ATOMIC_RELAXED) == getg()) {
@@ -65,10 +69,23 @@ static struct gate *gate_enter(struct gate *gate)
 	/* Acquire: pairs with the release in gate_leave(). */
 	if (!__atomic_compare_exchange_n(&gate->word, &free, HELD, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
-		while (__atomic_exchange_n(&gate->word, CONTENDED, __ATOMIC_ACQUIRE) != FREE)
-			lot_park(&pk);
-	__atomic_store_n(&gate->owner, getg(), __ATOMIC_RELAXED);
-	gate->depth = 1;
+		return NULL;
+	gate_own(gate);
+	return gate;
+}
+
+static struct gate *gate_enter(struct gate *gate)
+{
+	struct park pk = {.addr = &gate->word,
+			  .refuse = not_contended,
+			  .arg = &gate->word,
+			  .reason = WaitLoader};
+
+	if (gate_try(gate))
+		return gate;
+	while (__atomic_exchange_n(&gate->word, CONTENDED, __ATOMIC_ACQUIRE) != FREE)
+		lot_park(&pk);
+	gate_own(gate);
 	return gate;
 }
 
@@ -77,7 +94,7 @@ static void gate_leave(struct gate **held)
 {
 	struct gate *gate = *held;
 
-	if (--gate->depth > 0)
+	if (!gate || --gate->depth > 0)
 		return;
 	__atomic_store_n(&gate->owner, NULL, __ATOMIC_RELAXED);
 	if (__atomic_exchange_n(&gate->word, FREE, __ATOMIC_RELEASE) == CONTENDED)
@@ -88,15 +105,24 @@ static void gate_leave(struct gate **held)
 #define INSIDE(which)                                                                              \
 	struct gate *held_ __attribute__((cleanup(gate_leave), unused)) = gate_enter(which)
 
+/*
+ * What others were loading ends with them.  The child must not take it for loading still under way,
+ * and must not look at the list of objects of its own accord if somebody was in there: glibc (2.36)
+ * does not free ld.so's lock of it in the child, so a pthread_create that looked would wait for
+ * nobody, for ever.
+ */
 void dl_fork_child(void)
 {
 	struct gate *gates[] = {&load_gate, &phdr_gate};
 
+	if (phdr_gate.word != FREE && phdr_gate.owner != getg())
+		list_lost = true;
 	for (int i = 0; i < 2; i++) {
 		if (gates[i]->owner == getg())
 			continue;
 		*gates[i] = (struct gate){.word = FREE};
 	}
+	atomic_store(&unseen, false);
 }
 
 static int iterate_inside(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)
@@ -106,12 +132,28 @@ static int iterate_inside(int (*fn)(struct dl_phdr_info *, size_t, void *), void
 	return real.dl_iterate_phdr(fn, arg);
 }
 
-void dl_each_object(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)
+/*
+ * Calls that do not touch the list natively must not wait for it here: a callback of the program's
+ * that is in there may wait for the caller.  False: somebody is, and nothing was done.
+ */
+static bool each_if_free(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)
+{
+	struct gate *held __attribute__((cleanup(gate_leave))) = NULL;
+
+	if (list_lost)
+		return false;
+	held = gate_try(&phdr_gate);
+	if (held)
+		real.dl_iterate_phdr(fn, arg);
+	return held;
+}
+
+bool dl_each_object(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)
 {
 	if (on_g())
-		iterate_inside(fn, arg);
-	else
-		real.dl_iterate_phdr(fn, arg);
+		return each_if_free(fn, arg);
+	real.dl_iterate_phdr(fn, arg);
+	return true;
 }
 
 /* What caller_irrelevant() asks of every object. */
@@ -159,8 +201,13 @@ static bool caller_irrelevant(const char *file, const void *caller)
 	if (strchr(file, '$'))
 		return false;
 	q.by_name = !strchr(file, '/');
-	iterate_inside(ask_object, &q);
-	return q.found && !q.matters;
+	return each_if_free(ask_object, &q) && q.found && !q.matters;
+}
+
+static void look(void)
+{
+	if (!execstack_look())
+		atomic_store(&unseen, true);
 }
 
 static void *open_inside(const char *file, int mode)
@@ -170,7 +217,7 @@ static void *open_inside(const char *file, int mode)
 	INSIDE(&load_gate);
 
 	object = real.dlopen(file, mode);
-	execstack_look();
+	look();
 	return object;
 }
 
@@ -186,7 +233,7 @@ static void *mopen_inside(Lmid_t ns, const char *file, int mode)
 	INSIDE(&load_gate);
 
 	object = real.dlmopen(ns, file, mode);
-	execstack_look();
+	look();
 	return object;
 }
 
@@ -198,13 +245,13 @@ static void wait_turn(void)
 {
 	INSIDE(&load_gate);
 
-	atomic_store(&jumped, true);
+	atomic_store(&unseen, true); /* nobody is there when it returns */
 }
 
 bool dl_loading(void)
 {
 	return __atomic_load_n(&load_gate.word, __ATOMIC_RELAXED) != FREE ||
-	       atomic_load_explicit(&jumped, memory_order_relaxed);
+	       atomic_load_explicit(&unseen, memory_order_relaxed);
 }
 
 EXPORT void *dlopen(const char *file, int mode)

@@ -10,10 +10,14 @@
 
 /* dlopen, past the program's RUNPATH. */
 void *dl_open_gated(const char *file, int mode) hidden;
-void dl_each_object(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg) hidden;
+/* False: another G is inside dl_iterate_phdr, and fn saw nothing. */
+bool dl_each_object(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg) hidden;
 bool dl_loading(void) hidden; /* somebody may be loading an object */
-/* execstack.c: objects have been loaded: do they want executable stacks? */
-void execstack_look(void) hidden;
+/*
+ * execstack.c: objects have been loaded: do they want executable stacks?  False: could not look
+ * (as dl_each_object).
+ */
+bool execstack_look(void) hidden;
 /* In a fork child, once getg() is the survivor: locks that other Gs held are free again. */
 void dl_fork_child(void) hidden;
 
