@@ -3,109 +3,28 @@
  * a signal handler (sent, and interrupting what computes), on the stack of a coroutine, twice in a row without a wait
  * in between, and by daemon() and forkpty().  Each child makes threads that use locks, pipes and sleeps.
  */
-#include "check.h"
+#include "child.h"
 #include <linux/futex.h>
 #include <pty.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <ucontext.h>
 
 int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
 
-enum { STACK = 256 * 1024, IN_CHILD = 6, TURNS = 20, OTHERS = 12, AGAIN = 10 };
+enum { STACK = 256 * 1024, AGAIN = 10 };
 
-static atomic_int stop;
-static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
-static pthread_key_t key;
-static _Thread_local long local = 5;
-
-static void *other(void *arg)
+static void something_short(void)
 {
-	while (!stop) {
-		switch ((long)arg % 3) {
-		case 0:
-			pthread_mutex_lock(&mu);
-			sched_yield();
-			pthread_mutex_unlock(&mu);
-			break;
-		case 1:
-			usleep(500);
-			break;
-		case 2:
-			free(malloc(500));
-			sched_yield();
-			break;
-		}
-	}
-	return arg;
-}
-
-/* ---- in a child ---- */
-
-struct room {
-	pthread_mutex_t mu;
-	pthread_cond_t cv;
-	int turn;
-	int fd[2];
-};
-
-static void *takes_turns(void *arg)
-{
-	static atomic_int next;
-	struct room *r = arg;
-	int me = next++ % IN_CHILD;
-
-	CHECK_EQ(local, 5);
-	CHECK(pthread_getspecific(key) == NULL);
-	CHECK_OK(pthread_setspecific(key, arg));
-	for (int i = 0; i < TURNS; i++) {
-		char c;
-
-		CHECK_OK(pthread_mutex_lock(&r->mu));
-		while (r->turn % IN_CHILD != me)
-			CHECK_OK(pthread_cond_wait(&r->cv, &r->mu));
-		r->turn++;
-		CHECK_OK(pthread_cond_broadcast(&r->cv));
-		CHECK_OK(pthread_mutex_unlock(&r->mu));
-		CHECK_EQ(read(r->fd[0], &c, 1), 1);
-		CHECK_EQ(write(r->fd[1], &c, 1), 1);
-	}
-	usleep(100);
-	return arg;
-}
-
-static void run_threads(void)
-{
-	struct room r = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, {0, 0}};
-	pthread_t t[IN_CHILD];
-
-	CHECK_EQ(gettid(), getpid());
-	CHECK_SYS(pipe(r.fd));
-	CHECK_EQ(write(r.fd[1], "x", 1), 1);
-	for (int i = 0; i < IN_CHILD; i++)
-		t[i] = spawn(takes_turns, &r);
-	for (int i = 0; i < IN_CHILD; i++)
-		CHECK(join(t[i]) == &r);
-	CHECK_EQ(r.turn, IN_CHILD * TURNS);
-	CHECK_SYS(close(r.fd[0]));
-	CHECK_SYS(close(r.fd[1]));
+	free(malloc(500));
 }
 
 static void reap(pid_t pid, int want)
 {
-	int status;
-	pid_t r;
-
-	while ((r = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
-		;
-	CHECK_EQ(r, pid);
-	CHECK(WIFEXITED(status));
-	CHECK_EQ(WEXITSTATUS(status), want);
+	CHECK_EQ(status_of(pid), want);
 }
 
 static void fork_and_reap(int want)
@@ -411,10 +330,9 @@ int main(void)
 
 	CHECK_SYS(sem_init(&came, 0, 0));
 	CHECK_SYS(sem_init(&made_one, 0, 0));
-	CHECK_OK(pthread_key_create(&key, NULL));
+	CHECK_OK(pthread_key_create(&child_key, NULL));
 	CHECK_SYS(sigaction(SIGUSR1, &sa, NULL));
-	for (long i = 0; i < OTHERS; i++)
-		t[i] = spawn(other, (void *)i);
+	start_others(t);
 	from_a_timer();
 	from_a_timer_and_back();
 	passed("on a thread of libc's");
@@ -424,22 +342,16 @@ int main(void)
 	join(spawn(hits_itself, NULL));
 	hit(sleeps);
 	passed("in a signal handler");
-	stop = 1;
-	for (int i = 0; i < OTHERS; i++)
-		join(t[i]);
+	stop_others(t);
 	hit(computes);
 	passed("in a handler that interrupts what computes");
-	stop = 0;
-	for (long i = 0; i < OTHERS; i++)
-		t[i] = spawn(other, (void *)i);
+	start_others(t);
 	has_coroutines(NULL);
 	join(spawn(has_coroutines, NULL));
 	passed("on the stack of a coroutine");
 	all(NULL);
 	join(spawn(all, NULL));
 	passed("daemons and terminals");
-	stop = 1;
-	for (int i = 0; i < OTHERS; i++)
-		join(t[i]);
+	stop_others(t);
 	return 0;
 }

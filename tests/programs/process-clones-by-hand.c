@@ -7,102 +7,23 @@
  *
  * Such a fork goes past libc, which then does not wait for its allocator's locks: no thread may be in there.
  */
-#include "check.h"
+#include "child.h"
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
 
-enum { STACK = 256 * 1024, IN_CHILD = 6, TURNS = 20, ROUNDS = 10, OTHERS = 12 };
+enum { STACK = 256 * 1024, ROUNDS = 10 };
 
-static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int stop;
-
-static void *other(void *arg)
+static void something_short(void)
 {
-	while (!stop) {
-		switch ((long)arg % 3) {
-		case 0:
-			pthread_mutex_lock(&mu);
-			sched_yield();
-			pthread_mutex_unlock(&mu);
-			break;
-		case 1:
-			usleep(500);
-			break;
-		case 2:
-			syscall(SYS_futex, &stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-			sched_yield();
-			break;
-		}
-	}
-	return arg;
-}
-
-static int status_of(pid_t pid)
-{
-	int status;
-	pid_t r;
-
-	while ((r = waitpid(pid, &status, __WALL)) < 0 && errno == EINTR)
-		;
-	CHECK_EQ(r, pid);
-	CHECK(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
-
-/* ---- what a child with memory of its own does ---- */
-
-struct room {
-	pthread_mutex_t mu;
-	pthread_cond_t cv;
-	int turn;
-	int fd[2];
-};
-
-static void *takes_turns(void *arg)
-{
-	static atomic_int next;
-	struct room *r = arg;
-	int me = next++ % IN_CHILD;
-
-	for (int i = 0; i < TURNS; i++) {
-		char c;
-
-		CHECK_OK(pthread_mutex_lock(&r->mu));
-		while (r->turn % IN_CHILD != me)
-			CHECK_OK(pthread_cond_wait(&r->cv, &r->mu));
-		r->turn++;
-		CHECK_OK(pthread_cond_broadcast(&r->cv));
-		CHECK_OK(pthread_mutex_unlock(&r->mu));
-		CHECK_EQ(read(r->fd[0], &c, 1), 1);
-		CHECK_EQ(write(r->fd[1], &c, 1), 1);
-	}
-	return arg;
-}
-
-static void run_threads(void)
-{
-	struct room r = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, {0, 0}};
-	pthread_t t[IN_CHILD];
-
-	CHECK_SYS(pipe(r.fd));
-	CHECK_EQ(write(r.fd[1], "x", 1), 1);
-	for (int i = 0; i < IN_CHILD; i++)
-		t[i] = spawn(takes_turns, &r);
-	for (int i = 0; i < IN_CHILD; i++)
-		CHECK(join(t[i]) == &r);
-	CHECK_EQ(r.turn, IN_CHILD * TURNS);
-	close(r.fd[0]);
-	close(r.fd[1]);
+	syscall(SYS_futex, &stop, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 static int local = 1;
@@ -332,10 +253,10 @@ int main(void)
 {
 	pthread_t t[OTHERS], c[3];
 
+	CHECK_OK(pthread_key_create(&child_key, NULL));
 	clones(NULL);
 	passed("before the first thread");
-	for (long i = 0; i < OTHERS; i++)
-		t[i] = spawn(other, (void *)i);
+	start_others(t);
 	clones(NULL);
 	passed("from main");
 	join(spawn(clones, NULL));
@@ -345,8 +266,6 @@ int main(void)
 	for (int i = 0; i < 3; i++)
 		join(c[i]);
 	passed("in the same memory, from three threads at once");
-	stop = 1;
-	for (int i = 0; i < OTHERS; i++)
-		join(t[i]);
+	stop_others(t);
 	return 0;
 }
