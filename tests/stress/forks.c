@@ -26,13 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(x)                                                                                   \
-	do {                                                                                       \
-		if (!(x)) {                                                                        \
-			dprintf(1, "FAILED %s:%d: %s (errno %d)\n", __FILE__, __LINE__, #x, errno); \
-			_exit(1);                                                                  \
-		}                                                                                  \
-	} while (0)
+#include "stress.h"
 
 enum { PIPES = 4, NOISE = 9, IN_CHILD = 4, TURNS = 5 };
 

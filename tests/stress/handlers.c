@@ -18,14 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK(x)                                                                                   \
-	do {                                                                                       \
-		if (!(x)) {                                                                        \
-			printf("FAILED %s:%d: %s (errno %d)\n", __FILE__, __LINE__, #x, errno);    \
-			fflush(stdout);                                                            \
-			_exit(1);                                                                  \
-		}                                                                                  \
-	} while (0)
+#include "stress.h"
 
 enum { WORKERS = 6 };
 

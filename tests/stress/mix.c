@@ -20,14 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK(x)                                                                                   \
-	do {                                                                                       \
-		if (!(x)) {                                                                        \
-			printf("FAILED %s:%d: %s (errno %d)\n", __FILE__, __LINE__, #x, errno);    \
-			fflush(stdout);                                                            \
-			_exit(1);                                                                  \
-		}                                                                                  \
-	} while (0)
+#include "stress.h"
 
 enum { PAIRS = 4, RING = 8, PERMITS = 3, PIPES = 3 };
 

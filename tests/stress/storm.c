@@ -23,14 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(x)                                                                                   \
-	do {                                                                                       \
-		if (!(x)) {                                                                        \
-			printf("FAILED %s:%d: %s (errno %d)\n", __FILE__, __LINE__, #x, errno);    \
-			fflush(stdout);                                                            \
-			_exit(1);                                                                  \
-		}                                                                                  \
-	} while (0)
+#include "stress.h"
 
 enum { WAITS, COMPUTES, PROCESS, KINDS };
 

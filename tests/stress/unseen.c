@@ -23,14 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK(x)                                                                                   \
-	do {                                                                                       \
-		if (!(x)) {                                                                        \
-			printf("FAILED %s:%d: %s (errno %d)\n", __FILE__, __LINE__, #x, errno);    \
-			fflush(stdout);                                                            \
-			_exit(1);                                                                  \
-		}                                                                                  \
-	} while (0)
+#include "stress.h"
 
 static unsigned nsteps = 1500, nthreads = 12;
 static uint64_t seed0 = 1;
