@@ -11,8 +11,9 @@ import os
 KINDS = ("hang", "fail", "flaky", "slow", "needs")
 
 
-def load():
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "known.tsv")
+def rows_of(name, want, good):
+    """The rows of a table beside this file, as tuples; `want` says what a row is."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
     rows = []
     with open(path) as f:
         for number, line in enumerate(f, 1):
@@ -20,27 +21,22 @@ def load():
             if not line or line.startswith("#"):
                 continue
             fields = line.split("\t")
-            if len(fields) != 4 or fields[2] not in KINDS or not fields[3]:
-                raise SystemExit("conformance: known.tsv:%d: want suite, test, one of %s, reason"
-                                 % (number, " ".join(KINDS)))
+            if not good(fields):
+                raise SystemExit("conformance: %s:%d: want %s" % (name, number, want))
             rows.append(tuple(fields))
     return rows
 
 
+def load():
+    return rows_of("known.tsv", "suite, test, one of %s, reason" % " ".join(KINDS),
+                   lambda row: len(row) == 4 and row[2] in KINDS and row[3])
+
+
 def choices():
     """{suite/test: reason} of differences.tsv: what weft does otherwise and means to."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "differences.tsv")
-    found = {}
-    with open(path) as f:
-        for number, line in enumerate(f, 1):
-            line = line.rstrip("\n")
-            if not line or line.startswith("#"):
-                continue
-            fields = line.split("\t")
-            if len(fields) != 3 or not fields[2]:
-                raise SystemExit("conformance: differences.tsv:%d: want suite, test, reason" % number)
-            found[fields[0] + "/" + fields[1]] = fields[2]
-    return found
+    return {suite + "/" + test: reason
+            for suite, test, reason in rows_of("differences.tsv", "suite, test, reason",
+                                               lambda row: len(row) == 3 and row[2])}
 
 
 class Known:
