@@ -292,24 +292,25 @@ long await_cp(long nr, long a, long b, long c, long d, long e, long f)
 	return call_cp(entersyscallblock, nr, a, b, c, d, e, f);
 }
 
-long block_nocp(long nr, long a, long b, long c, long d, long e, long f)
+static inline __attribute__((always_inline)) long
+call_nocp(void (*enter)(void), long nr, long a, long b, long c, long d, long e, long f)
 {
 	long r;
 
-	entersyscall();
+	enter();
 	r = syscall_nocp(nr, a, b, c, d, e, f);
 	exitsyscall();
 	return r;
 }
 
+long block_nocp(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return call_nocp(entersyscall, nr, a, b, c, d, e, f);
+}
+
 long await_nocp(long nr, long a, long b, long c, long d, long e, long f)
 {
-	long r;
-
-	entersyscallblock();
-	r = syscall_nocp(nr, a, b, c, d, e, f);
-	exitsyscall();
-	return r;
+	return call_nocp(entersyscallblock, nr, a, b, c, d, e, f);
 }
 
 EXPORT int pthread_cancel(pthread_t t)
