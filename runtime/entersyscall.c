@@ -98,14 +98,6 @@ void exitsyscall0(void *arg)
 	schedule(NULL);
 }
 
-/* Only who holds the P writes it. */
-static void newtick(struct p *pp)
-{
-	uint32_t tick = atomic_load_explicit(&pp->syscalltick, memory_order_relaxed);
-
-	atomic_store_explicit(&pp->syscalltick, tick + 1, memory_order_relaxed);
-}
-
 /* The M of the calling G, which is pinned, has no P: any idle one, or the G waits its turn. */
 void regainp(struct g *gp)
 {
@@ -117,7 +109,7 @@ void regainp(struct g *gp)
 	unlock(&sched.lock);
 	if (pp) {
 		acquirep(mp, pp);
-		newtick(pp);
+		count_up(&pp->syscalltick);
 		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
 		return;
 	}
@@ -134,7 +126,7 @@ static void leave(struct g *gp)
 	if (likely(pp) && atomic_compare_exchange_strong(&pp->status, &s, Prunning)) {
 		mp->p = pp;
 		pp->m = mp;
-		newtick(pp);
+		count_up(&pp->syscalltick);
 		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
 		return;
 	}

@@ -211,6 +211,13 @@ struct p {
 	_Atomic uint64_t switchwhen;
 };
 
+/* Of a count of a P's that its owner alone writes. */
+static inline void count_up(_Atomic uint32_t *n)
+{
+	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
 struct sched {
 	struct lock lock;         /* rank Sched */
 	struct gqueue runq;       /* (L) global queue */

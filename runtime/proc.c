@@ -84,13 +84,6 @@ void g_await_off(struct g *gp)
 	}
 }
 
-/* Of a count that its owner alone writes. */
-static inline void count_up(_Atomic uint32_t *n)
-{
-	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
-}
-
 /* The M's last steps before gp's registers are loaded; gp becomes Grunning. */
 void settle(struct m *mp, struct g *gp, bool inherit)
 {
