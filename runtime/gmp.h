@@ -302,10 +302,12 @@ static inline uint64_t nextrand(uint64_t *s)
 
 /* ---- proc.c, m.c, p.c ---- */
 void schedule(void *unused) __attribute__((noreturn)) hidden;
-void settle(struct m *mp, struct g *gp, bool inherit) hidden;
-void settle_kernel(struct m *mp, struct g *gp) hidden;
-struct g *nextlocal(struct m *mp, bool *inherit) hidden;
+bool poll_is_due(struct p *pp) hidden;
 void ready(struct g *gp, enum readyhow how) hidden;
+/* gopark() and goready() of who is pinned before and after. */
+void gopark_pinned(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,
+		   const void *addr) hidden;
+void goready_pinned(struct g *gp, enum readyhow how) hidden;
 void globrunqput(struct g *gp, bool front) hidden;
 void globrunqputbatch(struct gqueue *q, bool front) hidden;
 void globrunqwoken(struct g *gp) hidden; /* without a P: nobody would look */
@@ -355,7 +357,7 @@ void goready(struct g *gp, enum readyhow how) hidden;
 
 /* ---- runq.c ---- */
 void runqput(struct p *pp, struct g *gp, bool next) hidden;
-struct g *runqget(struct p *pp, bool *inherit) hidden;
+struct g *runqget_ring(struct p *pp) hidden; /* past runnext */
 struct g *runqsteal(struct p *pp, struct p *victim, bool next, uint64_t now) hidden;
 bool runqempty(struct p *pp) hidden;
 uint32_t runqlen(struct p *pp) hidden;

@@ -86,16 +86,22 @@ static inline void unpin(void)
 	weft_tls.locks--;
 }
 
-static inline void lock(struct lock *l)
+/* lock() and unlock() of who is pinned before and after. */
+static inline void lock_pinned(struct lock *l)
 {
 	uint32_t free = 0;
 
-	/* A signal handler on this thread sees it before the lock is taken, until after it is free. */
-	pin();
 	lockrank_take(l);
-	/* Acquire: pairs with the release in unlock(). */
+	/* Acquire: pairs with the release in unlock_pinned(). */
 	if (!__atomic_compare_exchange_n(&l->word, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		lock_slow(l);
+}
+
+static inline void lock(struct lock *l)
+{
+	/* A signal handler on this thread sees it before the lock is taken, until after it is free. */
+	pin();
+	lock_pinned(l);
 }
 
 /*
@@ -103,15 +109,19 @@ static inline void lock(struct lock *l)
  * store is visible, and a thread that goes to sleep in between be missed; it sleeps for 1 ms then, longer if it
  * had to wait before (lock_slow).  Locks live in memory that is never given back.
  */
-static inline void unlock(struct lock *l)
+static inline void unlock_pinned(struct lock *l)
 {
 	lockrank_drop(l);
-	/* Release: pairs with the acquire in lock(). */
+	/* Release: pairs with the acquire in lock_pinned(). */
 	__atomic_store_n(&l->word, 0, __ATOMIC_RELEASE);
 	if (__builtin_expect(__atomic_load_n(&l->sleepers, __ATOMIC_RELAXED) != 0, 0))
 		unlock_slow(l);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	weft_tls.locks--;
+}
+
+static inline void unlock(struct lock *l)
+{
+	unlock_pinned(l);
+	unpin();
 }
 
 #endif

@@ -71,7 +71,10 @@ static bool waits_behind(const struct waiter *w, const void *addr)
 	return false;
 }
 
-/* What lot_wake() does nearly always: one is wanted, and the bucket's first is one. Unlocks. */
+/*
+ * What lot_wake() does nearly always: one is wanted, and the bucket's first is one.  Unlocks and
+ * unpins.
+ */
 static inline unsigned wake_head(struct bucket *b, struct waiter *w, const void *addr,
 				 enum readyhow how, lot_decide decide, void *arg)
 {
@@ -79,10 +82,11 @@ static inline unsigned wake_head(struct bucket *b, struct waiter *w, const void 
 
 	lot_pull(b, w);
 	w->result = decide ? decide(arg, 1, waits_behind(w, addr)) : 0;
-	unlock(&b->lock);
+	unlock_pinned(&b->lock);
 	gp = lot_release(w);
 	if (gp)
-		goready(gp, how);
+		goready_pinned(gp, how);
+	unpin();
 	return 1;
 }
 

@@ -52,7 +52,11 @@ extern struct bucket lot_buckets[NBUCKETS] hidden;
 
 static inline struct bucket *bucket_of(const void *addr)
 {
-	return &lot_buckets[XXH3_64bits(&addr, sizeof(addr)) % NBUCKETS];
+	struct bucket *b = &lot_buckets[XXH3_64bits(&addr, sizeof(addr)) % NBUCKETS];
+
+	/* One register: the compiler would keep the index, and add it to each member's address. */
+	__asm__("" : "+r"(b));
+	return b;
 }
 
 static inline void lot_note(struct waiter *w)

@@ -112,7 +112,7 @@ static inline void sleep_g(struct waiter *w, const struct park *pk, bool straigh
 		timer_add(&w->timer, pk->deadline);
 	}
 	while (straight || atomic_load(&w->state) != WOKEN) {
-		gopark(straight ? NULL : commit, w, pk->reason, pk->addr);
+		gopark_pinned(straight ? NULL : commit, w, pk->reason, pk->addr);
 		if (likely(atomic_load(&w->state) == WOKEN) || look_around(w))
 			break;
 		straight = false; /* it was poked */
@@ -134,15 +134,15 @@ static inline bool go_straight(struct waiter *w, const struct park *pk)
 	return true;
 }
 
-/* Queues w unless refused; straight: of a G, and is its way to sleep? */
+/* Queues w unless refused, pinned; straight: of a G, and is its way to sleep? */
 static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const struct park *pk,
 							 bool *straight)
 {
 	struct bucket *b = bucket_of(pk->addr);
 
-	lock(&b->lock);
+	lock_pinned(&b->lock);
 	if (pk->refuse && pk->refuse(pk->arg)) {
-		unlock(&b->lock);
+		unlock_pinned(&b->lock);
 		return -EAGAIN;
 	}
 	if (straight)
@@ -150,14 +150,17 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 	lot_push(b, w, pk->fifo_front);
 	if (straight)
 		lot_note(w);
-	unlock(&b->lock);
+	unlock_pinned(&b->lock);
 	return 0;
 }
 
 static __attribute__((noinline)) int park_foreign(struct waiter *w, const struct park *pk)
 {
-	int err = enqueue(w, pk, NULL);
+	int err;
 
+	pin();
+	err = enqueue(w, pk, NULL);
+	unpin();
 	if (err)
 		return err;
 	if (pk->queued)

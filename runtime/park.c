@@ -7,7 +7,7 @@
  * one waits (settle), on g0 and with nothing of its own still to leave, so two cannot wait for each other.
  * No lock is held across the switch.
  */
-#include "runtime/gmp.h"
+#include "runtime/next.h"
 
 /* Nobody runs on gp's stack any more: from commit on it may be readied, and run, anywhere. */
 static inline void parked(struct m *mp, struct g *gp)
@@ -56,7 +56,7 @@ static void switched(void *arg)
  * Straight to the next G of this P, if that is what schedule() would do: g0 and one change of FS less.  after
  * runs on its stack.
  */
-static inline bool to_next(struct m *mp, struct g *gp, void (*after)(void *))
+static inline __attribute__((always_inline)) bool to_next(struct m *mp, struct g *gp, void (*after)(void *))
 {
 	bool inherit;
 	struct g *next = nextlocal(mp, &inherit);
@@ -68,14 +68,12 @@ static inline bool to_next(struct m *mp, struct g *gp, void (*after)(void *))
 	return true;
 }
 
-void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,
-	    const void *addr)
+void gopark_pinned(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,
+		   const void *addr)
 {
 	struct g *gp = weft_tls.g;
-	struct m *mp;
+	struct m *mp = getm();
 
-	pin();
-	mp = getm();
 	if (unlikely(!mp || !mp->p))
 		throw("gopark: g%lu has no P", gp->goid);
 	gp->waitreason = (uint8_t)why;
@@ -86,12 +84,48 @@ void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason 
 	mp->commitarg = arg;
 	if (!to_next(mp, gp, switched))
 		mcall(park0);
-	unpin();
 	gp->waitreason = WaitNone;
 	gp->waitaddr = NULL;
 }
 
-void goready(struct g *gp, enum readyhow how)
+void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,
+	    const void *addr)
+{
+	pin();
+	gopark_pinned(commit, arg, why, addr);
+	unpin();
+}
+
+/* Makes a runnable G known to the scheduler. */
+static inline void ready_pinned(struct g *gp, enum readyhow how)
+{
+	struct p *pp = getp();
+
+	if (likely(pp)) {
+		if (how == READY_NEXT)
+			putnext(pp, gp);
+		else
+			runqput(pp, gp, false);
+		if (weft_opt.readywake)
+			wakep();
+	} else {
+		/* No P here (foreign thread, sysmon, a G in a system call): nobody would look. */
+		lock(&sched.lock);
+		globrunqwoken(gp);
+		unlock(&sched.lock);
+		wakep();
+		preempt_alarm(0);
+	}
+}
+
+void ready(struct g *gp, enum readyhow how)
+{
+	pin();
+	ready_pinned(gp, how);
+	unpin();
+}
+
+void goready_pinned(struct g *gp, enum readyhow how)
 {
 	/*
 	 * Acquire: pairs with park0's release; the saved context is visible before the G is queued.  No
@@ -103,7 +137,14 @@ void goready(struct g *gp, enum readyhow how)
 	if (unlikely(s != Gwaiting))
 		throw("goready: g%lu has status %u", gp->goid, s);
 	atomic_store_explicit(&gp->status, Grunnable, memory_order_relaxed);
-	ready(gp, how);
+	ready_pinned(gp, how);
+}
+
+void goready(struct g *gp, enum readyhow how)
+{
+	pin();
+	goready_pinned(gp, how);
+	unpin();
 }
 
 /* Nobody runs on gp's stack any more, and nobody ever will in this life. */

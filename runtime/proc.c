@@ -23,7 +23,7 @@
  *
  * Must never: block while holding a P; call libc; run on a G's stack after the G was published elsewhere.
  */
-#include "runtime/gmp.h"
+#include "runtime/next.h"
 
 struct sched sched = { .lock = LOCK_INIT(Sched),
 		       .gfreelock = LOCK_INIT(Gfree),
@@ -73,7 +73,10 @@ void mcall(void (*fn)(void *))
 	unpin();
 }
 
-/* gp was woken, or has ended, before it left its stack (park.c); its M is about to, unless the kernel stopped it there. */
+/*
+ * gp was woken, or has ended, before it left its stack (park.c); its M is about to, unless the kernel
+ * stopped it there.
+ */
 void g_await_off(struct g *gp)
 {
 	for (unsigned i = 1; atomic_load_explicit(&gp->m, memory_order_acquire); i++) {
@@ -81,39 +84,6 @@ void g_await_off(struct g *gp)
 			arch_pause();
 		else
 			os_osyield();
-	}
-}
-
-/* The M's last steps before gp's registers are loaded; gp becomes Grunning. */
-void settle(struct m *mp, struct g *gp, bool inherit)
-{
-	if (unlikely(atomic_load_explicit(&gp->m, memory_order_acquire)))
-		g_await_off(gp);
-	if (unlikely(gstatus(gp) != Grunnable))
-		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
-	mp->curg = gp;
-	atomic_store_explicit(&gp->m, mp, memory_order_relaxed);
-	if (unlikely(atomic_load_explicit(&cputime_on, memory_order_relaxed)))
-		cputime_enter(gp, mp);
-	atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
-	count_up(&mp->p->runs);
-	if (!inherit)
-		count_up(&mp->p->schedtick);
-}
-
-/*
- * The kernel thread gets what gp has.  On any stack but the one that is left: that may be the alternate stack
- * of the G before, which the kernel does not change under its user.
- */
-void settle_kernel(struct m *mp, struct g *gp)
-{
-	if (unlikely(mp->sigmask != gp->sigmask)) {
-		mp->sigmask = gp->sigmask;
-		os_sigmask(gp->sigmask);
-	}
-	if (unlikely(mp->altsp != gp->altsp)) {
-		mp->altsp = gp->altsp;
-		os_sigaltstack(gp->altsp, gp->altsize, gp->altflags);
 	}
 }
 
@@ -230,45 +200,12 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
  * before the global queue, and a local queue that is fed again and again never leaves it its turn (a quarter
  * of 1,000 busy connections were starved so).  sysmon looks if that lasts.
  */
-static bool poll_is_due(struct p *pp)
+bool poll_is_due(struct p *pp)
 {
 	return netpoll_watching() &&
 	       pp->polltick != atomic_load_explicit(&pp->schedtick, memory_order_relaxed) &&
 	       atomic_load_explicit(&sched.runqsize, memory_order_relaxed) == 0 &&
 	       runqlen(pp) < RUNQ_SIZE - NETPOLL_BATCH;
-}
-
-/*
- * What the calling G's M would run next, when that is plain to see: the local queue's first, and nothing that
- * schedule() would look at before it.  NULL: ask schedule().
- */
-struct g *nextlocal(struct m *mp, bool *inherit)
-{
-	struct p *pp = mp->p;
-	uint64_t first = atomic_load_explicit(&pp->timer0, memory_order_relaxed);
-	struct g *gp;
-
-	/* An alternate stack leaves the M with its G, before anything else happens: on g0. */
-	if (unlikely(mp->lockedg || mp->altsp || weft_opt.chaos ||
-		     atomic_load_explicit(&cputime_on, memory_order_relaxed) ||
-		     pp->id >= atomic_load_explicit(&gomaxprocs, memory_order_relaxed)))
-		return NULL;
-	if (unlikely(atomic_load_explicit(&sched.urgentsize, memory_order_relaxed) > 0))
-		return NULL;
-	if (first && nanotime() >= first)
-		return NULL;
-	if (atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0 &&
-	    (atomic_load_explicit(&sched.runqsize, memory_order_relaxed) > 0 || poll_is_due(pp)))
-		return NULL;
-	gp = runqget(pp, inherit);
-	if (!gp)
-		return NULL;
-	/* Still on a stack, perhaps the caller's own: to be waited for on g0 only (park.c). */
-	if (unlikely(gp->lockedm || atomic_load_explicit(&gp->m, memory_order_relaxed))) {
-		runqput(pp, gp, !gp->lockedm);
-		return NULL;
-	}
-	return gp;
 }
 
 /* Woken without a P first; but they must not starve what is queued here. */
@@ -541,42 +478,6 @@ void schedule(void *unused)
 		}
 		execute(mp, gp, inherit);
 	}
-}
-
-/* To runnext.  True: it was empty; others only ever empty it, so that is a plain store of the owner. */
-static inline bool putnext(struct p *pp, struct g *gp)
-{
-	if (likely(!weft_opt.chaos && !atomic_load_explicit(&pp->runnext, memory_order_relaxed))) {
-		atomic_store_explicit(&pp->runnext, gp, memory_order_release);
-		return true;
-	}
-	runqput(pp, gp, true);
-	return false;
-}
-
-/* Makes a runnable G known to the scheduler. */
-void ready(struct g *gp, enum readyhow how)
-{
-	struct p *pp;
-
-	pin();
-	pp = getp();
-	if (likely(pp)) {
-		if (how == READY_NEXT)
-			putnext(pp, gp);
-		else
-			runqput(pp, gp, false);
-		if (weft_opt.readywake)
-			wakep();
-	} else {
-		/* No P here (foreign thread, sysmon, a G in a system call): nobody would look. */
-		lock(&sched.lock);
-		globrunqwoken(gp);
-		unlock(&sched.lock);
-		wakep();
-		preempt_alarm(0);
-	}
-	unpin();
 }
 
 void g_start(struct g *gp)

@@ -12,7 +12,7 @@
  * stealage; a thief must have seen it one look earlier) or the queue is long, because moving a G that its
  * P would run within microseconds costs more than it gains.  stealage=0 is Go's rule.
  */
-#include "runtime/gmp.h"
+#include "runtime/next.h"
 
 enum { STEAL_LONG = 8 }; /* a queue this long is stolen from at once */
 
@@ -98,16 +98,8 @@ void runqput(struct p *pp, struct g *gp, bool next)
 	}
 }
 
-struct g *runqget(struct p *pp, bool *inherit)
+struct g *runqget_ring(struct p *pp)
 {
-	struct g *next = atomic_load_explicit(&pp->runnext, memory_order_relaxed);
-
-	/* Only thieves compete for runnext, and they only set it to NULL: one try is enough. */
-	*inherit = false;
-	if (next && atomic_compare_exchange_strong(&pp->runnext, &next, NULL)) {
-		*inherit = true;
-		return next;
-	}
 	for (;;) {
 		uint32_t h = atomic_load_explicit(&pp->runqhead, memory_order_acquire);
 		uint32_t t = atomic_load_explicit(&pp->runqtail, memory_order_relaxed);

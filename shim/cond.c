@@ -30,6 +30,7 @@ enum { COND_SHARED = 1u, COND_MONOTONIC = 2u };
 struct waiter {
 	pthread_cond_t *cond;
 	pthread_mutex_t *mutex;
+	pthread_mutex_t *plain; /* mutex, if waiters may be moved to its queue */
 	uint32_t seen; /* the word at +0 when first queued */
 	bool shared;   /* the words are libc's: leave them alone */
 	bool again;    /* was queued before, so the mutex is not ours any more */
@@ -74,7 +75,7 @@ static int wait_refuse(void *arg)
 	if (w->again && (v ^ w->seen) & ~QUEUED)
 		return 1;
 	if (!(v & QUEUED))
-		store_relaxed(mutex_of(w->cond), mutex_is_plain(w->mutex) ? w->mutex : NULL);
+		store_relaxed(mutex_of(w->cond), w->plain);
 	else if (load_relaxed(mutex_of(w->cond)) != w->mutex)
 		store_relaxed(mutex_of(w->cond), NULL);
 	store_relaxed(word, v | QUEUED);
@@ -114,17 +115,23 @@ static void wait_queued(void *arg)
 
 static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct until *u, bool shared)
 {
-	struct waiter w = {.cond = c, .mutex = mu, .shared = shared};
+	bool normal = mutex_is_normal(mutex_kind(mu));
+	struct waiter w = {
+		.cond = c,
+		.mutex = mu,
+		.plain = normal || mutex_is_plain(mu) ? mu : NULL,
+		.shared = shared,
+	};
 	struct park pk = {
 		.addr = lot_key(c, KEY_COND),
 		.refuse = wait_refuse,
 		.queued = wait_queued,
-		.queuedstays = mutex_is_normal(mutex_kind(mu)),
+		.queuedstays = normal,
 		.arg = &w,
 		.reason = WaitCondWait,
 		.interruptible = true,
 	};
-	int r, err = mutex_is_normal(mutex_kind(mu)) ? 0 : mutex_cond_check(mu);
+	int r, err = normal ? 0 : mutex_cond_check(mu);
 
 	if (!err)
 		err = until_ns(u, &pk.deadline);
