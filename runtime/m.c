@@ -511,6 +511,11 @@ void leavem0(void)
 
 	if (!gp || gp == g_main_ || gp->lockdepth || gp->sysdepth)
 		return;
+	/* As in runtime_preempt(): we may be in a handler. */
+	pin();
+	if (getm() == &m0)
+		m0.sigmask = os_sigmask_get();
+	unpin();
 	if (getm() == &m0 && await_idlem())
 		mcall(leavem01);
 	/* M0 may be woken for something else and find gp first: then again. */

@@ -75,15 +75,20 @@ void mcall(void (*fn)(void *))
 
 /*
  * gp was woken, or has ended, before it left its stack (park.c); its M is about to, unless the kernel
- * stopped it there.
+ * stopped it there.  A yield lets only threads of our own priority run, and the caller's may be a
+ * real-time one, on that M's CPU: soon it sleeps instead.
  */
 void g_await_off(struct g *gp)
 {
+	enum { SPIN = 64, YIELD = 64 * SPIN, SLEEP_US = 20 };
+
 	for (unsigned i = 1; atomic_load_explicit(&gp->m, memory_order_acquire); i++) {
-		if (i % 64)
+		if (i % SPIN)
 			arch_pause();
-		else
+		else if (i < YIELD)
 			os_osyield();
+		else
+			os_usleep(SLEEP_US);
 	}
 }
 
