@@ -524,6 +524,23 @@ long net_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags, struc
 	return run(&op, try_recvmmsg, NULL);
 }
 
+/*
+ * A try sent some of several messages: was it an error that stopped it, rather than a full buffer?  The kernel has
+ * forgotten the error by now and tells only how many were sent (Linux 6.18, __sys_sendmmsg), as the call should.
+ * A unix socket's errors are still there for who sends the rest, and its room is the receiver's, which poll() does
+ * not ask when a message brings its address.
+ */
+static bool stopped_by_error(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	int domain = AF_UNSPEC;
+	socklen_t n = sizeof(domain);
+
+	if (direct5(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) < 0 || domain == AF_UNIX)
+		return false;
+	return direct3(SYS_poll, &p, 1, 0) == 1 && p.revents & POLLOUT;
+}
+
 /* Messages as many as there is room for, the rest in the kernel.  A try on a stream might cut one in two. */
 long net_sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 {
@@ -540,7 +557,7 @@ long net_sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 	r = direct4(SYS_sendmmsg, fd, msgs, n, flags | MSG_DONTWAIT);
 	if (r == -EAGAIN)
 		return netfd_call(&op);
-	if (r <= 0 || (unsigned long)r >= n)
+	if (r <= 0 || (unsigned long)r >= n || stopped_by_error(fd))
 		return r;
 	op.b = (long)(msgs + r);
 	op.c = (long)n - r;
