@@ -148,6 +148,11 @@ static bool each_if_free(int (*fn)(struct dl_phdr_info *, size_t, void *), void 
 	return held;
 }
 
+bool dl_list_held(void)
+{
+	return __atomic_load_n(&phdr_gate.owner, __ATOMIC_RELAXED) == getg();
+}
+
 bool dl_each_object(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)
 {
 	if (on_g())
@@ -194,6 +199,7 @@ static int ask_object(struct dl_phdr_info *info, size_t size, void *arg)
 
 static bool caller_irrelevant(const char *file, const void *caller)
 {
+	enum { TRIES = 20 };
 	struct question q = {.caller = (uintptr_t)caller, .first = true};
 
 	if (!file || !*file)
@@ -201,7 +207,13 @@ static bool caller_irrelevant(const char *file, const void *caller)
 	if (strchr(file, '$'))
 		return false;
 	q.by_name = !strchr(file, '/');
-	return each_if_free(ask_object, &q) && q.found && !q.matters;
+	/* Nearly always somebody is in there for a moment. */
+	for (int i = 0; !each_if_free(ask_object, &q); i++) {
+		if (i == TRIES || list_lost)
+			return false;
+		gosched();
+	}
+	return q.found && !q.matters;
 }
 
 static void look(void)

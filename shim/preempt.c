@@ -9,10 +9,12 @@
  *	inside a call that weft wraps and that takes such a lock	never; the wish is honoured when it returns
  *								to the program (setenv, dlsym allocate too)
  *	the PC is in the loader, or in one of these wrappers	never; sysmon asks again
- *	the PC is elsewhere in libc					not at first; after 20 ms all the same
+ *	the PC is elsewhere in libc, or in a callback of		not at first; after 20 ms all the same
+ *	dl_iterate_phdr
  *
  * The last is for long memset, qsort, strlen and their like, which hold no lock; what does hold one that nobody
- * wraps is left within microseconds, so that a request a millisecond later finds it done.
+ * wraps is left within microseconds, so that a request a millisecond later finds it done.  The callback has the
+ * loader's lock of the list of objects: dlopen waits for it with the lock that starting a kernel thread takes.
  *
  * The frame lies on the G's own stack (no SA_ONSTACK): an alternate stack that the kernel knows on an M belongs
  * to the G that ran there last, and on g0 it is somebody else's.  The frame is AT_MINSIGSTKSZ, 3.4 KB with
@@ -22,6 +24,7 @@
  * Must never: call anything that is interposed, or touch errno: both are the interrupted code's.
  */
 #include "shim/preempt.h"
+#include "shim/dl.h"
 #include "shim/sigroute.h"
 
 #include <link.h>
@@ -94,7 +97,7 @@ bool preempt_may_move(const ucontext_t *uc, bool forced)
 
 	return weft_tls.depth == 0 && !inside(&loader_text, pc) &&
 	       (pc < (uintptr_t)called_begin || pc >= (uintptr_t)called_end) &&
-	       (forced || !inside(&libc_text, pc));
+	       (forced || !(inside(&libc_text, pc) || dl_list_held()));
 }
 
 void preempt_here(const ucontext_t *uc)
