@@ -1,6 +1,7 @@
 # mariadb: a kernel thread per connection in the plainest configuration, and dozens of its own.
 #
-# Point queries and transactions with few, many and a thousand connections; every table is checked afterwards.
+# Point queries and transactions with few, many and a thousand connections; SIGHUP has it flush its tables and read
+# its grants again; every table is checked afterwards.
 recipe_packages="mariadb-server sysbench"
 recipe_commands=(mariadbd mariadb mariadb-install-db sysbench)
 recipe_about="a thread per connection, InnoDB's own threads, transactions and recovery files"
@@ -41,6 +42,23 @@ mariadb_step() {
 	load_ended "$1-$2" "$figure" queries/s "$(awk '$1 == "queries:" { print $2 }' "$log")"
 }
 
+# The end of what SIGHUP starts is a report in the error log.
+mariadb_reload() {
+	local i start
+
+	start=$(now_ms)
+	kill -HUP "$server_pid"
+	for i in $(seq 1000); do
+		if grep -q '^Status information' "$scratch_dir/server"; then
+			measured reload $(($(now_ms) - start)) ms
+			return 0
+		fi
+		sleep 0.01
+	done
+	why="no report in the error log 10 s after SIGHUP"
+	return 1
+}
+
 mariadb_load() {
 	local log=$scratch_dir/sysbench clients
 
@@ -51,6 +69,7 @@ mariadb_load() {
 	for clients in ${CLIENTS:-16 256 1000}; do
 		mariadb_step read_write "$clients" && mariadb_step point_select "$clients" || return 1
 	done
+	mariadb_reload || return 1
 	answer="checked=$(mariadb_sql "CHECK TABLE test.sbtest1, test.sbtest2" | grep -c 'status.*OK')"
 	answer+=",rows=$(mariadb_sql "SELECT COUNT(*) FROM test.sbtest1")"
 	if [ "$answer" != "checked=2,rows=5000" ]; then
