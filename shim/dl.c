@@ -25,6 +25,7 @@
  * sibling call); interpose dlsym and dlvsym (RTLD_NEXT is relative to the caller).
  */
 #include "shim/dl.h"
+#include "shim/preempt.h"
 
 #include <string.h>
 
@@ -143,9 +144,12 @@ static bool each_if_free(int (*fn)(struct dl_phdr_info *, size_t, void *), void 
 	if (list_lost)
 		return false;
 	held = gate_try(&phdr_gate);
-	if (held)
-		real.dl_iterate_phdr(fn, arg);
-	return held;
+	if (!held)
+		return false;
+	libc_enter(); /* fn is ours and short: never switched away, see preempt.c */
+	real.dl_iterate_phdr(fn, arg);
+	libc_leave();
+	return true;
 }
 
 bool dl_list_held(void)
