@@ -401,38 +401,49 @@ func quantiles(name string, ns []float64) {
 	report(name+"-p99", ns[len(ns)-1-len(ns)/100], "ns")
 }
 
-func spinners() {
-	const threads, samples = 4, 500
-	var stop int32
-	var total int64
-	var done sync.WaitGroup
-	start := time.Now()
-	done.Add(threads)
-	for i := 0; i < threads; i++ {
-		go func() {
-			loops := int64(0)
-			for atomic.LoadInt32(&stop) == 0 {
-				loops++
-			}
-			atomic.AddInt64(&total, loops)
-			done.Done()
-		}()
-	}
-	late := make([]float64, samples)
-	sleeper := make(chan struct{})
-	go func() {
-		for i := range late {
-			from := time.Now()
-			time.Sleep(time.Millisecond)
-			late[i] = float64(time.Since(from) - time.Millisecond)
+// What the ones with least and with most got, in percent of an even share; and what all got together.
+func reportShares(name string, loops []int64, wall time.Duration) {
+	least, most, total := loops[0], loops[0], int64(0)
+	for _, n := range loops {
+		total += n
+		if n < least {
+			least = n
 		}
-		atomic.StoreInt32(&stop, 1)
-		close(sleeper)
-	}()
-	<-sleeper
-	done.Wait()
-	quantiles("spinners", late)
-	report("spinners-spin", float64(total)*1e3/float64(time.Since(start)), "loops/us")
+		if n > most {
+			most = n
+		}
+	}
+	even := float64(total) / float64(len(loops))
+	report(name+"-least", 100*float64(least)/even, "%")
+	report(name+"-most", 100*float64(most)/even, "%max")
+	report(name+"-spin", float64(total)*1e3/float64(wall), "loops/us")
+}
+
+func spinners(name string, threads, sleepers, samples int, nap time.Duration) {
+	asleep := int32(sleepers)
+	loops := make([]int64, threads)
+	late := make([]float64, sleepers*samples)
+	took := team(threads+sleepers, func(i int) {
+		if i < threads {
+			n := int64(0)
+			for atomic.LoadInt32(&asleep) != 0 {
+				n++
+			}
+			loops[i] = n
+			return
+		}
+		mine := late[(i-threads)*samples:][:samples]
+		for k := range mine {
+			from := time.Now()
+			time.Sleep(nap)
+			mine[k] = float64(time.Since(from) - nap)
+		}
+		atomic.AddInt32(&asleep, -1)
+	})
+	if samples > 1 {
+		quantiles(name, late)
+	}
+	reportShares(name, loops, took)
 }
 
 func residentBytes() float64 {
@@ -578,7 +589,9 @@ var rows = map[string]func(){
 	"queue":        func() { measure("queue", 1000, queue) },
 	"barrier":      func() { measure("barrier", 1000, barrier) },
 	"sleeps":       sleeps,
-	"spinners":     spinners,
+	"spinners":     func() { spinners("spinners", 4, 1, 500, time.Millisecond) },
+	"spinners8":    func() { spinners("spinners8", 4, 8, 500, time.Millisecond/10) },
+	"fair":         func() { spinners("fair", 2*runtime.NumCPU(), 1, 1, 3*time.Second) },
 	"park":         func() { park(20000) },
 	"compute":      func() { measure("compute", 1000, compute) },
 	"echo100x1":    func() { echo("echo100x1", 100, 1) },

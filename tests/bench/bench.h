@@ -2,11 +2,11 @@
  * bench.h: what the benchmark families share.
  *
  * weft-bench is a plain pthread program: it knows nothing of weft, so that the same binary measures
- * the kernel's threads and weft's. A family (create, mutex, echo ...) is one file; a benchmark is one
- * row of the table in bench.c and prints lines `NAME VALUE UNIT`, nothing else on stdout.
+ * the kernel's threads and weft's. A family (create, mutex, echo ...) is one file; a benchmark is
+ * one row of the table in bench.c and prints lines `NAME VALUE UNIT`, nothing else on stdout.
  *
- * A benchmark must check its own result (a counter, a sum, every byte of a reply) and die when it is
- * wrong: a fast wrong answer is not a figure.
+ * A benchmark must check its own result (a counter, a sum, every byte of a reply) and die when it
+ * is wrong: a fast wrong answer is not a figure.
  */
 #ifndef WEFT_BENCH_H
 #define WEFT_BENCH_H
@@ -83,6 +83,7 @@ void bench_queue(const struct bench *b);
 void bench_barrier(const struct bench *b);
 void bench_sleeps(const struct bench *b);
 void bench_spinners(const struct bench *b);
+void bench_fair(const struct bench *b);
 void bench_blocked(const struct bench *b);
 void bench_park(const struct bench *b);
 void bench_idle(const struct bench *b);

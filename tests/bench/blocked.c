@@ -1,9 +1,10 @@
 /*
- * blocked.c: how soon another thread runs when one blocks in a call that the kernel makes it wait in.
+ * blocked.c: how soon another thread runs when one blocks in a call that the kernel makes it wait
+ * in.
  *
- * In each round a thread makes another ready and then blocks; the figure is the time from there until the
- * other runs, which then ends the wait. A scheduler in user space that learns late that its
- * processor is blocked shows here, most of all with one processor.
+ * In each round a thread makes another ready and then blocks; the figure is the time from there
+ * until the other runs, which then ends the wait. A scheduler in user space that learns late that
+ * its processor is blocked shows here, most of all with one processor.
  */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -29,7 +30,7 @@ static char dir[] = "/tmp/weft-bench.XXXXXX", path[64];
 static int fd[2]; /* two open files of the same thing */
 static int id;	  /* a queue, a semaphore, a child */
 
-/* ---- what is blocked in ------------------------------------------------------------------------- */
+/* ---- what is blocked in ---------------------------------------------------------------------- */
 
 static void make_file(void)
 {
@@ -223,7 +224,7 @@ static void sync_block(void)
 	must_sys(fsync(fd[0]));
 }
 
-/* ---- the rounds --------------------------------------------------------------------------------- */
+/* ---- the rounds ------------------------------------------------------------------------------ */
 
 static const struct call {
 	const char *name;

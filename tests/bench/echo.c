@@ -2,8 +2,8 @@
  * echo.c: a TCP echo server with a thread per connection.
  *
  * The server runs in this process, in the plainest way: accept, create, read, write. Its client is
- * this program again (echoclient.c), started without any preload and free to use every processor: only
- * the server is being compared.
+ * this program again (echoclient.c), started without any preload and free to use every processor:
+ * only the server is being compared.
  */
 #define _GNU_SOURCE
 #include "echo.h"
@@ -90,7 +90,9 @@ void bench_echo(const struct bench *b)
 		die("calloc", ENOMEM);
 	echo_raise_limit(b->a + 100);
 	client = start_client(b, port);
-	/* From here: a server may be answering its first connections before the last is accepted. */
+	/*
+	 * From here: a server may be answering its first connections before the last is accepted.
+	 */
 	must_sys(getrusage(RUSAGE_SELF, &ru));
 	switches = ru.ru_nvcsw + ru.ru_nivcsw;
 	for (long i = 0; i < b->a; i++) {

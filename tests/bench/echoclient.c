@@ -1,8 +1,9 @@
 /*
  * echoclient.c: the load of an echo server, and what it saw.
  *
- * One thread and one epoll; it keeps a fixed number of requests outstanding and checks every byte of
- * every reply.  A process of its own, so that a server of another make is loaded by the same code.
+ * One thread and one epoll; it keeps a fixed number of requests outstanding and checks every byte
+ * of every reply.  A process of its own, so that a server of another make is loaded by the same
+ * code.
  *
  * What the server costs is measured here too, from outside and over the same window as the rate:
  * neither thousands of creations nor the shutdown are counted as work on requests.
@@ -128,7 +129,9 @@ static uint64_t server_cpu(const struct load *l)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* A directory per thread, each a link to their parent: one call, where thousands of entries exist. */
+/*
+ * A directory per thread, each a link to their parent: one call, where thousands of entries exist.
+ */
 static long server_threads(const struct load *l)
 {
 	char path[40];
@@ -141,8 +144,9 @@ static long server_threads(const struct load *l)
 
 /*
  * The window opens when the server has warmed up and as many requests were answered as there are
- * connections: thousands are not accepted at once. Both its ends are the moment of a reply, and both
- * readings of the server's clock are taken there, so that a client that is late is late for all.
+ * connections: thousands are not accepted at once. Both its ends are the moment of a reply, and
+ * both readings of the server's clock are taken there, so that a client that is late is late for
+ * all.
  */
 static void open_window(struct load *l, uint64_t now)
 {
@@ -158,9 +162,9 @@ static void close_window(struct load *l, uint64_t now)
 }
 
 /*
- * The rate counts replies inside the window. Every reply after its start is a sample, whenever it was
- * asked for and however late it comes: a connection that is never served shows in the maximum, and
- * in the share of the connection served least, when quantiles are full of the lucky ones.
+ * The rate counts replies inside the window. Every reply after its start is a sample, whenever it
+ * was asked for and however late it comes: a connection that is never served shows in the maximum,
+ * and in the share of the connection served least, when quantiles are full of the lucky ones.
  */
 static void completed(struct load *l, long c, uint64_t now)
 {

@@ -1,8 +1,9 @@
 /*
  * park.c: many threads asleep: what they cost while they sleep, and how fast all of them wake.
  *
- * A thread counts itself and waits under one mutex, so when the count is full and the mutex is ours,
- * every thread is inside pthread_cond_wait: the figures are of parked threads, not of starting ones.
+ * A thread counts itself and waits under one mutex, so when the count is full and the mutex is
+ * ours, every thread is inside pthread_cond_wait: the figures are of parked threads, not of
+ * starting ones.
  */
 #include "bench.h"
 

@@ -1,8 +1,9 @@
 /*
- * sleep.c: what sleeping costs in processor time, and how late a sleeper wakes when others spin.
+ * sleep.c: what sleeping costs in processor time, how late sleepers wake when others spin, and how
+ * evenly those that spin share.
  *
- * The spinners make no call at all: only a scheduler that can take the processor away from them lets
- * the sleeper run on time (or ever).
+ * The spinners make no call at all: only a scheduler that can take the processor away from them
+ * lets the sleepers run on time (or ever).
  */
 #include "bench.h"
 
@@ -11,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define MS 1000000L
 
@@ -49,55 +51,98 @@ void bench_sleeps(const struct bench *b)
 	report(b->name, "-wall", wall / (double)b->b, "ns");
 }
 
+/* The first `spinners` bodies spin until the others, which sleep, are done. */
 struct spin {
-	atomic_int stop;
-	atomic_long total;
-	const struct bench *row;
-	uint64_t *late;
+	const char *name;
+	long spinners, sleepers, samples; /* samples: naps of each sleeper */
+	uint64_t nap;			  /* ns */
+	atomic_long asleep;		  /* sleepers that are not done */
+	uint64_t *loops;		  /* of each spinner */
+	uint64_t *late;			  /* of each nap, ns */
 };
 
-static void *spinner_main(void *arg)
+static uint64_t spinner(struct spin *s)
 {
-	struct spin *s = arg;
-	long loops = 0;
+	uint64_t loops = 0;
 
-	while (!atomic_load_explicit(&s->stop, memory_order_relaxed))
+	while (atomic_load_explicit(&s->asleep, memory_order_relaxed))
 		loops++;
-	atomic_fetch_add(&s->total, loops);
-	return NULL;
+	return loops;
 }
 
-static void *sleeper_main(void *arg)
+static void sleeper(uint64_t *late, struct spin *s)
 {
-	struct spin *s = arg;
+	const struct timespec nap = {(time_t)(s->nap / 1000000000u), (long)(s->nap % 1000000000u)};
 
-	for (long i = 0; i < s->row->b; i++) {
+	for (long i = 0; i < s->samples; i++) {
 		uint64_t start = now_ns();
 
-		sleep_ms();
-		s->late[i] = now_ns() - start - MS;
+		if (nanosleep(&nap, NULL))
+			die("nanosleep", errno);
+		late[i] = now_ns() - start - s->nap;
 	}
-	atomic_store(&s->stop, 1);
-	return NULL;
+	atomic_fetch_sub(&s->asleep, 1);
 }
 
+static void spin_body(long i, void *arg)
+{
+	struct spin *s = arg;
+
+	if (i < s->spinners)
+		s->loops[i] = spinner(s);
+	else
+		sleeper(&s->late[(i - s->spinners) * s->samples], s);
+}
+
+/*
+ * What those with least and with most got, in percent of an even share; and what all got together.
+ */
+static void report_shares(const struct spin *s, double wall)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+	double total = 0;
+
+	for (long i = 0; i < s->spinners; i++) {
+		least = s->loops[i] < least ? s->loops[i] : least;
+		most = s->loops[i] > most ? s->loops[i] : most;
+		total += (double)s->loops[i];
+	}
+	report(s->name, "-least", 100.0 * (double)least * (double)s->spinners / total, "%");
+	report(s->name, "-most", 100.0 * (double)most * (double)s->spinners / total, "%max");
+	/* Preempting them must not be paid for by them. */
+	report(s->name, "-spin", total * 1e3 / wall, "loops/us");
+}
+
+static void spin_run(const struct bench *b, struct spin *s)
+{
+	double wall;
+
+	s->name = b->name;
+	s->asleep = s->sleepers;
+	s->loops = calloc((size_t)s->spinners, sizeof(*s->loops));
+	s->late = calloc((size_t)(s->sleepers * s->samples), sizeof(*s->late));
+	if (!s->loops || !s->late)
+		die("calloc", ENOMEM);
+	wall = team_run(s->spinners + s->sleepers, spin_body, s);
+	if (s->samples > 1)
+		print_quantiles(b, s->late, s->sleepers * s->samples);
+	report_shares(s, wall);
+	free(s->loops);
+	free(s->late);
+}
+
+/* One sleeper asks for a millisecond; several for a tenth: something always wants to run. */
 void bench_spinners(const struct bench *b)
 {
-	struct spin s = {.row = b};
-	pthread_t *ids = calloc((size_t)b->a + 1, sizeof(*ids));
-	uint64_t start = now_ns();
+	spin_run(b, &(struct spin){.spinners = b->a, .sleepers = b->b, .samples = 500,
+				   .nap = b->b == 1 ? MS : MS / 10});
+}
 
-	s.late = calloc((size_t)b->b, sizeof(*s.late));
-	if (!ids || !s.late)
-		die("calloc", ENOMEM);
-	for (long i = 0; i < b->a; i++)
-		must(pthread_create(&ids[i], NULL, spinner_main, &s));
-	must(pthread_create(&ids[b->a], NULL, sleeper_main, &s));
-	for (long i = 0; i <= b->a; i++)
-		must(pthread_join(ids[i], NULL));
-	print_quantiles(b, s.late, b->b);
-	/* How much the spinners got meanwhile: preempting them must not be paid for by them. */
-	report(b->name, "-spin", (double)s.total * 1e3 / (double)(now_ns() - start), "loops/us");
-	free(ids);
-	free(s.late);
+/* Nobody else wants to run: two spinners a processor, b->b ms long. */
+void bench_fair(const struct bench *b)
+{
+	long n = b->a ? b->a : 2 * sysconf(_SC_NPROCESSORS_ONLN);
+
+	spin_run(b, &(struct spin){.spinners = n, .sleepers = 1, .samples = 1,
+				   .nap = (uint64_t)b->b * MS});
 }
