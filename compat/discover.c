@@ -101,8 +101,9 @@ const char *discover_static(void)
 }
 
 /*
- * In the child of a fork that went past libc (clone, a system call) the word still has the parent's id.  Libc
- * then owns locks by that number; so it is the word that libc reads, and may be put right.
+ * In the child of a fork that went past libc (clone, a system call) the word still has the parent's
+ * id.  Libc then owns locks by that number; so it is the word that libc reads, and may be put
+ * right.
  */
 static bool own_id(int *id)
 {

@@ -52,7 +52,10 @@ void donors_end(struct donors *ds) hidden;
 
 /* Run by a donor on itself: finds the fields that only change when a thread does something. */
 const char *probe_run(void) hidden;
-/* A key of ours; or, when the program has taken all, one of its own: not on a thread of the program. */
+/*
+ * A key of ours; or, when the program has taken all, one of its own: not on a thread of the
+ * program.
+ */
 bool compat_some_key(pthread_key_t *key, bool *ours) hidden;
 
 #endif

@@ -10,8 +10,8 @@
 struct tcb *compat_registered(void) __attribute__((visibility("hidden")));
 
 /*
- * fn(arg) with FS on the block that libc registered for this kernel thread, all signals but libc's own (and
- * faults) waiting.  fn must leave by returning.
+ * fn(arg) with FS on the block that libc registered for this kernel thread, all signals but libc's
+ * own (and faults) waiting.  fn must leave by returning.
  */
 long compat_lend(long (*fn)(void *), void *arg) __attribute__((visibility("hidden")));
 

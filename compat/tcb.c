@@ -255,7 +255,10 @@ void tcb_leave(void)
 	res->options = 0; /* the next life initialises it again */
 }
 
-/* The loader's vector of a block's TLS: [-1] its length, [0] its generation, then one slot a module. */
+/*
+ * The loader's vector of a block's TLS: [-1] its length, [0] its generation, then one slot a
+ * module.
+ */
 union dtv_slot {
 	size_t counter;
 	struct {
@@ -264,9 +267,9 @@ union dtv_slot {
 };
 
 /*
- * What libc does for a thread on a cached stack: the slots emptied, the static images copied again.  Half
- * the price of freeing the vector and making another.  False: the last life left blocks of its own (a
- * library loaded late), which only the long way frees.
+ * What libc does for a thread on a cached stack: the slots emptied, the static images copied again.
+ * Half the price of freeing the vector and making another.  False: the last life left blocks of its
+ * own (a library loaded late), which only the long way frees.
  */
 static bool renew_tls(struct tcb *t)
 {
@@ -279,7 +282,10 @@ static bool renew_tls(struct tcb *t)
 		own |= (uintptr_t)s->pointer.to_free;
 	if (own)
 		return false;
-	/* It resets each module's slot; one without a module is reset when a module gets its number. */
+	/*
+	 * It resets each module's slot; one without a module is reset when a module gets its
+	 * number.
+	 */
 	return libc.init_tls(t, true) != NULL;
 }
 

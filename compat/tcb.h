@@ -56,9 +56,9 @@ void tcb_enter(void);
 void tcb_leave(void);
 
 /*
- * A block that left gets a next life the short way: the storage stays, its contents start anew.  0, or -1
- * when the last life left something that only tcb_reuse() frees; nothing has changed then.  Takes the
- * loader's TLS lock for a moment, allocates nothing.
+ * A block that left gets a next life the short way: the storage stays, its contents start anew.  0,
+ * or -1 when the last life left something that only tcb_reuse() frees; nothing has changed then.
+ * Takes the loader's TLS lock for a moment, allocates nothing.
  */
 int tcb_renew(struct tcb *t, const struct tcb_stack *stk, uint32_t tid);
 

@@ -8,8 +8,9 @@
  *	if (version)
  *		printf("running under weft %s\n", version);
  *
- * Each function looks for its namesake in the process and says so when there is none.  Weak references
- * were rejected: the linker settles them to "none" in executables that are not position independent.
+ * Each function looks for its namesake in the process and says so when there is none.  Weak
+ * references were rejected: the linker settles them to "none" in executables that are not position
+ * independent.
  */
 #ifndef WEFT_H
 #define WEFT_H

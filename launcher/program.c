@@ -1,8 +1,9 @@
 /*
  * program: PATH search, #! resolution, and the reading of ELF headers.
  *
- * `ld.so --verify` was rejected: it needs a process per look, and cannot tell musl, 32-bit or set-user-ID.
- * A file that may be executed but not read (mode 0711) is let through: ld.so can still preload into it.
+ * `ld.so --verify` was rejected: it needs a process per look, and cannot tell musl, 32-bit or
+ * set-user-ID. A file that may be executed but not read (mode 0711) is let through: ld.so can still
+ * preload into it.
  */
 #include "launcher/program.h"
 
@@ -92,7 +93,9 @@ char *program_find(const char *name)
 
 /* --- privileges ------------------------------------------------------------------------------- */
 
-/* Would the exec give the process a user or group that it is not?  As the kernel's cap_bprm_creds. */
+/*
+ * Would the exec give the process a user or group that it is not?  As the kernel's cap_bprm_creds.
+ */
 static bool changes_identity(const struct stat *st, bool honoured)
 {
 	uid_t euid = geteuid();
@@ -123,8 +126,8 @@ static bool gains_capabilities(int fd)
 }
 
 /*
- * With AT_SECURE ld.so drops LD_PRELOAD.  nosuid mounts and no_new_privs take the privilege away and the
- * reason to refuse with it.
+ * With AT_SECURE ld.so drops LD_PRELOAD.  nosuid mounts and no_new_privs take the privilege away
+ * and the reason to refuse with it.
  */
 static void check_secure(const char *path, int fd, const struct stat *st)
 {
@@ -165,7 +168,9 @@ static bool find_segment(int fd, const Elf64_Ehdr *e, uint32_t type, Elf64_Phdr 
 	return false;
 }
 
-/* static-pie and shared libraries are both ET_DYN without an interpreter: a flag tells them apart. */
+/*
+ * static-pie and shared libraries are both ET_DYN without an interpreter: a flag tells them apart.
+ */
 static bool is_pie(int fd, const Elf64_Phdr *dynamic)
 {
 	for (uint64_t off = 0; off + sizeof(Elf64_Dyn) <= dynamic->p_filesz; off += sizeof(Elf64_Dyn)) {
@@ -268,7 +273,10 @@ static const char *script_interpreter(char *line)
 	return *p ? p : NULL;
 }
 
-/* Returns the file that decides for path: its interpreter (malloc'ed), or NULL when path itself did. */
+/*
+ * Returns the file that decides for path: its interpreter (malloc'ed), or NULL when path itself
+ * did.
+ */
 static char *check_one(const char *path)
 {
 	union {

@@ -3,13 +3,13 @@
  *
  *	weft [OPTION...] [--] PROGRAM [ARG...]
  *
- * It becomes the program (exec, same process), so signals, exit codes and job control stay the program's.
- * All it leaves behind is two environment variables: LD_PRELOAD, with ours first, and WEFT, the options.
- * Strict where the library is lenient: a bad option costs one line in a running server, but here it is a
- * typing error of somebody who is watching.
+ * It becomes the program (exec, same process), so signals, exit codes and job control stay the
+ * program's. All it leaves behind is two environment variables: LD_PRELOAD, with ours first, and
+ * WEFT, the options. Strict where the library is lenient: a bad option costs one line in a running
+ * server, but here it is a typing error of somebody who is watching.
  *
- * Must never: print on stdout except for --help, --version and --options; run anything under a false flag,
- * that is, start a program that will not have the library in it.
+ * Must never: print on stdout except for --help, --version and --options; run anything under a
+ * false flag, that is, start a program that will not have the library in it.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -229,7 +229,9 @@ static char *usable_library(void)
 {
 	char *path = find_library();
 
-	/* ld.so splits LD_PRELOAD at spaces and colons and expands $ORIGIN; nothing can be quoted. */
+	/*
+	 * ld.so splits LD_PRELOAD at spaces and colons and expands $ORIGIN; nothing can be quoted.
+	 */
 	if (strpbrk(path, " :$"))
 		refuse(EXIT_OWN, "%s: a path with a space, colon or dollar cannot be preloaded (move "
 		       "weft elsewhere)", path);

@@ -1,13 +1,15 @@
 /*
  * aside: a kernel thread with a table of descriptors of its own, where sysmon has files read.
  *
- * The program's numbers are the program's: open() promises the lowest that is free, and a file that sysmon opens and
- * closes within microseconds takes that number away from a thread that opens one at the same moment; a program
- * that closes all it does not know would close ours, and we would then read from what it opened next.  A thread can
- * leave the common table; sysmon cannot, for it looks at the poller's descriptors.  So it asks this thread, which starts with the first question and sleeps between two.
+ * The program's numbers are the program's: open() promises the lowest that is free, and a file that
+ * sysmon opens and closes within microseconds takes that number away from a thread that opens one
+ * at the same moment; a program that closes all it does not know would close ours, and we would
+ * then read from what it opened next.  A thread can leave the common table; sysmon cannot, for it
+ * looks at the poller's descriptors.  So it asks this thread, which starts with the first question
+ * and sleeps between two.
  *
- * One question at a time, by sysmon alone.  Where there is no such thread (an old kernel, no memory) the answer is
- * found on the spot.
+ * One question at a time, by sysmon alone.  Where there is no such thread (an old kernel, no
+ * memory) the answer is found on the spot.
  *
  * Must never: print (its table has no fd 2), make a thread, hold a lock.
  */
@@ -83,7 +85,7 @@ void aside_fork_child(void)
 	atomic_store(&state, NOT_YET);
 }
 
-/* ---- questions ------------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 struct blocked {
 	int tid, result;

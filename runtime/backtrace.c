@@ -1,14 +1,15 @@
 /*
  * backtrace: from where a G that does not run was called, for dumps.
  *
- * Programs keep no frame pointers, and unwind tables need libgcc, locks and memory.  So the saved stack is
- * scanned: every word that points directly behind a call instruction in executable memory is printed as
- * module+offset, innermost first (offset: as the module's file is linked, what addr2line takes).  A call that
- * returned may still lie in a live frame: what is printed contains the true chain, and perhaps more.
- * Rejected: the chain of frame pointers alone; it ends at the first function of the program.
+ * Programs keep no frame pointers, and unwind tables need libgcc, locks and memory.  So the saved
+ * stack is scanned: every word that points directly behind a call instruction in executable memory
+ * is printed as module+offset, innermost first (offset: as the module's file is linked, what
+ * addr2line takes).  A call that returned may still lie in a live frame: what is printed contains
+ * the true chain, and perhaps more.  Rejected: the chain of frame pointers alone; it ends at the
+ * first function of the program.
  *
- * The mappings are read once a dump into memory of their own.  All of the program's memory is read by
- * os_peek(): a stack or a library may go away meanwhile.
+ * The mappings are read once a dump into memory of their own.  All of the program's memory is read
+ * by os_peek(): a stack or a library may go away meanwhile.
  *
  * Must never: take a lock, touch the program's memory directly.
  */
@@ -81,7 +82,10 @@ static void parse(struct backtrace *b)
 		m.end = hex(&p);
 		exec = p + 3 < end && p[1] == 'r' && p[3] == 'x';
 		m.name = name_in(line, end, &m.namelen);
-		/* A module's mappings follow one another; its first is where the file's address 0 lies. */
+		/*
+		 * A module's mappings follow one another; its first is where the file's address 0
+		 * lies.
+		 */
 		if (m.namelen == 0 || m.namelen != lastlen || memcmp(m.name, lastname, (size_t)lastlen))
 			base = m.start;
 		lastname = m.name;

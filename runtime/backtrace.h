@@ -18,7 +18,9 @@ struct backtrace {
 /* Reads the mappings; false: no memory or no /proc, and nothing can be printed. */
 bool backtrace_open(struct backtrace *b) hidden;
 void backtrace_close(struct backtrace *b) hidden;
-/* One line: pc (0: unknown), then the calls found from sp up to top (0: the end of main's stack). */
+/*
+ * One line: pc (0: unknown), then the calls found from sp up to top (0: the end of main's stack).
+ */
 void backtrace_print(const struct backtrace *b, struct outbuf *o, uintptr_t pc, uintptr_t sp,
 		     uintptr_t top) hidden;
 /* Its parts: return addresses from sp up, at most max; their number. */

@@ -1,12 +1,12 @@
 /*
  * cputime: the CPU time of a G.
  *
- * The kernel counts each M; what an M used between two switches belongs to the G it ran.  Off until somebody
- * asks: reading the M's clock is a system call, once at each switch.  What ran before does not count, except
- * main's time before weft started.
+ * The kernel counts each M; what an M used between two switches belongs to the G it ran.  Off until
+ * somebody asks: reading the M's clock is a system call, once at each switch.  What ran before does
+ * not count, except main's time before weft started.
  *
- * A G's sum, its M and the M's reading at the switch change together: cpuseq is odd meanwhile, and a reader
- * that saw it change tries again.
+ * A G's sum, its M and the M's reading at the switch change together: cpuseq is odd meanwhile, and
+ * a reader that saw it change tries again.
  */
 #include "runtime/gmp.h"
 

@@ -1,12 +1,12 @@
 /*
- * dump: all Gs, for a person who looks at a hang: what each waits for, since when, held by whom, and from
- * where it was called.
+ * dump: all Gs, for a person who looks at a hang: what each waits for, since when, held by whom,
+ * and from where it was called.
  *
- * Runs on any kernel thread at any moment, on a hung or a dying process: takes no lock, so a G that moves
- * meanwhile may be printed half old, half new.  A parked G's context lies on its stack; one in a system call
- * left the place where it entered; one that runs is asked: its kernel thread gets the dump signal, and the
- * handler notes where it was (runtime_note_running).  One that does not answer, because it blocks the signal,
- * is printed without.
+ * Runs on any kernel thread at any moment, on a hung or a dying process: takes no lock, so a G that
+ * moves meanwhile may be printed half old, half new.  A parked G's context lies on its stack; one
+ * in a system call left the place where it entered; one that runs is asked: its kernel thread gets
+ * the dump signal, and the handler notes where it was (runtime_note_running).  One that does not
+ * answer, because it blocks the signal, is printed without.
  *
  * Must never: call libc, park, wait without bound.
  */

@@ -1,14 +1,15 @@
 /*
  * entersyscall: leaving for the kernel and coming back.
  *
- * Enter marks the P Psyscall and goes: one compare-and-swap, which fails only while sysmon's preemption signal
- * is on its way here (preempt.c) and then waits for it.  sysmon, or nobody, takes the P by compare-and-swap
- * Psyscall -> Pidle.  Exit takes it back by the same compare-and-swap; failing that any idle P; failing that
- * the G is queued and the M sleeps.  The region nests: only the outermost pair does anything.
+ * Enter marks the P Psyscall and goes: one compare-and-swap, which fails only while sysmon's
+ * preemption signal is on its way here (preempt.c) and then waits for it.  sysmon, or nobody, takes
+ * the P by compare-and-swap Psyscall -> Pidle.  Exit takes it back by the same compare-and-swap;
+ * failing that any idle P; failing that the G is queued and the M sleeps.  The region nests: only
+ * the outermost pair does anything.
  *
- * entersyscallblock is for a call that is known to wait: the P goes to another M, or becomes idle, at once instead
- * of when sysmon comes by (two of its ticks: 50 us where it is awake, up to 20 ms where it dozes).  It costs the
- * waking of an M, so whoever can first tries without waiting.
+ * entersyscallblock is for a call that is known to wait: the P goes to another M, or becomes idle,
+ * at once instead of when sysmon comes by (two of its ticks: 50 us where it is awake, up to 20 ms
+ * where it dozes).  It costs the waking of an M, so whoever can first tries without waiting.
  *
  * Must never: touch errno (a result may be in it), run the scheduler between the two.
  */
@@ -51,7 +52,10 @@ void entersyscallblock(void)
 	if (gp->sysdepth++ == 0) {
 		gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
 		atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
-		/* No M waits for a signal with a P: releasep() sees to that.  oldp stays NULL: any P will do. */
+		/*
+		 * No M waits for a signal with a P: releasep() sees to that.  oldp stays NULL: any
+		 * P will do.
+		 */
 		handoffp(releasep(getm()));
 	}
 	unpin();

@@ -1,20 +1,22 @@
 /*
  * fork: the scheduler in the child of a fork(2).
  *
- * In the child one G and one kernel thread exist: the G that forked becomes the main G on M0 (a foreign thread that
- * forked is made one); other Gs are gone,
- * as POSIX says of threads; their stacks stay mapped (values of the program may lie there).  Queues, timers, the
- * parking lot, the pools and the idle lists start empty.  sysmon starts with the next thread: most children exec.
+ * In the child one G and one kernel thread exist: the G that forked becomes the main G on M0 (a
+ * foreign thread that forked is made one); other Gs are gone, as POSIX says of threads; their
+ * stacks stay mapped (values of the program may lie there).  Queues, timers, the parking lot, the
+ * pools and the idle lists start empty.  sysmon starts with the next thread: most children exec.
  *
- * Nothing is locked in the parent while the kernel copies.  libc takes all locks of malloc between its prepare
- * handlers and the copy, and who holds one of those may need ours: a G that lost its P inside malloc waits for
- * sched.lock to get one.  (It was tried: the storm of forks in tests/stress hangs.)  Nor may the caller be pinned:
- * the P it holds while it waits there must be takeable.  So other threads may be anywhere in their changes, and
- * pages are not even copied at one instant.  The child keeps only what cannot be half done: the table of Gs
- * (entries made before they are counted, and looked at again here), settings, memory that nobody lists.
- * What was cut for stacks and small objects and not yet used is lost to the child.
+ * Nothing is locked in the parent while the kernel copies.  libc takes all locks of malloc between
+ * its prepare handlers and the copy, and who holds one of those may need ours: a G that lost its P
+ * inside malloc waits for sched.lock to get one.  (It was tried: the storm of forks in tests/stress
+ * hangs.)  Nor may the caller be pinned: the P it holds while it waits there must be takeable.  So
+ * other threads may be anywhere in their changes, and pages are not even copied at one instant.
+ * The child keeps only what cannot be half done: the table of Gs (entries made before they are
+ * counted, and looked at again here), settings, memory that nobody lists.  What was cut for stacks
+ * and small objects and not yet used is lost to the child.
  *
- * Must never: start a kernel thread, park or yield in the child before the rebuild is complete; read a list.
+ * Must never: start a kernel thread, park or yield in the child before the rebuild is complete;
+ * read a list.
  */
 #include "runtime/gmp.h"
 

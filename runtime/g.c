@@ -1,10 +1,10 @@
 /*
  * g: making, finding and recycling Gs.
  *
- * struct g is never freed and never moves: dumps walk all of them without a lock.  A dead G keeps its stack
- * and its thread block; the next thread of the same shape takes all three over.  Free Gs of the standard
- * stack size sit in a list of each P (at 64, half goes to the global list; refilled by 32); others in one
- * list that is searched by exact size.
+ * struct g is never freed and never moves: dumps walk all of them without a lock.  A dead G keeps
+ * its stack and its thread block; the next thread of the same shape takes all three over.  Free Gs
+ * of the standard stack size sit in a list of each P (at 64, half goes to the global list; refilled
+ * by 32); others in one list that is searched by exact size.
  */
 #include "runtime/gmp.h"
 
@@ -188,7 +188,10 @@ struct g *g_new(const struct gattr *a)
 		if (!gp)
 			return NULL;
 		if (!stack_alloc(&gp->stack, &full)) {
-			/* The struct stays in the table, dead and without a stack, for the next one. */
+			/*
+			 * The struct stays in the table, dead and without a stack, for the next
+			 * one.
+			 */
 			g_free(gp);
 			return NULL;
 		}
@@ -254,8 +257,8 @@ void g_set_tls(struct g *gp, void *fsbase, uint32_t tid)
 }
 
 /*
- * Ids stand as owners in objects that processes share, so two processes must not count from one start.
- * Multiplied by the golden ratio, process ids near each other start far apart.
+ * Ids stand as owners in objects that processes share, so two processes must not count from one
+ * start. Multiplied by the golden ratio, process ids near each other start far apart.
  */
 void g_seedids(void)
 {
@@ -320,8 +323,11 @@ void g_setmask(struct g *gp, uint64_t mask)
 		gp->sigmask = mask;
 		return;
 	}
-	/* The kernel's first, unpinned: what it lets in is delivered here and now, and then a handler finds
-	 * in its context what we are about to note.  The same goes for a preemption in between. */
+	/*
+	 * The kernel's first, unpinned: what it lets in is delivered here and now, and then a
+	 * handler finds in its context what we are about to note.  The same goes for a preemption
+	 * in between.
+	 */
 	os_sigmask(mask);
 	g_notemask(mask);
 }

@@ -41,7 +41,10 @@ enum {
 
 struct timer {
 	uint64_t when;            /* (L timers) CLOCK_MONOTONIC ns */
-	/* Runs under the timers lock of its P; a G it returns is readied once the timer is detached. */
+	/*
+	 * Runs under the timers lock of its P; a G it returns is readied once the timer is
+	 * detached.
+	 */
 	struct g *(*fn)(void *arg);
 	void *arg;
 	struct p *_Atomic pp;     /* whose heap holds it; NULL: none */
@@ -169,7 +172,9 @@ struct p {
 	struct g *_Atomic runq[RUNQ_SIZE];
 	struct g *_Atomic runnext;    /* owner sets; anybody may CAS to NULL */
 
-	/* What a thief saw at its last look: work still here then has aged (stealage). Hints, (a). */
+	/*
+	 * What a thief saw at its last look: work still here then has aged (stealage). Hints, (a).
+	 */
 	_Atomic uint64_t marktime;
 	_Atomic uint32_t marktail;
 	_Atomic uint32_t markruns;
@@ -206,7 +211,9 @@ struct p {
 	uint64_t askused;         /* 0: the slice is over; else for an urgent G, with so much used */
 	_Atomic bool askforce;    /* also inside libc */
 	_Atomic bool asksent;     /* the kernel has the signal */
-	/* When the slice began whose schedtick this is, if a preemption did it (o; sysmon reads). */
+	/*
+	 * When the slice began whose schedtick this is, if a preemption did it (o; sysmon reads).
+	 */
 	_Atomic uint32_t switchtick;
 	_Atomic uint64_t switchwhen;
 };
@@ -279,7 +286,9 @@ static inline struct m *getm(void)
 {
 	struct g *gp = weft_tls.g;
 
-	/* A G's M changes at every switch; only code that cannot be switched may keep the result. */
+	/*
+	 * A G's M changes at every switch; only code that cannot be switched may keep the result.
+	 */
 	return gp ? atomic_load_explicit(&gp->m, memory_order_relaxed) : weft_tls.m;
 }
 
@@ -337,7 +346,10 @@ void regainp(struct g *gp) hidden;
 struct g *lookaround(struct m *mp, bool *inherit) hidden; /* proc.c's own; unit tests step it */
 bool anywork(void) hidden;
 
-/* On g0, of the G that was switched away and goes on later: from the release on its context may be used by others. */
+/*
+ * On g0, of the G that was switched away and goes on later: from the release on its context may be
+ * used by others.
+ */
 static inline struct m *offm(struct g *gp)
 {
 	struct m *mp = weft_tls.m;
@@ -349,8 +361,10 @@ static inline struct m *offm(struct g *gp)
 }
 
 /* ---- park.c ---- */
-/* Parks the caller.  commit runs on g0 once the G is Gwaiting and off its stack; false: go on at once.  NULL:
- * the G is Gwaiting already, and may have been readied. */
+/*
+ * Parks the caller.  commit runs on g0 once the G is Gwaiting and off its stack; false: go on at
+ * once.  NULL: the G is Gwaiting already, and may have been readied.
+ */
 void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,
 	    const void *addr) hidden;
 void goready(struct g *gp, enum readyhow how) hidden;
@@ -422,7 +436,9 @@ const char *waitreason_text(unsigned r) hidden;
 
 /* ---- handoff.c ---- */
 /* sysmon only */
-/* Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever). */
+/*
+ * Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever).
+ */
 uint32_t handoff_look(uint64_t now) hidden;
 void handoff_start(void) hidden;  /* cheap while the process has one thread */
 bool handoff_lists(const struct m *mp) hidden; /* not to be reused yet; any thread */
@@ -465,7 +481,10 @@ void cputime_leave(struct g *gp, struct m *mp) hidden;
 void lot_init(void) hidden;
 void lot_fork_child(void) hidden;
 
-/* The P of the calling M leaves Prunning for another status: after this no signal is on its way for it. */
+/*
+ * The P of the calling M leaves Prunning for another status: after this no signal is on its way for
+ * it.
+ */
 static inline void p_leave(struct p *pp, uint32_t to)
 {
 	uint32_t s = Prunning;

@@ -1,18 +1,19 @@
 /*
  * handoff: the P of an M that blocks where we do not see it.
  *
- * A call that the shim knows goes through entersyscall and leaves its P behind.  Everything else that blocks
- * (a lock inside libc, a resolver's poll, an inline futex of an OpenMP runtime, a page fault) would keep it.
- * sysmon finds such an M in two steps:
+ * A call that the shim knows goes through entersyscall and leaves its P behind.  Everything else
+ * that blocks (a lock inside libc, a resolver's poll, an inline futex of an OpenMP runtime, a page
+ * fault) would keep it.  sysmon finds such an M in two steps:
  *
  *   suspect   the P's schedtick stands still, and so does the CPU clock of the M (0.3 us to read)
  *   proof     the kernel says that the thread is blocked, and where (os_blocked through aside.c, 10 us)
  *
- * The clock alone would do wrong thousands of times: a thread that waits for a CPU uses none either.  With work
- * waiting and no P idle, two looks a tenth of a millisecond apart decide; without, an M loses its P after 10 ms,
- * so that a process that waits as a whole lets sysmon sleep.
+ * The clock alone would do wrong thousands of times: a thread that waits for a CPU uses none
+ * either.  With work waiting and no P idle, two looks a tenth of a millisecond apart decide;
+ * without, an M loses its P after 10 ms, so that a process that waits as a whole lets sysmon sleep.
  *
- * The G need not cooperate, so taking the P is a handshake on a word of its thread block, weft_tls.nop (lock.h):
+ * The G need not cooperate, so taking the P is a handshake on a word of its thread block,
+ * weft_tls.nop (lock.h):
  *
  *	sysmon                                  G
  *	nop = NOP_ASKED                         locks++            (pin, lock)
@@ -20,20 +21,23 @@
  *	locks == 0, gp on mp with pp, still?    ...
  *	P taken, nop = NOP_TAKEN                locks--
  *
- * Either the G sees NOP_ASKED or we see its locks.  The G's side is two plain instructions; the fence it lacks is
- * membarrier(2) on ours (0.3 us; a kernel without it leaves the feature off).  The fence makes the taking exact
- * even if the proof is no longer true; chaos takes Ps from Ms that run.
+ * Either the G sees NOP_ASKED or we see its locks.  The G's side is two plain instructions; the
+ * fence it lacks is membarrier(2) on ours (0.3 us; a kernel without it leaves the feature off).
+ * The fence makes the taking exact even if the proof is no longer true; chaos takes Ps from Ms that
+ * run.
  *
- * From NOP_ASKED to the answer nothing here takes a lock or waits: the G may be spinning for it.
- * A G whose P was taken goes on without one, in the kernel and then in the program's code, until it next enters
- * the runtime: pin_slow() gets a P as a return from a system call does, or queues the G and the M sleeps.  One
- * that computes without calling us is found by its CPU clock and sent signal 32; the handler does the same.  The
- * word is NOP_KICKED until the handler has run, so the signal meets no system call that the shim knows.
+ * From NOP_ASKED to the answer nothing here takes a lock or waits: the G may be spinning for it.  A
+ * G whose P was taken goes on without one, in the kernel and then in the program's code, until it
+ * next enters the runtime: pin_slow() gets a P as a return from a system call does, or queues the G
+ * and the M sleeps.  One that computes without calling us is found by its CPU clock and sent signal
+ * 32; the handler does the same.  The word is NOP_KICKED until the handler has run, so the signal
+ * meets no system call that the shim knows.
  *
- * gp->tls stays mapped when the thread ends: a dead G keeps its thread block, and stack_free() is for blocks
- * that never lived.  A G that ended and lives again has a word that reads NOP_NONE.
+ * gp->tls stays mapped when the thread ends: a dead G keeps its thread block, and stack_free() is
+ * for blocks that never lived.  A G that ended and lives again has a word that reads NOP_NONE.
  *
- * Rejected: a flag in struct m, read through getm(): what pin() protects is exactly the way to the M.
+ * Rejected: a flag in struct m, read through getm(): what pin() protects is exactly the way to the
+ * M.
  *
  * Must never: take a P from a G inside the runtime; run on anything but sysmon.
  */
@@ -57,7 +61,7 @@ static struct m *taken;        /* Ms whose P was taken and that have not come ba
 static bool have_fence;
 static uint64_t rng = 1;
 
-/* ---- the G's side ---------------------------------------------------------------------------------- */
+/* ---- the G's side ---------------------------------------------------------------------------- */
 
 void pin_slow(void)
 {
@@ -75,16 +79,20 @@ void pin_slow(void)
 			break;
 		if (s == NOP_NONE)
 			return;
-		/* A handful of instructions of sysmon's, if it is on a CPU; or a signal that comes as soon as
-		 * we are in user mode. */
+		/*
+		 * A handful of instructions of sysmon's, if it is on a CPU; or a signal that comes
+		 * as soon as we are in user mode.
+		 */
 		arch_pause();
 		if (i % 1024)
 			continue;
 		os_osyield();
 		if (s != NOP_KICKED || !atomic_load(&getm()->takensent))
 			continue;
-		/* Blocked by a system call that nobody saw?  If it does not come now that we return from the
-		 * kernel, it never will. */
+		/*
+		 * Blocked by a system call that nobody saw?  If it does not come now that we return
+		 * from the kernel, it never will.
+		 */
 		os_sigunblock(SIGPREEMPT);
 		__atomic_compare_exchange_n(&weft_tls.nop, &s, NOP_TAKEN, false, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED);
@@ -118,7 +126,7 @@ void runtime_rejoin(void)
 	unpin();
 }
 
-/* ---- sysmon's -------------------------------------------------------------------------------------- */
+/* ---- sysmon's -------------------------------------------------------------------------------- */
 
 /* Something an M with a P could do at once, and nobody about to do it. */
 static bool starving(uint64_t now)
@@ -261,13 +269,19 @@ static bool look_p(struct p *pp, uint64_t now, bool work)
 	return true;
 }
 
-/* gp, without a P, may compute: if so its M gets a signal, whose handler makes it rejoin (runtime_rejoin). */
+/*
+ * gp, without a P, may compute: if so its M gets a signal, whose handler makes it rejoin
+ * (runtime_rejoin).
+ */
 static bool kick(struct m *mp, struct g *gp, uint64_t now)
 {
 	struct weft_tls *tls = gp->tls;
 	uint32_t s = NOP_TAKEN;
 
-	/* Whoever gets EINTR from a call we do not see would not know why: only one that runs is signalled. */
+	/*
+	 * Whoever gets EINTR from a call we do not see would not know why: only one that runs is
+	 * signalled.
+	 */
 	if (now - mp->takenkick < KICK_AGAIN)
 		return false;
 	mp->takenkick = now;
@@ -336,7 +350,10 @@ uint32_t handoff_look(uint64_t now)
 	lastlook = now;
 	if (work)
 		lastwork = now;
-	/* On a busy machine an M waits for its CPU again and again and is no longer suspect for that. */
+	/*
+	 * On a busy machine an M waits for its CPU again and again and is no longer suspect for
+	 * that.
+	 */
 	quick = !work || !suspect ? LOOK_SUSPECT : quick * 2 < LOOK_WORK ? quick * 2 : LOOK_WORK;
 	if (work && suspect)
 		lastwish = quick / 2;

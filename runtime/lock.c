@@ -1,7 +1,8 @@
 /*
  * lock: slow paths of the runtime's mutex, and the rank check of debug builds.
  *
- * Spins briefly first (the holder runs on another CPU and is about to leave), then sleeps in the kernel.
+ * Spins briefly first (the holder runs on another CPU and is about to leave), then sleeps in the
+ * kernel.
  */
 #include "runtime/lock.h"
 
@@ -9,7 +10,10 @@
 #include "runtime/gmp.h"
 #include "runtime/os/os.h"
 
-/* ns: see unlock().  Doubled each time: thousands that wait must not wake up for nothing all the time. */
+/*
+ * ns: see unlock().  Doubled each time: thousands that wait must not wake up for nothing all the
+ * time.
+ */
 enum { SPINS = 4, PAUSES = 30, MISSED = 1000000, MISSED_MAX = 512000000 };
 
 static bool take(struct lock *l)

@@ -1,9 +1,9 @@
 /*
  * lock: the scheduler's own mutex; blocks the kernel thread.
  *
- * Held for tens of instructions and never across a switch.  Ranks (lockrank.def) are checked in debug
- * builds: a thread may only take a lock of a higher rank than those it holds, except buckets of the lot,
- * which lot_requeue takes two of in address order.
+ * Held for tens of instructions and never across a switch.  Ranks (lockrank.def) are checked in
+ * debug builds: a thread may only take a lock of a higher rank than those it holds, except buckets
+ * of the lot, which lot_requeue takes two of in address order.
  */
 #ifndef WEFT_LOCK_H
 #define WEFT_LOCK_H
@@ -36,9 +36,9 @@ struct lock {
 #endif
 
 /*
- * weft_tls.nop, a word between a G and sysmon.  A G that is neither pinned nor in a system call owns a P, but
- * its M may block where we do not see it; then sysmon takes the P (handoff.c).  Who enters the runtime reads
- * the word once, after it counted itself in locks:
+ * weft_tls.nop, a word between a G and sysmon.  A G that is neither pinned nor in a system call
+ * owns a P, but its M may block where we do not see it; then sysmon takes the P (handoff.c).  Who
+ * enters the runtime reads the word once, after it counted itself in locks:
  *   NOP_ASKED   sysmon is deciding and will not take long: wait
  *   NOP_TAKEN   the M has no P: get one, or queue and switch; pin() or lock() returns with a P
  *   NOP_KICKED  the same, and a signal is coming that says so: wait for its handler
@@ -57,9 +57,9 @@ void lockrank_drop(struct lock *l) __attribute__((visibility("hidden")));
 #endif
 
 /*
- * Between the two no handler of the program runs here, so the calling G stays on its M and P: a handler may
- * block, and what was fetched before it, getm() or getp(), is another's after.  Counted on the G's own block:
- * a G that switches while pinned takes its pin along.  Nests.
+ * Between the two no handler of the program runs here, so the calling G stays on its M and P: a
+ * handler may block, and what was fetched before it, getm() or getp(), is another's after.  Counted
+ * on the G's own block: a G that switches while pinned takes its pin along.  Nests.
  */
 static inline void pin(void)
 {
@@ -71,8 +71,9 @@ static inline void pin(void)
 }
 
 /*
- * The weaker half, ended by unpin(): the G stays on its M, but may be without a P and is given none.  For what
- * concerns the M alone: a pin() that has to get a P may leave this M before its caller noted anything.
+ * The weaker half, ended by unpin(): the G stays on its M, but may be without a P and is given
+ * none.  For what concerns the M alone: a pin() that has to get a P may leave this M before its
+ * caller noted anything.
  */
 static inline void hold(void)
 {
@@ -99,15 +100,18 @@ static inline void lock_pinned(struct lock *l)
 
 static inline void lock(struct lock *l)
 {
-	/* A signal handler on this thread sees it before the lock is taken, until after it is free. */
+	/*
+	 * A signal handler on this thread sees it before the lock is taken, until after it is free.
+	 */
 	pin();
 	lock_pinned(l);
 }
 
 /*
- * A store and a load, not an exchange: two of these are in every park.  So the load may be done before the
- * store is visible, and a thread that goes to sleep in between be missed; it sleeps for 1 ms then, longer if it
- * had to wait before (lock_slow).  Locks live in memory that is never given back.
+ * A store and a load, not an exchange: two of these are in every park.  So the load may be done
+ * before the store is visible, and a thread that goes to sleep in between be missed; it sleeps for
+ * 1 ms then, longer if it had to wait before (lock_slow).  Locks live in memory that is never given
+ * back.
  */
 static inline void unlock_pinned(struct lock *l)
 {

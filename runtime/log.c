@@ -1,8 +1,10 @@
 /*
- * log: the formatter and the two ways out, a line (weft_say) and the end of the process (weft_throw).
+ * log: the formatter and the two ways out, a line (weft_say) and the end of the process
+ * (weft_throw).
  *
- * snprintf was rejected: it depends on the locale of the calling G, may allocate, and its glibc frame is
- * over a kilobyte.  Truncation was rejected for reports: a dump of 20,000 Gs must not end in the middle.
+ * snprintf was rejected: it depends on the locale of the calling G, may allocate, and its glibc
+ * frame is over a kilobyte.  Truncation was rejected for reports: a dump of 20,000 Gs must not end
+ * in the middle.
  */
 #include "runtime/log.h"
 
@@ -27,7 +29,9 @@ static void write_all(const char *p, size_t n)
 	}
 }
 
-/* Makes room: writes up to the last newline, keeps the begun line.  Without a newline, everything. */
+/*
+ * Makes room: writes up to the last newline, keeps the begun line.  Without a newline, everything.
+ */
 static void spill(struct outbuf *o)
 {
 	const char *nl = memrchr(o->data, '\n', o->len);
@@ -196,7 +200,10 @@ static void say(const char *kind, const char *fmt, va_list ap)
 {
 	struct outbuf o = OUTBUF_INIT;
 
-	/* The id is asked for each time: after fork or vfork a remembered one would be the parent's. */
+	/*
+	 * The id is asked for each time: after fork or vfork a remembered one would be the
+	 * parent's.
+	 */
 	weft_print(&o, "weft[%d]: %s", os_getpid(), kind);
 	weft_vprint(&o, fmt, ap);
 	put(&o, "\n", 1);

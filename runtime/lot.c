@@ -1,15 +1,16 @@
 /*
  * lot: the parking lot.  Wait queues keyed by address; everything that waits waits here.
  *
- * A waiter is a struct on the waiting stack: of a G, or of a foreign kernel thread, which then sleeps on the
- * waiter's state word as a private futex.  The object waited for holds no pointer to us.  This file is the
- * queues and the wakers; lotpark.c the waiters; lot.h what both must know.
+ * A waiter is a struct on the waiting stack: of a G, or of a foreign kernel thread, which then
+ * sleeps on the waiter's state word as a private futex.  The object waited for holds no pointer to
+ * us.  This file is the queues and the wakers; lotpark.c the waiters; lot.h what both must know.
  *
  * A waiter's addr changes only under both buckets' locks (requeue); lot_lock_waiter() re-reads it.
  * Lock rank: Timers < Lot < Sched.  No lock is held across a switch.
  *
- * Rejected: queue heads inside pthread objects (their size is fixed, they may be freed while waiters leave,
- * and processes share them).  A lock in each G for who interrupts it: it was taken three times a park.
+ * Rejected: queue heads inside pthread objects (their size is fixed, they may be freed while
+ * waiters leave, and processes share them).  A lock in each G for who interrupts it: it was taken
+ * three times a park.
  */
 #include "runtime/lot.h"
 

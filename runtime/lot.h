@@ -1,21 +1,23 @@
 /*
- * lot: what lot.c (queues and wakers) and lotpark.c (waiters and interrupts) share.  Nobody else includes it.
+ * lot: what lot.c (queues and wakers) and lotpark.c (waiters and interrupts) share.  Nobody else
+ * includes it.
  *
- * A waiter's state decides who wakes it.  It is QUEUED from the moment it is in a bucket; a G's commit step
- * (on g0) makes it PARKED; whoever takes it off the queue (waker, timer, interrupt: under the bucket lock, so
- * exactly one) makes it WOKEN by exchange, after writing result.  Old value PARKED: that one must goready the
- * G.  Old value QUEUED: the G has not slept yet and goes on by itself; the waker must not touch the waiter
- * again, its stack frame may be gone.  A poke (a signal handler must run, the wait goes on) makes PARKED
- * QUEUED again and readies the G.
+ * A waiter's state decides who wakes it.  It is QUEUED from the moment it is in a bucket; a G's
+ * commit step (on g0) makes it PARKED; whoever takes it off the queue (waker, timer, interrupt:
+ * under the bucket lock, so exactly one) makes it WOKEN by exchange, after writing result.  Old
+ * value PARKED: that one must goready the G.  Old value QUEUED: the G has not slept yet and goes on
+ * by itself; the waker must not touch the waiter again, its stack frame may be gone.  A poke (a
+ * signal handler must run, the wait goes on) makes PARKED QUEUED again and readies the G.
  *
- * Nearly every park is straight: from the queue the G goes to sleep whatever happens.  It is PARKED from the
- * start, so nobody changes the state but who dequeues it, and two atomic operations less are needed; the
- * price is that it may be readied before it left its stack, and who picks it waits for that (settle()).
+ * Nearly every park is straight: from the queue the G goes to sleep whatever happens.  It is PARKED
+ * from the start, so nobody changes the state but who dequeues it, and two atomic operations less
+ * are needed; the price is that it may be readied before it left its stack, and who picks it waits
+ * for that (settle()).
  *
- * g->parkaddr and g->parked tell an interrupt where its G waits.  A G that does not wait sets parkaddr before
- * it locks the bucket; otherwise both change only under the lock of the bucket that parkaddr names (two
- * buckets' when it changes), so who holds that lock and still reads the same parkaddr may use g->parked,
- * which is NULL until the waiter is queued.
+ * g->parkaddr and g->parked tell an interrupt where its G waits.  A G that does not wait sets
+ * parkaddr before it locks the bucket; otherwise both change only under the lock of the bucket that
+ * parkaddr names (two buckets' when it changes), so who holds that lock and still reads the same
+ * parkaddr may use g->parked, which is NULL until the waiter is queued.
  */
 #ifndef WEFT_LOT_H
 #define WEFT_LOT_H

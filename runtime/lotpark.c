@@ -1,12 +1,13 @@
 /*
  * lotpark: the waiting side of the parking lot: park, time out, be interrupted.
  *
- * A G is pinned from before it queues until it runs again: no handler of the program may run on a stack whose
- * G a waker could ready at any moment, and a handler's own park would overwrite what an interrupt follows.
- * An interrupt that comes meanwhile sets g->interrupted, then looks for parkaddr, then locks the bucket that
- * it names.  The G sets parkaddr, takes that lock (a full barrier here: a locked instruction) and looks at
- * interrupted: one sees the other.  If the G is the one, its park is not straight, and commit, on g0, sees it.
- * There it is looked at last, after PARKED is visible.
+ * A G is pinned from before it queues until it runs again: no handler of the program may run on a
+ * stack whose G a waker could ready at any moment, and a handler's own park would overwrite what an
+ * interrupt follows.  An interrupt that comes meanwhile sets g->interrupted, then looks for
+ * parkaddr, then locks the bucket that it names.  The G sets parkaddr, takes that lock (a full
+ * barrier here: a locked instruction) and looks at interrupted: one sees the other.  If the G is
+ * the one, its park is not straight, and commit, on g0, sees it.  There it is looked at last, after
+ * PARKED is visible.
  *
  * Must never: run hooks.poked() pinned, or while g->parked still names the outer wait.
  */

@@ -1,10 +1,10 @@
 /*
  * m: kernel threads: starting, stopping, handing a P over, leaving.
  *
- * Idle Ms are a LIFO list under sched.lock and sleep on m->park.  park goes 0 -> 1 by whoever wakes and
- * 1 -> 0 by the M itself.  M0 is the program's main thread and never leaves: the kernel ties the process to
- * it.  Other Ms are joinable threads of libc (hooks.newosproc), so that setuid and friends reach them;
- * sysmon joins those that left and frees their stacks.
+ * Idle Ms are a LIFO list under sched.lock and sleep on m->park.  park goes 0 -> 1 by whoever wakes
+ * and 1 -> 0 by the M itself.  M0 is the program's main thread and never leaves: the kernel ties
+ * the process to it.  Other Ms are joinable threads of libc (hooks.newosproc), so that setuid and
+ * friends reach them; sysmon joins those that left and frees their stacks.
  */
 #include "runtime/gmp.h"
 
@@ -22,8 +22,8 @@ void m_init(struct m *mp)
 }
 
 /*
- * A P whose M is being made, for whoever comes first: the making takes locks of libc's, and who holds one may
- * be a G that waits for this very P. sched.lock held.
+ * A P whose M is being made, for whoever comes first: the making takes locks of libc's, and who
+ * holds one may be a G that waits for this very P. sched.lock held.
  */
 static struct p *pstartget(struct m *mp)
 {
@@ -99,8 +99,10 @@ void m_reap(void)
 		struct m **link, *mp;
 
 		lock(&sched.lock);
-		/* One may have ended before its maker came to note its handle, or sysmon's list (handoff.c)
-		 * may still hold it: next time. */
+		/*
+		 * One may have ended before its maker came to note its handle, or sysmon's list
+		 * (handoff.c) may still hold it: next time.
+		 */
 		for (link = &sched.mdead; *link && (!mp_os(*link) || handoff_lists(*link));
 		     link = &(*link)->schedlink)
 			;
@@ -268,8 +270,9 @@ static void startnewm(void)
 }
 
 /*
- * One more M is needed only when there are more Ps in pstart than Ms on their way: a new one may need long until it
- * runs, and Ps come back to pstart thousands of times meanwhile. sched.lock held; true: counted, to be made.
+ * One more M is needed only when there are more Ps in pstart than Ms on their way: a new one may
+ * need long until it runs, and Ps come back to pstart thousands of times meanwhile. sched.lock
+ * held; true: counted, to be made.
  */
 static bool startcount(void)
 {
@@ -338,8 +341,8 @@ int m_start_wanted(void)
 }
 
 /*
- * One M in reserve, once Ps were taken: a P that is taken next need not wait until a kernel thread is made.
- * What is read without the lock is a hint: one more or one fewer does no harm.
+ * One M in reserve, once Ps were taken: a P that is taken next need not wait until a kernel thread
+ * is made. What is read without the lock is a hint: one more or one fewer does no harm.
  */
 static struct m *lastspare; /* while it is not there yet, another would not help; never freed */
 
@@ -434,7 +437,7 @@ void handoffp(struct p *pp)
 		netpoll_wake_for(t0);
 }
 
-/* ---- wired Gs -------------------------------------------------------------------------------------- */
+/* ---- wired Gs -------------------------------------------------------------------------------- */
 
 void lockosthread(void)
 {
@@ -490,8 +493,9 @@ static void leavem00(void *arg)
 }
 
 /*
- * Waits for an idle M, once and not for long: the maker may need a lock of libc's whose holder waits for this P.
- * Without one, M0 itself would take the P back, and run all others, who were created later, before it finds gp.
+ * Waits for an idle M, once and not for long: the maker may need a lock of libc's whose holder
+ * waits for this P. Without one, M0 itself would take the P back, and run all others, who were
+ * created later, before it finds gp.
  */
 static bool await_idlem(void)
 {

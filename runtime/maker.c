@@ -1,14 +1,15 @@
 /*
  * maker: the kernel thread that makes the others, and buries them.
  *
- * libc makes a kernel thread under locks of its own: the loader's, the list of stacks, malloc's; joining one takes
- * them too.  A G may hold one of these and be off its CPU, queued for a P.  An M that waited for the lock would keep
- * its P from that G, and sysmon, which alone takes Ps away, would be gone for good (tests/stress/forks with one P
- * hangs so).  This thread has no P, takes none away, and nothing waits for it: what it was asked for stands in
- * sched.pstart meanwhile, where an M that becomes idle finds it.
+ * libc makes a kernel thread under locks of its own: the loader's, the list of stacks, malloc's;
+ * joining one takes them too.  A G may hold one of these and be off its CPU, queued for a P.  An M
+ * that waited for the lock would keep its P from that G, and sysmon, which alone takes Ps away,
+ * would be gone for good (tests/stress/forks with one P hangs so).  This thread has no P, takes
+ * none away, and nothing waits for it: what it was asked for stands in sched.pstart meanwhile,
+ * where an M that becomes idle finds it.
  *
- * It is also clean: a new kernel thread inherits its maker's policy, affinity, filters and namespaces, which a
- * wired G may have changed on its M.
+ * It is also clean: a new kernel thread inherits its maker's policy, affinity, filters and
+ * namespaces, which a wired G may have changed on its M.
  *
  * Must never: run a G; hold a runtime lock while it makes or joins.
  */

@@ -1,15 +1,18 @@
 /*
  * netpoll: one epoll instance, and the idle M that sleeps in it.
  *
- * An M without work becomes the poller when nobody is (sched.lastpoll is 0 while somebody polls, sched.polluntil
- * is its deadline): it sleeps until a descriptor has an edge, a timer is due or netpoll_break() rings.  Ms
- * with a P look without sleeping when their queue is empty and at every 61st schedule; sysmon does when nobody
- * looked for long.  Several may be in epoll_wait at once: the kernel gives each event to one of them.
+ * An M without work becomes the poller when nobody is (sched.lastpoll is 0 while somebody polls,
+ * sched.polluntil is its deadline): it sleeps until a descriptor has an edge, a timer is due or
+ * netpoll_break() rings.  Ms with a P look without sleeping when their queue is empty and at every
+ * 61st schedule; sysmon does when nobody looked for long.  Several may be in epoll_wait at once:
+ * the kernel gives each event to one of them.
  *
- * The bell is an eventfd in the same epoll, level-triggered: only the sleeping poller reads it, all others
- * step over it.  Before the first descriptor there is no epoll: the poller then sleeps on a futex.
+ * The bell is an eventfd in the same epoll, level-triggered: only the sleeping poller reads it, all
+ * others step over it.  Before the first descriptor there is no epoll: the poller then sleeps on a
+ * futex.
  *
- * Rule: whoever leaves epoll clears lastpoll before it readies anybody, or it would ring its own bell.
+ * Rule: whoever leaves epoll clears lastpoll before it readies anybody, or it would ring its own
+ * bell.
  *
  * Must never: touch a descriptor of the program other than by its registration (polldesc.c).
  */
@@ -156,7 +159,10 @@ int netpoll_wait(struct os_event *ev, uint64_t deadline)
 	n = without_bell(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, deadline), &rang);
 	if (rang) {
 		os_read(atomic_load(&bellfd), &count, sizeof(count));
-		/* Who finds the word still set changed a heap before: the caller reads it after this. */
+		/*
+		 * Who finds the word still set changed a heap before: the caller reads it after
+		 * this.
+		 */
 		atomic_store(&sched.pollbreak, 0);
 	}
 	return n;
@@ -210,8 +216,9 @@ void netpoll_break(void)
 void netpoll_wake_for(uint64_t when)
 {
 	/*
-	 * Pairs with findrunnable: the poller publishes lastpoll = 0 and polluntil, then reads every heap;
-	 * we changed a heap, then read lastpoll and polluntil.  One of us sees the other.
+	 * Pairs with findrunnable: the poller publishes lastpoll = 0 and polluntil, then reads
+	 * every heap; we changed a heap, then read lastpoll and polluntil.  One of us sees the
+	 * other.
 	 */
 	if (atomic_load(&sched.lastpoll) == 0) {
 		uint64_t until = atomic_load(&sched.polluntil);
@@ -221,7 +228,9 @@ void netpoll_wake_for(uint64_t when)
 	}
 }
 
-/* The copies of the parent's: an epoll that both used would tell each of the other's descriptors. */
+/*
+ * The copies of the parent's: an epoll that both used would tell each of the other's descriptors.
+ */
 void netpoll_fork_child(void)
 {
 	int ep = atomic_exchange(&epfd, -1), bell = atomic_exchange(&bellfd, -1);

@@ -19,7 +19,10 @@ static inline struct g *runqget(struct p *pp, bool *inherit)
 	return *inherit ? next : runqget_ring(pp);
 }
 
-/* To runnext.  True: it was empty; others only ever empty it, so that is a plain store of the owner. */
+/*
+ * To runnext.  True: it was empty; others only ever empty it, so that is a plain store of the
+ * owner.
+ */
 static inline bool putnext(struct p *pp, struct g *gp)
 {
 	if (likely(!weft_opt.chaos && !atomic_load_explicit(&pp->runnext, memory_order_relaxed))) {

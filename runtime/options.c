@@ -1,9 +1,9 @@
 /*
  * options: the parser of the WEFT variable and the table behind --help.
  *
- * One function per type of value, chosen by the table; the launcher links this very file, so that what it
- * refuses is exactly what the library would have ignored.  strtoul and strsignal were rejected: both read
- * the locale of the calling thread.
+ * One function per type of value, chosen by the table; the launcher links this very file, so that
+ * what it refuses is exactly what the library would have ignored.  strtoul and strsignal were
+ * rejected: both read the locale of the calling thread.
  */
 #include "runtime/options.h"
 
@@ -89,7 +89,10 @@ static const char *read_size(struct word w, const char *dflt, opt_size *to)
 	return NULL;
 }
 
-/* A time in units of `unit` nanoseconds; what does not divide is rounded up, so that 1us is never 0. */
+/*
+ * A time in units of `unit` nanoseconds; what does not divide is rounded up, so that 1us is never
+ * 0.
+ */
 static const char *read_time(struct word w, uint64_t unit, const char *why, uint64_t *to)
 {
 	const uint64_t max = INT64_MAX; /* sums with the clock must not wrap */

@@ -1,14 +1,14 @@
 /*
  * options: the WEFT variable, parsed once into weft_opt.
  *
- * WEFT=key=value,key=value; the keys are the table options.def.  A later entry wins over an earlier one.
- * GOMAXPROCS is honoured where procs is not set.
+ * WEFT=key=value,key=value; the keys are the table options.def.  A later entry wins over an earlier
+ * one.  GOMAXPROCS is honoured where procs is not set.
  *
- * Inside a program a bad entry costs one line on stderr and keeps its default: a typo must not stop a
- * server.  The launcher runs the same parser on the same text and refuses instead.
+ * Inside a program a bad entry costs one line on stderr and keeps its default: a typo must not stop
+ * a server.  The launcher runs the same parser on the same text and refuses instead.
  *
- * Must never: allocate, use stdio or the locale, keep a pointer into the environment (programs overwrite
- * it to set their title).
+ * Must never: allocate, use stdio or the locale, keep a pointer into the environment (programs
+ * overwrite it to set their title).
  */
 #ifndef WEFT_RUNTIME_OPTIONS_H
 #define WEFT_RUNTIME_OPTIONS_H
@@ -34,7 +34,9 @@ struct weft_options {
 #undef OPT
 };
 
-/* Written by weft_options_init() before the first G, read by everybody afterwards: needs no lock. */
+/*
+ * Written by weft_options_init() before the first G, read by everybody afterwards: needs no lock.
+ */
 extern struct weft_options weft_opt;
 
 /* Reads WEFT and GOMAXPROCS from envp (NULL-terminated) into weft_opt. */
@@ -56,9 +58,9 @@ extern const size_t weft_option_count;
 void weft_options_default(struct weft_options *opt);
 
 /*
- * Parses KEY=VALUE,KEY=VALUE… into opt.  Each bad entry is handed to bad(), with the entry's text and a
- * reason that reads after a colon ("no such option"), and leaves its field alone.  Returns how many
- * entries were bad.
+ * Parses KEY=VALUE,KEY=VALUE… into opt.  Each bad entry is handed to bad(), with the entry's text
+ * and a reason that reads after a colon ("no such option"), and leaves its field alone.  Returns
+ * how many entries were bad.
  */
 int weft_options_parse(struct weft_options *opt, const char *text,
 		       void (*bad)(const char *entry, int len, const char *why));

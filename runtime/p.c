@@ -1,9 +1,9 @@
 /*
  * p: processors: idle list, hand-over between Ms, and a P count that changes while running.
  *
- * Shrinking stops no world: a P whose number is too high retires when its M next schedules, or at once
- * when it is idle or in a system call.  (Rejected: stopping all Ps first; one spinning G would delay the
- * change without bound, and nothing here needs all of them still.)
+ * Shrinking stops no world: a P whose number is too high retires when its M next schedules, or at
+ * once when it is idle or in a system call.  (Rejected: stopping all Ps first; one spinning G would
+ * delay the change without bound, and nothing here needs all of them still.)
  */
 #include "runtime/gmp.h"
 

@@ -1,11 +1,11 @@
 /*
  * park: the one way to block and the one way to wake.
  *
- * Two ways to sleep.  With commit, which runs on g0 after the context is saved: whoever readies the G from
- * then on may run it at once on another M.  Without, when nothing can keep the G awake any more: the caller
- * made it Gwaiting before anybody could ready it, and gp->m tells who picks it when its stack is left.  That
- * one waits (settle), on g0 and with nothing of its own still to leave, so two cannot wait for each other.
- * No lock is held across the switch.
+ * Two ways to sleep.  With commit, which runs on g0 after the context is saved: whoever readies the
+ * G from then on may run it at once on another M.  Without, when nothing can keep the G awake any
+ * more: the caller made it Gwaiting before anybody could ready it, and gp->m tells who picks it
+ * when its stack is left.  That one waits (settle), on g0 and with nothing of its own still to
+ * leave, so two cannot wait for each other.  No lock is held across the switch.
  */
 #include "runtime/next.h"
 
@@ -37,7 +37,10 @@ static void park0(void *arg)
 	schedule(NULL);
 }
 
-/* First of all on the stack of the G that runs next, which is pinned as everything that was switched away. */
+/*
+ * First of all on the stack of the G that runs next, which is pinned as everything that was
+ * switched away.
+ */
 static inline struct m *arrived(void)
 {
 	struct g *gp = weft_tls.g;
@@ -53,8 +56,8 @@ static void switched(void *arg)
 }
 
 /*
- * Straight to the next G of this P, if that is what schedule() would do: g0 and one change of FS less.  after
- * runs on its stack.
+ * Straight to the next G of this P, if that is what schedule() would do: g0 and one change of FS
+ * less.  after runs on its stack.
  */
 static inline __attribute__((always_inline)) bool to_next(struct m *mp, struct g *gp, void (*after)(void *))
 {
@@ -128,9 +131,9 @@ void ready(struct g *gp, enum readyhow how)
 void goready_pinned(struct g *gp, enum readyhow how)
 {
 	/*
-	 * Acquire: pairs with park0's release; the saved context is visible before the G is queued.  No
-	 * compare-and-swap: exactly one waker gets hold of a parked G (lot.h), two would be seen here
-	 * or in execute().
+	 * Acquire: pairs with park0's release; the saved context is visible before the G is queued.
+	 * No compare-and-swap: exactly one waker gets hold of a parked G (lot.h), two would be seen
+	 * here or in execute().
 	 */
 	uint32_t s = atomic_load_explicit(&gp->status, memory_order_acquire);
 
@@ -173,12 +176,18 @@ static void exit0(void *arg)
 	bool locked = mp->lockedg != NULL;
 
 	mp->curg = NULL;
-	/* An M that ends stays marked: it must not start others, which would inherit what it carries. */
+	/*
+	 * An M that ends stays marked: it must not start others, which would inherit what it
+	 * carries.
+	 */
 	if (mp == &m0)
 		mp->lockedg = NULL;
 	left(arg);
 	if (locked && mp != &m0) {
-		/* What the wired G did to its kernel thread (policy, affinity, namespaces) dies with it. */
+		/*
+		 * What the wired G did to its kernel thread (policy, affinity, namespaces) dies
+		 * with it.
+		 */
 		handoffp(releasep(mp));
 		mexit(mp);
 	}
@@ -186,8 +195,8 @@ static void exit0(void *arg)
 }
 
 /*
- * ended is called before the stack is left, so that whom it readies can be switched to at once; who frees the G
- * after that waits for the stack (g_await_off).  True: nobody will, it is dropped.
+ * ended is called before the stack is left, so that whom it readies can be switched to at once; who
+ * frees the G after that waits for the stack (g_await_off).  True: nobody will, it is dropped.
  */
 void goexit(bool (*ended)(void *arg), void *arg)
 {

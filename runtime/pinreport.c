@@ -1,13 +1,15 @@
 /*
- * pinreport: where kernel threads of the program blocked without our seeing (WEFT=pinreport=1), printed at exit.
+ * pinreport: where kernel threads of the program blocked without our seeing (WEFT=pinreport=1),
+ * printed at exit.
  *
- * For whoever asks why a program needs so many kernel threads, or which call weft should know.  handoff.c reports
- * each block it found when it took the P, and its end.  A site is the system call and the calls that led to it, found
- * on the stack as for a dump (backtrace.c): module+offset, innermost first.  Blocks shorter than two of sysmon's
- * looks are not seen, and a length is known to the nearest look: to a millisecond or so.
+ * For whoever asks why a program needs so many kernel threads, or which call weft should know.
+ * handoff.c reports each block it found when it took the P, and its end.  A site is the system call
+ * and the calls that led to it, found on the stack as for a dump (backtrace.c): module+offset,
+ * innermost first.  Blocks shorter than two of sysmon's looks are not seen, and a length is known
+ * to the nearest look: to a millisecond or so.
  *
- * The table is bounded; what finds no room is counted together.  sysmon alone writes it.  The printer reads it while
- * sysmon may still write: a line may then be one block short.
+ * The table is bounded; what finds no room is counted together.  sysmon alone writes it.  The
+ * printer reads it while sysmon may still write: a line may then be one block short.
  *
  * Must never: be on without the option (a walk of a stack costs tens of microseconds).
  */
@@ -101,7 +103,7 @@ void pinreport_fork_child(void)
 	have_maps = false;
 }
 
-/* ---- printing -------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void print_figures(struct outbuf *o, struct site *s)
 {

@@ -1,23 +1,27 @@
 /*
  * polldesc: what is watched of one open descriptor of the program.
  *
- * Registered with our epoll once, edge-triggered, at the first would-block, until its number is closed.  An
- * edge raises the direction's count and wakes one waiter: waiters park in the lot at the count's address and
- * refuse to sleep when it has moved since they last tried.  (Rejected: a READY mark that a waiter consumes; two
- * threads may read one socket, and both must see an edge that came between their try and their park.)
+ * Registered with our epoll once, edge-triggered, at the first would-block, until its number is
+ * closed.  An edge raises the direction's count and wakes one waiter: waiters park in the lot at
+ * the count's address and refuse to sleep when it has moved since they last tried.  (Rejected: a
+ * READY mark that a waiter consumes; two threads may read one socket, and both must see an edge
+ * that came between their try and their park.)
  *
- * One edge may stand for much data, so who was woken and succeeded passes the wake-up on (netpoll_pass); who
- * found nothing need not: what comes later is a new edge.  End and error wake everybody.
+ * One edge may stand for much data, so who was woken and succeeded passes the wake-up on
+ * (netpoll_pass); who found nothing need not: what comes later is a new edge.  End and error wake
+ * everybody.
  *
- * A waiter for several descriptors (poll, select) is linked into each; every edge wakes all of these.
+ * A waiter for several descriptors (poll, select) is linked into each; every edge wakes all of
+ * these.
  *
- * Life.  The caller's slot names the polldesc; users count themselves under its lock while the slot still
- * does.  Closing the number takes it out of the slot.  With users left, the open file must outlive its number,
- * as it does under a thread blocked in the kernel: a private number takes its place, until the last user is
- * gone.  The memory is never freed, and an event carries the generation: a stale one is ignored.
+ * Life.  The caller's slot names the polldesc; users count themselves under its lock while the slot
+ * still does.  Closing the number takes it out of the slot.  With users left, the open file must
+ * outlive its number, as it does under a thread blocked in the kernel: a private number takes its
+ * place, until the last user is gone.  The memory is never freed, and an event carries the
+ * generation: a stale one is ignored.
  *
- * Locks: Pollreg (by number: registering against closing) < Polldesc < Lot.  System calls are made under
- * Pollreg, which only threads that open and close the same number ask for.
+ * Locks: Pollreg (by number: registering against closing) < Polldesc < Lot.  System calls are made
+ * under Pollreg, which only threads that open and close the same number ask for.
  */
 #include "runtime/gmp.h"
 
@@ -66,7 +70,7 @@ static struct lock *reglock(int fd)
 	return l;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static struct polldesc *at(uint32_t index)
 {
@@ -137,7 +141,7 @@ static int watch(struct polldesc *pd, int fd)
 			   data_of(pd));
 }
 
-/* ---- holding ----------------------------------------------------------------------------------------- */
+/* ---- holding --------------------------------------------------------------------------------- */
 
 static struct polldesc *registered(pollslot *slot, int fd)
 {
@@ -283,7 +287,7 @@ bool netpoll_same(pollslot *slot, int fd)
 	return same;
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir)
 {
@@ -336,7 +340,9 @@ int netpoll_park(struct polldesc *pd, enum polldir dir, uint32_t seq, uint64_t d
 {
 	int r;
 
-	/* Pairs with polldesc_fire: it raises seq, then reads nwait; we raise nwait, then read seq. */
+	/*
+	 * Pairs with polldesc_fire: it raises seq, then reads nwait; we raise nwait, then read seq.
+	 */
 	atomic_fetch_add(&pd->nwait[dir], 1);
 	r = park(&pd->seq[dir], seq, deadline, reason);
 	atomic_fetch_sub(&pd->nwait[dir], 1);
@@ -367,7 +373,7 @@ bool netpoll_has_ended(const struct polldesc *pd)
 	return atomic_load(&pd->odd) & ENDED;
 }
 
-/* ---- several at once ----------------------------------------------------------------------------------- */
+/* ---- several at once ------------------------------------------------------------------------- */
 
 void netpoll_link(struct polllink *l)
 {
@@ -398,7 +404,7 @@ int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reas
 	return park(&set->fired, 0, deadline, reason);
 }
 
-/* ---- edges --------------------------------------------------------------------------------------------- */
+/* ---- edges ----------------------------------------------------------------------------------- */
 
 static unsigned wake(struct polldesc *pd, enum polldir dir, bool all)
 {

@@ -1,39 +1,44 @@
 /*
  * preempt: taking the CPU away from a G that computes.
  *
- * sysmon looks at every P (preempt_look) and asks one to give way by signal 32 to its M.  The switch happens
- * inside the handler: an M's kernel mask and alternate stack are always those of the G it runs, so a G that
- * is resumed in its handler on any M returns through it, and sigreturn restores every register, vector and
- * x87 state included, from the frame on the G's own stack.  FS is not part of that frame.
+ * sysmon looks at every P (preempt_look) and asks one to give way by signal 32 to its M.  The
+ * switch happens inside the handler: an M's kernel mask and alternate stack are always those of the
+ * G it runs, so a G that is resumed in its handler on any M returns through it, and sigreturn
+ * restores every register, vector and x87 state included, from the frame on the G's own stack.  FS
+ * is not part of that frame.
  *
- * Nobody may see EINTR or a short transfer because of us, so an M is only signalled while its G computes:
+ * Nobody may see EINTR or a short transfer because of us, so an M is only signalled while its G
+ * computes:
  *
  *	sysmon         Prunning -> Psignal, notes the P in m->sigp, sends the signal
  *	the handler    takes m->sigp, Psignal -> Prunning: its first act, wherever it finds the M
  *	anybody else   who takes a P out of Prunning does so by compare-and-swap (p_leave) and waits, on its
  *	               own M, until the handler has run
  *
- * So at most one signal is on its way to an M, an M never sleeps with one coming, and m->p cannot change
- * between the asking and the handler's first act.  What remains is a libc function that blocks without our
- * seeing: the kernel is asked first whether the thread runs.
+ * So at most one signal is on its way to an M, an M never sleeps with one coming, and m->p cannot
+ * change between the asking and the handler's first act.  What remains is a libc function that
+ * blocks without our seeing: the kernel is asked first whether the thread runs.
  *
- * A signal can get lost: where the stack has no room for its frame, the kernel delivers SIGSEGV instead.  A program
- * that handles its stack overflows on an alternate stack must not take that for one (runtime_signal_lost); who
- * waits for the signal notices (p_leave_slow), and sysmon sends it again.
+ * A signal can get lost: where the stack has no room for its frame, the kernel delivers SIGSEGV
+ * instead.  A program that handles its stack overflows on an alternate stack must not take that for
+ * one (runtime_signal_lost); who waits for the signal notices (p_leave_slow), and sysmon sends it
+ * again.
  *
- * Who is asked.  A G that had its slice (option slice), when something waits that its P could run: preempting
- * it for nobody costs two microseconds and brings nothing.  It goes to the tail of the global queue, as Go's.
+ * Who is asked.  A G that had its slice (option slice), when something waits that its P could run:
+ * preempting it for nobody costs two microseconds and brings nothing.  It goes to the tail of the
+ * global queue, as Go's.
  *
- * And, beyond Go, a G that had `wakeslice`, when another is woken without a P at hand (by a timer, a system call
- * that ends, a foreign thread: globrunqwoken) and every P computes: a thread that sleeps or serves is then late by
- * microseconds instead of the slices of all who compute.  The one that computes longest gives way.  It goes to its
- * local tail and keeps what it used of its slice, or a busy sleeper would let some run for ever while others wait
- * in the global queue.  sysmon must then be there when a timer is due: as long as some P computes for long it
- * sleeps no longer than to that P's first timer, and is woken for what comes sooner (preempt_alarm).
+ * And, beyond Go, a G that had `wakeslice`, when another is woken without a P at hand (by a timer,
+ * a system call that ends, a foreign thread: globrunqwoken) and every P computes: a thread that
+ * sleeps or serves is then late by microseconds instead of the slices of all who compute.  The one
+ * that computes longest gives way.  It goes to its local tail and keeps what it used of its slice,
+ * or a busy sleeper would let some run for ever while others wait in the global queue.  sysmon must
+ * then be there when a timer is due: as long as some P computes for long it sleeps no longer than
+ * to that P's first timer, and is woken for what comes sooner (preempt_alarm).
  *
- * Safe points.  Everything of the runtime that depends on its M or P is pinned (lock.h), and the shim tells
- * by the PC whether a lock of libc may be held; the handler then leaves a wish, which is honoured at the next
- * cheap moment (runtime_wish), and sysmon asks again.
+ * Safe points.  Everything of the runtime that depends on its M or P is pinned (lock.h), and the
+ * shim tells by the PC whether a lock of libc may be held; the handler then leaves a wish, which is
+ * honoured at the next cheap moment (runtime_wish), and sysmon asks again.
  *
  * Must never: be asked for by anybody but sysmon; switch on g0, pinned, or inside entersyscall.
  */
@@ -62,15 +67,17 @@ void p_leave_slow(struct p *pp, uint32_t to)
 		arch_pause();
 		if (spins % 10000 || !atomic_load(&pp->asksent))
 			continue;
-		/* Somebody may have blocked it by a system call that nobody saw.  If it does not come now that we
-		 * return from the kernel, it never will. */
+		/*
+		 * Somebody may have blocked it by a system call that nobody saw.  If it does not
+		 * come now that we return from the kernel, it never will.
+		 */
 		os_sigunblock(SIGPREEMPT);
 		if (atomic_load(&pp->status) == Psignal && atomic_exchange(&mp->sigp, NULL) == pp)
 			atomic_store(&pp->status, Prunning);
 	}
 }
 
-/* ---- the M that is asked ------------------------------------------------------------------------------ */
+/* ---- the M that is asked --------------------------------------------------------------------- */
 
 bool runtime_signalled(void)
 {
@@ -154,8 +161,9 @@ void runtime_preempt(void)
 {
 	pin();
 	/*
-	 * Asked of the kernel: our handler may have been interrupted by its like, and moved in there.  The return
-	 * from that gave this M the mask of the handler, perhaps of the program's below it, and told nobody.
+	 * Asked of the kernel: our handler may have been interrupted by its like, and moved in
+	 * there.  The return from that gave this M the mask of the handler, perhaps of the
+	 * program's below it, and told nobody.
 	 */
 	getm()->sigmask = os_sigmask_get();
 	give_way(weft_tls.g, getp());
@@ -178,7 +186,7 @@ void runtime_wish(void)
 	unpin();
 }
 
-/* ---- sysmon: asking ----------------------------------------------------------------------------------- */
+/* ---- sysmon: asking -------------------------------------------------------------------------- */
 
 static uint64_t next_look; /* when something is to be done at the latest; 0: nothing is known */
 static uint64_t last_look;
@@ -217,7 +225,10 @@ static void ask(struct p *pp, uint64_t now, uint64_t used)
 		return;
 	if (!atomic_compare_exchange_strong(&pp->status, &s, Psignal))
 		return;
-	/* From here on the P stays with its M; the back link of one that just came back may be missing yet. */
+	/*
+	 * From here on the P stays with its M; the back link of one that just came back may be
+	 * missing yet.
+	 */
 	if (__atomic_load_n(&pp->m, __ATOMIC_RELAXED) != mp ||
 	    atomic_load(&pp->schedtick) != pp->mon_schedtick) {
 		atomic_store(&pp->status, Prunning);
@@ -234,7 +245,7 @@ static void ask(struct p *pp, uint64_t now, uint64_t used)
 	send(pp, mp);
 }
 
-/* ---- sysmon: looking ---------------------------------------------------------------------------------- */
+/* ---- sysmon: looking ------------------------------------------------------------------------- */
 
 static void look_by(uint64_t when)
 {
@@ -308,9 +319,9 @@ static uint64_t ripe(struct p *pp)
 }
 
 /*
- * The P that computes longest; of those that may be asked, rather one whose M is on a CPU.  sysmon has just taken a
- * CPU from one of them: that one has to be asked after in /proc, and runs the handler only when we sleep again.
- * NULL: one is about to schedule anyway.
+ * The P that computes longest; of those that may be asked, rather one whose M is on a CPU.  sysmon
+ * has just taken a CPU from one of them: that one has to be asked after in /proc, and runs the
+ * handler only when we sleep again.  NULL: one is about to schedule anyway.
  */
 static struct p *longest(uint64_t now)
 {
@@ -401,11 +412,14 @@ void preempt_look(uint64_t now)
 	}
 }
 
-/* ---- sysmon: sleeping --------------------------------------------------------------------------------- */
+/* ---- sysmon: sleeping ------------------------------------------------------------------------ */
 
 void preempt_alarm(uint64_t when)
 {
-	/* Pairs with preempt_sleep: it publishes monuntil, then looks at what we have changed before this. */
+	/*
+	 * Pairs with preempt_sleep: it publishes monuntil, then looks at what we have changed
+	 * before this.
+	 */
 	if (atomic_load(&sched.monuntil) <= when || atomic_exchange(&sched.monwake, 1) != 0)
 		return;
 	if (atomic_load(&sched.monpolls))

@@ -6,13 +6,14 @@
  * P    the right to run Gs, gomaxprocs of them, each with a local queue and timers.  An M must own a P to
  *      run a G; an M in a system call leaves its P behind, where sysmon may take it.
  *
- * schedule() runs on g0, never returns, and starts at the top of g0's stack each time (mcall), so nothing
- * on g0 survives a switch.  FS belongs to the stack: on g0 it is the M's block, on a G the G's.
+ * schedule() runs on g0, never returns, and starts at the top of g0's stack each time (mcall), so
+ * nothing on g0 survives a switch.  FS belongs to the stack: on g0 it is the M's block, on a G the
+ * G's.
  *
- * Spinning.  An M that has a P and looks for work in other queues counts in nmspinning.  Rule against lost
- * wake-ups, as in Go: who submits work from outside a P first publishes it, then reads nmspinning (wakep);
- * who stops spinning first decrements nmspinning, then looks at every queue again.  Both are sequentially
- * consistent, so one of them sees the other.
+ * Spinning.  An M that has a P and looks for work in other queues counts in nmspinning.  Rule
+ * against lost wake-ups, as in Go: who submits work from outside a P first publishes it, then reads
+ * nmspinning (wakep); who stops spinning first decrements nmspinning, then looks at every queue
+ * again.  Both are sequentially consistent, so one of them sees the other.
  *
  * Where we depart from Go (options, see options.def; the figures that decided are in HACKING.md):
  *   readywake=0    ready() from a running G wakes nobody: the G just readied most likely runs next here.
@@ -21,7 +22,8 @@
  *   stealage=NS    only work that has waited is stolen.
  * sysmon backs all of them up: queued work with an idle P is found within its period.
  *
- * Must never: block while holding a P; call libc; run on a G's stack after the G was published elsewhere.
+ * Must never: block while holding a P; call libc; run on a G's stack after the G was published
+ * elsewhere.
  */
 #include "runtime/next.h"
 
@@ -42,9 +44,9 @@ enum {
 };
 
 /*
- * Before fn lets others run the G that left: its alternate stack goes with it.  A signal that came for this M
- * while it looks for work would else be written over the frames of a handler that runs there, on another M,
- * or to memory that is the program's again.
+ * Before fn lets others run the G that left: its alternate stack goes with it.  A signal that came
+ * for this M while it looks for work would else be written over the frames of a handler that runs
+ * there, on another M, or to memory that is the program's again.
  */
 static void take_altstack(void *arg)
 {
@@ -74,9 +76,9 @@ void mcall(void (*fn)(void *))
 }
 
 /*
- * gp was woken, or has ended, before it left its stack (park.c); its M is about to, unless the kernel
- * stopped it there.  A yield lets only threads of our own priority run, and the caller's may be a
- * real-time one, on that M's CPU: soon it sleeps instead.
+ * gp was woken, or has ended, before it left its stack (park.c); its M is about to, unless the
+ * kernel stopped it there.  A yield lets only threads of our own priority run, and the caller's may
+ * be a real-time one, on that M's CPU: soon it sleeps instead.
  */
 void g_await_off(struct g *gp)
 {
@@ -201,9 +203,10 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 }
 
 /*
- * At a tick that looks around; once, however many Gs share it.  Not while much is queued: what comes would go
- * before the global queue, and a local queue that is fed again and again never leaves it its turn (a quarter
- * of 1,000 busy connections were starved so).  sysmon looks if that lasts.
+ * At a tick that looks around; once, however many Gs share it.  Not while much is queued: what
+ * comes would go before the global queue, and a local queue that is fed again and again never
+ * leaves it its turn (a quarter of 1,000 busy connections were starved so).  sysmon looks if that
+ * lasts.
  */
 bool poll_is_due(struct p *pp)
 {
@@ -267,8 +270,8 @@ struct g *lookaround(struct m *mp, bool *inherit)
 				return gp;
 		}
 		/*
-		 * Asking first saves giving the P away and taking it back where much comes; where one at a time
-		 * comes it is a call for nothing before the one that sleeps.
+		 * Asking first saves giving the P away and taking it back where much comes; where
+		 * one at a time comes it is a call for nothing before the one that sleeps.
 		 */
 		if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) && nobody_polls() &&
 		    netpoll_look()) {
@@ -315,8 +318,8 @@ static uint64_t naptime(struct m *mp)
 }
 
 /*
- * As the poller (lastpoll was exchanged for 0), without a P.  True: somebody had to be heard, so either there
- * is a P now or the caller looks again.
+ * As the poller (lastpoll was exchanged for 0), without a P.  True: somebody had to be heard, so
+ * either there is a P now or the caller looks again.
  */
 static bool poll_idle(struct m *mp, uint64_t nap)
 {
@@ -330,11 +333,17 @@ static bool poll_idle(struct m *mp, uint64_t nap)
 		atomic_store(&sched.polluntil, until);
 		n = netpoll_wait(ev, nap && (!until || nap < until) ? nap : until);
 	}
-	/* Before anybody is readied: who adds a timer or wakes an idle P must not take us for asleep. */
+	/*
+	 * Before anybody is readied: who adds a timer or wakes an idle P must not take us for
+	 * asleep.
+	 */
 	atomic_store(&sched.polluntil, 0);
 	atomic_store(&sched.lastpoll, nanotime());
 	if (n && takeidlep(mp)) {
-		/* Those who waited run here next: waking another M for them costs more than they do. */
+		/*
+		 * Those who waited run here next: waking another M for them costs more than they
+		 * do.
+		 */
 		netpoll_ready(ev, n);
 		return true;
 	}
@@ -345,7 +354,10 @@ static bool poll_idle(struct m *mp, uint64_t nap)
 	return polled;
 }
 
-/* Without a P: sleeps, as the poller if there is something to poll and nobody does, until there is one. */
+/*
+ * Without a P: sleeps, as the poller if there is something to poll and nobody does, until there is
+ * one.
+ */
 static void idle(struct m *mp)
 {
 	for (;;) {
@@ -392,7 +404,9 @@ static struct g *findrunnable(struct m *mp, bool *inherit)
 		if (gp)
 			return gp;
 		if (spun && !waited && !nobody_polls()) {
-			/* Once: work that is queued elsewhere but not aged must not keep us here. */
+			/*
+			 * Once: work that is queued elsewhere but not aged must not keep us here.
+			 */
 			waited = true;
 			if (spin_for_work())
 				continue;
@@ -427,9 +441,9 @@ static struct g *findrunnable(struct m *mp, bool *inherit)
 }
 
 /*
- * The M of a wired G, with a P, when all that waits stands in the global queue.  True: its own G is first and goes
- * on.  When the first is wired to another M, that one gets the P: a third M that took it, looked and passed it on
- * would double the switches of two that yield to each other.
+ * The M of a wired G, with a P, when all that waits stands in the global queue.  True: its own G is
+ * first and goes on.  When the first is wired to another M, that one gets the P: a third M that
+ * took it, looked and passed it on would double the switches of two that yield to each other.
  */
 static bool own_turn(struct m *mp)
 {
@@ -495,7 +509,10 @@ void g_start(struct g *gp)
 	pin();
 	pp = getp();
 	if (pp) {
-		/* In the order of creation, as natively: nobody who was first is pushed out of runnext. */
+		/*
+		 * In the order of creation, as natively: nobody who was first is pushed out of
+		 * runnext.
+		 */
 		bool first = !atomic_load_explicit(&pp->runnext, memory_order_relaxed);
 
 		if (first)
@@ -537,8 +554,9 @@ void gosched(void)
 	bool alone;
 
 	/*
-	 * The kernel's turn as well, where it decides between Ms that both have work: with more Ps than CPUs, and for
-	 * a wired G, whose M may share its only CPU, at a real-time priority, with the one it yields to.
+	 * The kernel's turn as well, where it decides between Ms that both have work: with more Ps
+	 * than CPUs, and for a wired G, whose M may share its only CPU, at a real-time priority,
+	 * with the one it yields to.
 	 */
 	if (unlikely(atomic_load_explicit(&sched.oversubscribed, memory_order_relaxed) ||
 		     (weft_tls.g && weft_tls.g->lockdepth)))

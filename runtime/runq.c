@@ -1,16 +1,17 @@
 /*
  * runq: a P's queue of runnable Gs, and batches from the global one.
  *
- * A ring of 256 plus runnext.  The owner alone writes the tail; head moves by compare-and-swap, by the
- * owner and by thieves.  runnext holds the G just readied by the running one: run next, it inherits the
- * time slice, so a ping-pong pair counts as one.
+ * A ring of 256 plus runnext.  The owner alone writes the tail; head moves by compare-and-swap, by
+ * the owner and by thieves.  runnext holds the G just readied by the running one: run next, it
+ * inherits the time slice, so a ping-pong pair counts as one.
  *
  *   owner put:   slot store, tail store-release      pairs with  thief's tail load-acquire
  *   taker:       slot load, head CAS release         pairs with  owner's head load-acquire (slot reuse)
  *
- * Stealing takes the older half, as Go does.  Beyond Go: work is stolen only when it has aged (option
- * stealage; a thief must have seen it one look earlier) or the queue is long, because moving a G that its
- * P would run within microseconds costs more than it gains.  stealage=0 is Go's rule.
+ * Stealing takes the older half, as Go does.  Beyond Go: work is stolen only when it has aged
+ * (option stealage; a thief must have seen it one look earlier) or the queue is long, because
+ * moving a G that its P would run within microseconds costs more than it gains.  stealage=0 is Go's
+ * rule.
  */
 #include "runtime/next.h"
 
@@ -211,7 +212,7 @@ void runqdrain(struct p *pp, struct gqueue *q)
 	}
 }
 
-/* ---- global queue: sched.lock held ------------------------------------------------------------- */
+/* ---- global queue: sched.lock held ----------------------------------------------------------- */
 
 static void setsize(int32_t n)
 {
@@ -220,9 +221,10 @@ static void setsize(int32_t n)
 }
 
 /*
- * Woken by a timer, by the kernel or from outside, and no P was at hand.  If all Ps compute for long, one is
- * preempted for it (preempt.c).  A queue of its own: in the common one, those who compute and wait for their next
- * slice would look the same, and the time after which somebody is preempted become everybody's slice.
+ * Woken by a timer, by the kernel or from outside, and no P was at hand.  If all Ps compute for
+ * long, one is preempted for it (preempt.c).  A queue of its own: in the common one, those who
+ * compute and wait for their next slice would look the same, and the time after which somebody is
+ * preempted become everybody's slice.
  */
 void globrunqwoken(struct g *gp)
 {
@@ -291,7 +293,10 @@ void globrunqputbatch(struct gqueue *q, bool front)
 	setsize(sched.runq.size + q->size);
 }
 
-/* An urgent one, or up to min(half a ring, a fair share), of which all but one go to pp's ring.  max 0: no bound. */
+/*
+ * An urgent one, or up to min(half a ring, a fair share), of which all but one go to pp's ring.
+ * max 0: no bound.
+ */
 struct g *globrunqget(struct p *pp, int32_t max)
 {
 	int32_t n = sched.runq.size;

@@ -1,10 +1,10 @@
 /*
  * runtime: what the shim may ask of the scheduler, and nothing more.
  *
- * Words: G a user-level thread, M a kernel thread, P the right to run Gs.  Code of the program always
- * runs on a G's stack with FS on that G's thread block; the scheduler runs on an M's g0 stack with FS on
- * the M's own block.  A stack therefore never sees FS change under it, and thread-local addresses may be
- * cached by any compiler.
+ * Words: G a user-level thread, M a kernel thread, P the right to run Gs.  Code of the program
+ * always runs on a G's stack with FS on that G's thread block; the scheduler runs on an M's g0
+ * stack with FS on the M's own block.  A stack therefore never sees FS change under it, and
+ * thread-local addresses may be cached by any compiler.
  *
  * Three kinds of callers reach this header:
  *   - a G (getg() != NULL): may park;
@@ -32,8 +32,8 @@ struct g;
 struct m;
 
 /*
- * Lives in static TLS of every thread block.  On a G: g and tid are constant for a life.  On an M's own
- * block: g is NULL and m is set.  On a foreign thread all is zero.
+ * Lives in static TLS of every thread block.  On a G: g and tid are constant for a life.  On an M's
+ * own block: g is NULL and m is set.  On a foreign thread all is zero.
  */
 struct weft_tls {
 	struct g *g;
@@ -65,27 +65,29 @@ enum waitreason {
 };
 
 /*
- * The calling thread is inside the runtime (holds one of its locks, or runs on g0): a signal handler that
- * finds it so must not call the program.
+ * The calling thread is inside the runtime (holds one of its locks, or runs on g0): a signal
+ * handler that finds it so must not call the program.
  */
 bool runtime_busy(void);
 
 /*
- * Preemption.  The handler of signal SIGPREEMPT notes what the kernel has (g_notekernel), then calls
- * runtime_signalled(), whatever it interrupted: true when a G runs here that is asked to give way, and may.  It then
- * calls runtime_preempt(), which returns when the G runs again, perhaps on another M.  Or it sets weft_tls.preempt,
- * and whoever next calls runtime_wish() gives way.
+ * Preemption.  The handler of signal SIGPREEMPT notes what the kernel has (g_notekernel), then
+ * calls runtime_signalled(), whatever it interrupted: true when a G runs here that is asked to give
+ * way, and may.  It then calls runtime_preempt(), which returns when the G runs again, perhaps on
+ * another M.  Or it sets weft_tls.preempt, and whoever next calls runtime_wish() gives way.
  */
 enum { SIGPREEMPT = 32 };
 bool runtime_signalled(void);
-/* In a handler of SIGSEGV that the kernel sent by itself: true when it came in place of a preemption signal, for whose
- * frame the stack had no room. */
+/*
+ * In a handler of SIGSEGV that the kernel sent by itself: true when it came in place of a
+ * preemption signal, for whose frame the stack had no room.
+ */
 bool runtime_signal_lost(void);
 bool runtime_forced(void); /* it has been asked for so long that libc's locks no longer count */
 void runtime_preempt(void);
 void runtime_wish(void);
 
-/* ---- start ------------------------------------------------------------------------------------ */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 /* Upward calls: the runtime knows no libc, so what needs one is handed in once. */
 struct runtime_hooks {
@@ -93,19 +95,30 @@ struct runtime_hooks {
 	int (*newosproc)(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os);
 	/* Waits for the kernel thread to be gone; its stack may be freed after. */
 	void (*joinosproc)(uintptr_t os);
-	/* Body of a G: runs on its stack with FS on its block; must not return but end in goexit(). */
+	/*
+	 * Body of a G: runs on its stack with FS on its block; must not return but end in goexit().
+	 */
 	void (*gmain)(struct g *gp);
-	/* A thread block for an M that the program made (main's): FS while on its g0. NULL: no memory. */
+	/*
+	 * A thread block for an M that the program made (main's): FS while on its g0. NULL: no
+	 * memory.
+	 */
 	void *(*newmtls)(void);
 	/* The last G ended: ends the process (exit(0)); called on a G's stack. */
 	void (*lastexit)(void);
 	/* On a G whose uninterruptible park was interrupted: runs what it was interrupted for. */
 	void (*poked)(void);
-	/* For dumps: what addr is and who holds it, in words; false: nothing to tell. No locks, no libc. */
+	/*
+	 * For dumps: what addr is and who holds it, in words; false: nothing to tell. No locks, no
+	 * libc.
+	 */
 	bool (*describe)(unsigned reason, const void *addr, char *text, size_t n);
 };
 
-/* The thread block libc registered with the kernel for the calling M (main's own on M0); NULL off one. */
+/*
+ * The thread block libc registered with the kernel for the calling M (main's own on M0); NULL off
+ * one.
+ */
 void *runtime_mtls(void);
 
 /* From now on code may be run on the stacks of all Gs, those to come included. */
@@ -114,11 +127,12 @@ void runtime_stacks_executable(void);
 /* Turns the calling thread into the main G on M0 and P0.  tls: its FS base.  0 or -errno. */
 int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
 
-/* ---- Gs ---------------------------------------------------------------------------------------- */
+/* ---- Gs -------------------------------------------------------------------------------------- */
 
 /*
- * Before the first g_new() of a process (a fork child is a new one), later calls do nothing: starts the
- * kernel thread without which a system call would keep its P from other Gs for good.  False: there is none.
+ * Before the first g_new() of a process (a fork child is a new one), later calls do nothing: starts
+ * the kernel thread without which a system call would keep its P from other Gs for good.  False:
+ * there is none.
  */
 bool runtime_monitor(void);
 
@@ -140,8 +154,8 @@ void *g_tls(struct g *gp);
 void g_set_tls(struct g *gp, void *fsbase, uint32_t tid); /* also fills weft_tls of that block */
 void g_start(struct g *gp);                               /* newproc: runnable from here on */
 /*
- * Ends the calling G: ended(arg) is its last act, which may not park.  True: it is freed once its stack is left;
- * else whoever learnt from ended() that it is over does that, after g_await_off().
+ * Ends the calling G: ended(arg) is its last act, which may not park.  True: it is freed once its
+ * stack is left; else whoever learnt from ended() that it is over does that, after g_await_off().
  */
 void goexit(bool (*ended)(void *arg), void *arg) __attribute__((noreturn));
 void g_await_off(struct g *gp); /* at most moments: until nobody is on its stack */
@@ -161,21 +175,23 @@ void g_setmask(struct g *gp, uint64_t mask);
 /* The kernel already has this mask on the calling G's M (a handler runs): only remember it. */
 void g_notemask(uint64_t mask);
 /*
- * In a handler: a kernel thread that runs no G keeps these signals out until it runs one; the caller puts
- * them into the mask that it returns to.  False: a G runs here.
+ * In a handler: a kernel thread that runs no G keeps these signals out until it runs one; the
+ * caller puts them into the mask that it returns to.  False: a G runs here.
  */
 bool runtime_keepout(uint64_t set);
 /*
- * In a signal handler that interrupted a G outside the runtime: what the kernel had for the interrupted code, which
- * may be newer than the notes.  Before anything that may give this M to another G, whose own would be compared
- * with the notes.
+ * In a signal handler that interrupted a G outside the runtime: what the kernel had for the
+ * interrupted code, which may be newer than the notes.  Before anything that may give this M to
+ * another G, whose own would be compared with the notes.
  */
 void g_notekernel(uint64_t kernelmask, void *altsp);
 /* Alternate signal stack of the calling G: follows it from M to M. sp NULL: none. 0 or -errno. */
 int g_setaltstack(void *sp, size_t size, int flags);
 void g_getaltstack(void **sp, size_t *size, int *flags);
-/* First live G at or after *i in the table of all Gs, NULL at the end; *i moves past it.  A snapshot: it
- * may end meanwhile, its memory stays. */
+/*
+ * First live G at or after *i in the table of all Gs, NULL at the end; *i moves past it.  A
+ * snapshot: it may end meanwhile, its memory stays.
+ */
 struct g *g_next(uint32_t *i);
 void *g_data(struct g *gp); /* one word the shim owns */
 void *_Atomic *g_mailbox(struct g *gp); /* another one, which stays from one life to the next */
@@ -184,20 +200,23 @@ struct g *g_main(void);
 /* Kernel id of the M that runs gp (user code or system call) right now, or 0; a snapshot. */
 int g_ostid(const struct g *gp);
 
-/* ---- who runs ---------------------------------------------------------------------------------- */
+/* ---- who runs -------------------------------------------------------------------------------- */
 
 void gosched(void);    /* to the global tail, as Go's Gosched (sched_yield) */
 void goyield(void);    /* to the local tail */
 void lockosthread(void); /* wires the calling G to its M until unlockosthread(); nests */
 void unlockosthread(void);
-/* Before the calling G changes its kernel thread for good (and ends it at exit): M0 cannot end, so any G but
- * main goes on elsewhere.  No-op when it is wired already. */
+/*
+ * Before the calling G changes its kernel thread for good (and ends it at exit): M0 cannot end, so
+ * any G but main goes on elsewhere.  No-op when it is wired already.
+ */
 void leavem0(void);
 
 /*
- * Around a call that may block in the kernel: between the two the G owns no P (sysmon may take it), so
- * the code in between must not call the runtime, except lot_ functions, which take a P back while they
- * park.  Nests; costs one compare-and-swap each way when nobody wanted the P.  No-ops off a G.
+ * Around a call that may block in the kernel: between the two the G owns no P (sysmon may take it),
+ * so the code in between must not call the runtime, except lot_ functions, which take a P back
+ * while they park.  Nests; costs one compare-and-swap each way when nobody wanted the P.  No-ops
+ * off a G.
  */
 void entersyscall(void);
 void entersyscallblock(void); /* the call certainly waits: the P goes to others now */
@@ -207,27 +226,33 @@ bool runtime_others_wait(void); /* for the caller's P */
 void syscall_reset(void);
 
 /*
- * A G whose P was taken while it was blocked unseen (handoff.c), and which computes since, is signalled.  The
- * handler asks first thing, wherever it is; when told so and the G may be switched away where it was interrupted,
- * it calls rejoin, which returns when the G owns a P, perhaps on another M.
+ * A G whose P was taken while it was blocked unseen (handoff.c), and which computes since, is
+ * signalled.  The handler asks first thing, wherever it is; when told so and the G may be switched
+ * away where it was interrupted, it calls rejoin, which returns when the G owns a P, perhaps on
+ * another M.
  */
 bool runtime_rejoin_asked(void);
 bool runtime_rejoin_forced(void); /* it has been asked for so long that libc's locks no longer count */
 void runtime_rejoin(void);
 
-/* ---- the parking lot ---------------------------------------------------------------------------- */
+/* ---- the parking lot ------------------------------------------------------------------------- */
 
 /*
- * One set of wait queues, keyed by address, under everything that waits.  The waiter lives on the waiting
- * stack, never in the object, so an object may be freed as soon as POSIX lets its user do so.
+ * One set of wait queues, keyed by address, under everything that waits.  The waiter lives on the
+ * waiting stack, never in the object, so an object may be freed as soon as POSIX lets its user do
+ * so.
  */
 struct park {
 	const void *addr;
-	/* Under the bucket lock, before queueing: nonzero means do not sleep, lot_park returns -EAGAIN.
-	 * Reads only memory that is mapped; must not call back here. */
+	/*
+	 * Under the bucket lock, before queueing: nonzero means do not sleep, lot_park returns
+	 * -EAGAIN. Reads only memory that is mapped; must not call back here.
+	 */
 	int (*refuse)(void *arg);
-	/* After queueing, outside the bucket lock, before sleeping; may lot_wake() (a condvar unlocks its
-	 * mutex here). */
+	/*
+	 * After queueing, outside the bucket lock, before sleeping; may lot_wake() (a condvar
+	 * unlocks its mutex here).
+	 */
 	void (*queued)(void *arg);
 	bool queuedstays;  /* queued neither parks nor leaves its M in another way */
 	void *arg;
@@ -245,21 +270,23 @@ enum readyhow {
 	READY_NEXT, /* runnext: condvars, semaphores */
 };
 /*
- * Wakes up to n waiters of addr whose bitset meets bits (0: all), oldest first.  decide, if given, runs
- * once under the bucket lock after the waiters are off the queue: woken is their count, more tells
- * whether others stay queued.  What it returns is what each woken lot_park() returns.
+ * Wakes up to n waiters of addr whose bitset meets bits (0: all), oldest first.  decide, if given,
+ * runs once under the bucket lock after the waiters are off the queue: woken is their count, more
+ * tells whether others stay queued.  What it returns is what each woken lot_park() returns.
  */
 typedef int (*lot_decide)(void *arg, unsigned woken, bool more);
-/* In a lot_decide, when woken > 0: true asks that ownership be handed over now, for the waiters of addr have
- * waited long.  Reads the clock. */
+/*
+ * In a lot_decide, when woken > 0: true asks that ownership be handed over now, for the waiters of
+ * addr have waited long.  Reads the clock.
+ */
 bool lot_fair(const void *addr);
 unsigned lot_wake(const void *addr, unsigned n, uint32_t bits, enum readyhow how, lot_decide decide,
 		  void *arg);
 /*
- * Wakes nwake waiters of from and moves up to nmove others to the queue of to, under both bucket locks.
- * refuse (may be NULL) runs first: nonzero -> -EAGAIN and nothing happens.  moved (may be NULL) runs under
- * the locks with the number to be moved before they are (a condvar marks the mutex contended there).
- * Returns woken, and *nmoved.
+ * Wakes nwake waiters of from and moves up to nmove others to the queue of to, under both bucket
+ * locks.  refuse (may be NULL) runs first: nonzero -> -EAGAIN and nothing happens.  moved (may be
+ * NULL) runs under the locks with the number to be moved before they are (a condvar marks the mutex
+ * contended there).  Returns woken, and *nmoved.
  */
 int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove,
 		int (*refuse)(void *arg), void (*moved)(void *arg, unsigned n), void *arg,
@@ -269,21 +296,25 @@ bool lot_waiting(const void *addr);
 /* Sleeps until deadline or g_interrupt(): -ETIMEDOUT or -EINTR. */
 int lot_sleep(uint64_t deadline, enum waitreason reason);
 
-/* Ends gp's park (now, or its next one) for a look at signals and cancellation.  True: it was parked. */
+/*
+ * Ends gp's park (now, or its next one) for a look at signals and cancellation.  True: it was
+ * parked.
+ */
 bool g_interrupt(struct g *gp);
 /* Forgets an interrupt that nobody consumed (called by the shim once it acted on the reason). */
 void g_uninterrupt(struct g *gp);
 
-/* ---- descriptors -------------------------------------------------------------------------------- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 /*
- * What is watched of an open descriptor: polldesc.c.  The caller keeps one slot per descriptor number; NULL
- * until the first hold.  Each direction has a count of the edges seen.  To wait: read the count, try (or
- * ask) without blocking, and when that would block, park as long as the count is still the same.
+ * What is watched of an open descriptor: polldesc.c.  The caller keeps one slot per descriptor
+ * number; NULL until the first hold.  Each direction has a count of the edges seen.  To wait: read
+ * the count, try (or ask) without blocking, and when that would block, park as long as the count is
+ * still the same.
  *
- * Between hold and release the caller is pinned: no handler runs, so nothing of it is lost by a jump.  It may
- * make system calls that do not block, and park; a park that says -EINTR must be followed by release before
- * handlers or cancellation are looked at.
+ * Between hold and release the caller is pinned: no handler runs, so nothing of it is lost by a
+ * jump.  It may make system calls that do not block, and park; a park that says -EINTR must be
+ * followed by release before handlers or cancellation are looked at.
  */
 struct polldesc;
 typedef struct polldesc *_Atomic pollslot;
@@ -293,17 +324,23 @@ enum polldir { NETPOLL_IN, NETPOLL_OUT };
 struct polldesc *netpoll_hold(pollslot *slot, int fd);
 void netpoll_release(struct polldesc *pd);
 uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir); /* 0 when just registered; without hold too */
-/* Around a system call on a held one: its number, which changes when the program closes it meanwhile. */
+/*
+ * Around a system call on a held one: its number, which changes when the program closes it
+ * meanwhile.
+ */
 int netpoll_begin(struct polldesc *pd);
 void netpoll_end(struct polldesc *pd);
 /*
- * Sleeps until an edge after seq: 0 (perhaps at once), -ETIMEDOUT, -EINTR.  One edge wakes one of those that
- * wait here; after 0 the caller tries, and if that did not end in "would block", passes it on.
+ * Sleeps until an edge after seq: 0 (perhaps at once), -ETIMEDOUT, -EINTR.  One edge wakes one of
+ * those that wait here; after 0 the caller tries, and if that did not end in "would block", passes
+ * it on.
  */
 int netpoll_park(struct polldesc *pd, enum polldir dir, uint32_t seq, uint64_t deadline,
 		 enum waitreason reason);
 void netpoll_pass(struct polldesc *pd, enum polldir dir);
-/* Notes, and asks later, that at count seq everything was read.  Never true once it ended or broke. */
+/*
+ * Notes, and asks later, that at count seq everything was read.  Never true once it ended or broke.
+ */
 void netpoll_drained(struct polldesc *pd, uint32_t seq);
 bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq);
 bool netpoll_has_ended(const struct polldesc *pd); /* an end or an error has been seen, if for one direction */
@@ -311,8 +348,9 @@ bool netpoll_has_ended(const struct polldesc *pd); /* an end or an error has bee
 void netpoll_nudge(pollslot *slot, enum polldir dir);
 
 /*
- * Waiting for several at once.  Links live on the waiter, all of them unlinked before it goes on.  An edge of a
- * linked one that has to do with its events sets fired; the waiter clears it, asks, and parks while it is clear.
+ * Waiting for several at once.  Links live on the waiter, all of them unlinked before it goes on.
+ * An edge of a linked one that has to do with its events sets fired; the waiter clears it, asks,
+ * and parks while it is clear.
  */
 struct pollset {
 	_Atomic uint32_t fired; /* the waiter's address in the lot */
@@ -328,8 +366,9 @@ void netpoll_unlink(struct polllink *l);
 int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reason);
 
 /*
- * The program is about to close or replace fd.  Who waits goes on waiting for the open file; but when it is
- * gone already, closed out of our sight and its number given to another, they are told EBADF.
+ * The program is about to close or replace fd.  Who waits goes on waiting for the open file; but
+ * when it is gone already, closed out of our sight and its number given to another, they are told
+ * EBADF.
  */
 void netpoll_forget(pollslot *slot, int fd, bool gone);
 /* False: another file than the registered one has the number, so what was registered is gone. */
@@ -339,7 +378,7 @@ bool netpoll_owns(int fd);
 bool netpoll_owns_above(int fd, int *which); /* the lowest at or above fd */
 void netpoll_move(int fd);
 
-/* ---- time, eyes, fork ---------------------------------------------------------------------------- */
+/* ---- time, eyes, fork ------------------------------------------------------------------------ */
 
 /* CPU time of a G in ns, counted from the first cputime_enable(). */
 void cputime_enable(void);
@@ -350,20 +389,27 @@ long runtime_denied(long nr);
 /* True: what the caller is about to ask of kernel or libc must fail, as asked by WEFT=fail. */
 bool runtime_fault(const char *what);
 void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
-/* From the handler of a dump signal that this process directed at the thread: true when it was the dump's
- * question where the G there runs. */
+/*
+ * From the handler of a dump signal that this process directed at the thread: true when it was the
+ * dump's question where the G there runs.
+ */
 bool runtime_note_running(uintptr_t pc, uintptr_t sp);
 void runtime_pinreport(void); /* at exit, if the option asks for it */
 bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
 void runtime_yieldhere(void);
-/* Called at every interposed entry: gives way if that was asked for at a bad moment; with chaos, perhaps yields. */
+/*
+ * Called at every interposed entry: gives way if that was asked for at a bad moment; with chaos,
+ * perhaps yields.
+ */
 static inline void runtime_checkyield(void)
 {
 	if (unlikely(weft_tls.preempt || weft_opt.chaos))
 		runtime_yieldhere();
 }
 
-/* In the child of a fork(2): rebuilds the scheduler around the caller. The parent need do nothing. */
+/*
+ * In the child of a fork(2): rebuilds the scheduler around the caller. The parent need do nothing.
+ */
 void runtime_fork_child(void);
 
 #endif

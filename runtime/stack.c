@@ -1,15 +1,16 @@
 /*
  * stack: memory for Gs: [ guard | stack, growing down | thread-block area ].
  *
- * The thread-block area lies directly above the stack's first byte and may share its page: a parked thread
- * then touches two or three pages instead of four.  Slots of the standard size are cut from reservations of 64
- * (one mapping each); other sizes get a mapping of their own.  Where guards are cheap (os_guard_is_cheap) a
- * million stacks are a few thousand mappings.
+ * The thread-block area lies directly above the stack's first byte and may share its page: a parked
+ * thread then touches two or three pages instead of four.  Slots of the standard size are cut from
+ * reservations of 64 (one mapping each); other sizes get a mapping of their own.  Where guards are
+ * cheap (os_guard_is_cheap) a million stacks are a few thousand mappings.
  *
  * Slots are pooled with their Gs and never unmapped while a thread block in them is listed.
  *
- * Stacks become executable when an object asks for it (trampolines of nested functions), all of them and for good,
- * as libc's own; but never memory of the user.  A cheap guard stays through it, so a whole slot is one range.
+ * Stacks become executable when an object asks for it (trampolines of nested functions), all of
+ * them and for good, as libc's own; but never memory of the user.  A cheap guard stays through it,
+ * so a whole slot is one range.
  */
 #include "runtime/gmp.h"
 
@@ -61,7 +62,9 @@ static void unslot(char *p, size_t n)
 		os_free(p, n);
 		return;
 	}
-	/* Only right after slot(): the guard could not be set.  Put back if nobody came in between. */
+	/*
+	 * Only right after slot(): the guard could not be set.  Put back if nobody came in between.
+	 */
 	lock(&stacklock);
 	if (slab == p + n) {
 		slab = p;
@@ -78,7 +81,10 @@ static void make_executable(const struct stack *s)
 		os_executable(s->base + skip, s->size - skip);
 }
 
-/* Pairs with stack_alloc: the new stack is in its G before the flag is read there, and the flag set before Gs are read here. */
+/*
+ * Pairs with stack_alloc: the new stack is in its G before the flag is read there, and the flag set
+ * before Gs are read here.
+ */
 void runtime_stacks_executable(void)
 {
 	struct g *gp;
@@ -114,7 +120,10 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 		return false;
 	}
 	s->area = (char *)((uintptr_t)(s->base + n - a->tlsarea) & ~(uintptr_t)63);
-	/* Whole pages of what was asked for, as libc would report it: what rounding left over stays unused. */
+	/*
+	 * Whole pages of what was asked for, as libc would report it: what rounding left over stays
+	 * unused.
+	 */
 	s->top = s->base + s->guard + up(a->stacksize, page);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (unlikely(atomic_load_explicit(&executable, memory_order_relaxed)))

@@ -1,15 +1,16 @@
 /*
  * timer: per-P heaps of deadlines.
  *
- * A timer lives on the stack of whoever waits.  Its function runs under the heap's lock and may claim a
- * parked G; the G is readied only after the timer is detached (pp = NULL) and the lock free, because from then on
- * its memory is its owner's again.  timer_del() on a timer that is just firing waits for that lock, so after
- * it returns nobody touches the timer.  Rank: Timers, before Lot and Sched.
+ * A timer lives on the stack of whoever waits.  Its function runs under the heap's lock and may
+ * claim a parked G; the G is readied only after the timer is detached (pp = NULL) and the lock
+ * free, because from then on its memory is its owner's again.  timer_del() on a timer that is just
+ * firing waits for that lock, so after it returns nobody touches the timer.  Rank: Timers, before
+ * Lot and Sched.
  *
  * Four children a node: shallower, one cache line of pointers per step.
  *
- * A heap that cannot grow loses nobody's wake-up: the timers that found no room stand in a list, which is
- * searched through.  Slow, and only while memory is short.
+ * A heap that cannot grow loses nobody's wake-up: the timers that found no room stand in a list,
+ * which is searched through.  Slow, and only while memory is short.
  */
 #include "runtime/gmp.h"
 
@@ -224,7 +225,10 @@ void timers_move(struct p *from, struct p *to)
 		t = first(from);
 		if (t) {
 			unheap(from, t);
-			/* Not NULL: timer_del must keep looking until the timer lands in the new heap. */
+			/*
+			 * Not NULL: timer_del must keep looking until the timer lands in the new
+			 * heap.
+			 */
 			atomic_store(&t->pp, to);
 		}
 		unlock(&from->timerslock);

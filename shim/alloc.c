@@ -1,12 +1,12 @@
 /*
  * alloc: the allocator's entries, marked so that nobody loses the CPU inside one.
  *
- * Malloc's arenas have locks.  A G preempted with one held would make every other that allocates block a kernel
- * thread and its P, so a G inside says so (preempt.h) and gives way when it comes out: two increments and a test
- * a call.  Libc's own calls of malloc come here too.
+ * Malloc's arenas have locks.  A G preempted with one held would make every other that allocates
+ * block a kernel thread and its P, so a G inside says so (preempt.h) and gives way when it comes
+ * out: two increments and a test a call.  Libc's own calls of malloc come here too.
  *
- * The next definition may be libc's or that of another preloaded allocator; a program that brings its own never
- * calls these.
+ * The next definition may be libc's or that of another preloaded allocator; a program that brings
+ * its own never calls these.
  *
  * Must never: allocate; be called by the runtime.
  */

@@ -1,8 +1,9 @@
 /*
  * altstack: run_handler_on(); altstack.h says why.
  *
- * The frame of call_on() lies on the old stack and points to it through rbp, with unwind tables that say so:
- * cancellation and backtraces go through.  A handler may park in there or leave by longjmp, as on any stack.
+ * The frame of call_on() lies on the old stack and points to it through rbp, with unwind tables
+ * that say so: cancellation and backtraces go through.  A handler may park in there or leave by
+ * longjmp, as on any stack.
  */
 #include "shim/altstack.h"
 

@@ -1,10 +1,11 @@
 /*
  * bind: libc's own functions, found one by one at their first call.
  *
- * Other libraries' constructors call interposed names before ours runs, and most programs that inherit the
- * preload never make a thread: so nothing is resolved at start.  Each slot of `real` begins as a stub that
- * saves the argument registers, resolves the slot and jumps on; it works for any prototype, variadic too.
- * bind_all() resolves the rest before the scheduler starts, so that no look-up happens on a G's small stack.
+ * Other libraries' constructors call interposed names before ours runs, and most programs that
+ * inherit the preload never make a thread: so nothing is resolved at start.  Each slot of `real`
+ * begins as a stub that saves the argument registers, resolves the slot and jumps on; it works for
+ * any prototype, variadic too.  bind_all() resolves the rest before the scheduler starts, so that
+ * no look-up happens on a G's small stack.
  *
  * Must never: call an interposed name (dlsym and dlvsym are not interposed).
  */
@@ -34,7 +35,9 @@ struct real real = {
 #undef SYM
 };
 
-/* A stub is `mov $index, %r11d; jmp bindstub`; bindstub keeps rdi rsi rdx rcx r8 r9 rax and xmm0-7. */
+/*
+ * A stub is `mov $index, %r11d; jmp bindstub`; bindstub keeps rdi rsi rdx rcx r8 r9 rax and xmm0-7.
+ */
 __asm__(".pushsection .text\n"
 	".set bindindex, 0\n"
 #define SYM(ret, name, version, params)                                                             \
@@ -77,9 +80,9 @@ static long lacking(void)
 }
 
 /*
- * dlsym() frees what an earlier failure left behind for dlerror(), and that call comes here: so free is found
- * first, and while it is looked for, nothing is freed (an error text, once, of a program whose own dlsym() had
- * failed before).
+ * dlsym() frees what an earlier failure left behind for dlerror(), and that call comes here: so
+ * free is found first, and while it is looked for, nothing is freed (an error text, once, of a
+ * program whose own dlsym() had failed before).
  */
 static __thread bool seeking_free __attribute__((tls_model("initial-exec")));
 
@@ -119,7 +122,9 @@ void *bind_one(unsigned i)
 	p = table[i].version ? dlvsym(RTLD_NEXT, table[i].name, table[i].version)
 				   : dlsym(RTLD_NEXT, table[i].name);
 
-	/* Also keeps the look-ups above from becoming tail calls: ld.so reads their return address. */
+	/*
+	 * Also keeps the look-ups above from becoming tail calls: ld.so reads their return address.
+	 */
 	__asm__ volatile("" : "+r"(p));
 	if (!p) {
 		dlerror(); /* the program must not find our failure in its dlerror() */

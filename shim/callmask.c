@@ -1,8 +1,8 @@
 /*
  * callmask: entering and leaving the region of callmask.h.
  *
- * Order matters: the mask is visible before the queue is looked at, and a sender queues before it looks at
- * the mask (thread_kill), so one of the two sees the other.
+ * Order matters: the mask is visible before the queue is looked at, and a sender queues before it
+ * looks at the mask (thread_kill), so one of the two sees the other.
  */
 #include "shim/callmask.h"
 #include "shim/sigroute.h"
@@ -21,7 +21,10 @@ bool callmask_enter(const void *mask)
 	atomic_store_explicit(&th->callmask, bits, memory_order_relaxed);
 	th->stop = false;
 	atomic_store(&th->masked, true); /* pairs with thread_kill()'s read after its push */
-	/* A parked G is not there for the kernel: what was sent to the process comes by the signal thread. */
+	/*
+	 * A parked G is not there for the kernel: what was sent to the process comes by the signal
+	 * thread.
+	 */
 	sigroute_unblocked(g_mask(getg()) & ~bits);
 	signals_deliver();
 	return true;

@@ -1,19 +1,21 @@
 /*
- * callmask: a call that waits under a signal mask of its own: sigsuspend, ppoll, pselect, epoll_pwait.
+ * callmask: a call that waits under a signal mask of its own: sigsuspend, ppoll, pselect,
+ * epoll_pwait.
  *
  *	CALLMASK_REGION(mask);
  *	r = callmask_hit() ? -EINTR : block(SYS_..., callmask(), ...);
  *
- * In the region thread_mask() is that mask: signals directed at the G and let in by it are delivered, at
- * once or when they come.  A handler that ran sets self_thread.stop, which the system call stub looks at
- * in its last instant, and every park after it has pinned itself, when no handler runs any more: a signal
- * between the region's begin and the wait ends the call too.  A kernel that waits gets the same mask for the
- * signals that it delivers itself.
+ * In the region thread_mask() is that mask: signals directed at the G and let in by it are
+ * delivered, at once or when they come.  A handler that ran sets self_thread.stop, which the system
+ * call stub looks at in its last instant, and every park after it has pinned itself, when no
+ * handler runs any more: a signal between the region's begin and the wait ends the call too.  A
+ * kernel that waits gets the same mask for the signals that it delivers itself.
  *
- * While a handler runs, the region is suspended: what it calls has the mask that the handler has, and a stop
- * is none of its business.  When the first has returned the mask is the G's own again, as in the kernel: only
- * what waited with it is still let in.  (Rejected: setting the mask of the kernel thread for the time of the
- * wait; what came between the first handler's return and the call's end was let in.)
+ * While a handler runs, the region is suspended: what it calls has the mask that the handler has,
+ * and a stop is none of its business.  When the first has returned the mask is the G's own again,
+ * as in the kernel: only what waited with it is still let in.  (Rejected: setting the mask of the
+ * kernel thread for the time of the wait; what came between the first handler's return and the
+ * call's end was let in.)
  */
 #ifndef WEFT_SHIM_CALLMASK_H
 #define WEFT_SHIM_CALLMASK_H

@@ -1,16 +1,17 @@
 /*
  * cancel: pthread_cancel, and system calls as cancellation points.
  *
- * A request is a bit in glibc's own word of the target's thread block, so pthread_testcancel, setcancelstate
- * and libc's own cancellation points keep working unchanged.  What remains is to make the target look:
+ * A request is a bit in glibc's own word of the target's thread block, so pthread_testcancel,
+ * setcancelstate and libc's own cancellation points keep working unchanged.  What remains is to
+ * make the target look:
  *   parked at a cancellation point        g_interrupt(): lot_park returns -EINTR, the wrapper tests
  *   in our system call stub               signal 32 to its M; the handler moves the PC to the stub's way out
  *   asynchronous and running              signal 32; the handler tests on the spot
- * Signal 32 is libc's own number for this: a program can neither see nor block it.  sysmon's requests to give
- * way (preempt.c) come by the same signal; the handler serves them first.
+ * Signal 32 is libc's own number for this: a program can neither see nor block it.  sysmon's
+ * requests to give way (preempt.c) come by the same signal; the handler serves them first.
  *
- * The stub makes the decision atomic, as POSIX wants it: a signal that arrives at an instruction between
- * cp_begin and cp_end arrives before the call has had any effect.
+ * The stub makes the decision atomic, as POSIX wants it: a signal that arrives at an instruction
+ * between cp_begin and cp_end arrives before the call has had any effect.
  */
 #include "shim/preempt.h"
 #include "shim/sched.h"
@@ -30,15 +31,18 @@ struct kernel_sigaction {
 };
 
 /*
- * long syscall_cp(const int *cancelhandling, int bits, nr, a, b, c, [stack: d, e, f])
- * Returns -ECANCELED without a system call if (*cancelhandling & bits) at the last instant, -EINTR if a
+ * long syscall_cp(const int *cancelhandling, int bits, nr, a, b, c, [stack: d, e, f]) Returns
+ * -ECANCELED without a system call if (*cancelhandling & bits) at the last instant, -EINTR if a
  * handler has run that ends the call (callmask.h).
  */
 long syscall_cp(const int *word, long bits, long nr, long a, long b, long c, long d, long e,
 		long f) hidden;
 extern const char cp_begin[] hidden, cp_end[] hidden, cp_cancel[] hidden;
 
-/* The same for a call that is no cancellation point: a handler without SA_RESTART ends it, nothing else. */
+/*
+ * The same for a call that is no cancellation point: a handler without SA_RESTART ends it, nothing
+ * else.
+ */
 long syscall_nocp(long nr, long a, long b, long c, long d, long e, long f) hidden;
 extern const char nocp_begin[] hidden, nocp_end[] hidden;
 
@@ -93,8 +97,9 @@ __asm__(".pushsection .text\n"
 _Static_assert(offsetof(struct thread, stop) == 0, "the stub reads it there");
 
 /*
- * A system call of libc's own (stdio, pclose) that the kernel is about to begin again, or that has not begun:
- * of these a handler without SA_RESTART ends one with EINTR, and nobody who calls them takes that amiss.
+ * A system call of libc's own (stdio, pclose) that the kernel is about to begin again, or that has
+ * not begun: of these a handler without SA_RESTART ends one with EINTR, and nobody who calls them
+ * takes that amiss.
  */
 static bool libc_call(const ucontext_t *uc)
 {
@@ -119,7 +124,9 @@ static bool between(uintptr_t pc, const char *begin, const char *end)
 	return pc >= (uintptr_t)begin && pc < (uintptr_t)end;
 }
 
-/* Runs what is queued on this G; true: the system call it is about to make, or is in, must end now. */
+/*
+ * Runs what is queued on this G; true: the system call it is about to make, or is in, must end now.
+ */
 static bool take_signals(const ucontext_t *uc)
 {
 	struct thread *th = &self_thread;
@@ -137,19 +144,23 @@ static bool take_signals(const ucontext_t *uc)
 /* A cancellation that is due. */
 static void act(void)
 {
-	/* Until libc itself notes that the thread is ending, another signal must not begin this again. */
+	/*
+	 * Until libc itself notes that the thread is ending, another signal must not begin this
+	 * again.
+	 */
 	self_thread.cancelling = true;
 	unwind_ready();
 	pthread_testcancel();
 }
 
 /*
- * The signal is deferred while its handler runs: several may be pending, and the kernel would stack a frame
- * for each on what may be the smallest stack there is.  But an M that its G leaves inside the handler
- * must go on with the signal let in.
+ * The signal is deferred while its handler runs: several may be pending, and the kernel would stack
+ * a frame for each on what may be the smallest stack there is.  But an M that its G leaves inside
+ * the handler must go on with the signal let in.
  *
- * The kernel queues each one that was sent, and an M that waited for its CPU has one for each millisecond somebody
- * kicked it.  They all say the same, look; the handler that runs is about to, so they are taken out first.
+ * The kernel queues each one that was sent, and an M that waited for its CPU has one for each
+ * millisecond somebody kicked it.  They all say the same, look; the handler that runs is about to,
+ * so they are taken out first.
  */
 static void let_in(void)
 {
@@ -199,7 +210,10 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 	if (unlikely(atomic_load(mailbox(&self_thread)) != NULL))
 		ends |= take_signals(uc);
 	if (ends) {
-		/* The call is over before it began, or is not begun again: on behind its instruction. */
+		/*
+		 * The call is over before it began, or is not begun again: on behind its
+		 * instruction.
+		 */
 		uc->uc_mcontext.gregs[REG_RIP] =
 			(greg_t)(between(pc, cp_begin, cp_end)	     ? (uintptr_t)cp_end
 				 : between(pc, nocp_begin, nocp_end) ? (uintptr_t)nocp_end
@@ -213,9 +227,15 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 		return;
 	}
 	if (tcb_cancel_async(t) && !self_thread.cancelling) {
-		/* Before more of these are let in: each would stack a frame and come this far again. */
+		/*
+		 * Before more of these are let in: each would stack a frame and come this far
+		 * again.
+		 */
 		self_thread.cancelling = true;
-		/* No sigreturn will give this kernel thread, which goes on to run others, its mask back. */
+		/*
+		 * No sigreturn will give this kernel thread, which goes on to run others, its mask
+		 * back.
+		 */
 		direct4(SYS_rt_sigprocmask, SIG_SETMASK, &uc->uc_sigmask, NULL, 8);
 		act(); /* does not return: unwinds through this frame */
 	}
@@ -334,8 +354,10 @@ EXPORT int pthread_cancel(pthread_t t)
 		return 0;
 	if (g_interrupt(th->g))
 		return 0;
-	/* Running, or about to be in a system call: its M must look.  A miss is harmless: the stub and
-	 * every park test the word themselves. */
+	/*
+	 * Running, or about to be in a system call: its M must look.  A miss is harmless: the stub
+	 * and every park test the word themselves.
+	 */
 	ostid = g_ostid(th->g);
 	if (ostid)
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), ostid, SIGCANCEL_);

@@ -1,8 +1,9 @@
 /*
  * children: whether the programs that this one starts run under weft too.
  *
- * They do, as long as they inherit LD_PRELOAD.  With children=0 our name is taken out of it, when this library is
- * loaded: before the program looks at its environment or copies it.  In place: nobody may allocate yet.
+ * They do, as long as they inherit LD_PRELOAD.  With children=0 our name is taken out of it, when
+ * this library is loaded: before the program looks at its environment or copies it.  In place:
+ * nobody may allocate yet.
  *
  * Other preloaded libraries and the rest of the environment stay.
  */
@@ -23,7 +24,9 @@ static char **find(char **e, const char *name)
 	return NULL;
 }
 
-/* Takes the words that are name out of a list separated by spaces or colons; false: none is left. */
+/*
+ * Takes the words that are name out of a list separated by spaces or colons; false: none is left.
+ */
 static bool take_out(char *list, const char *name)
 {
 	char *to = list, *start = list;

@@ -1,12 +1,13 @@
 /*
  * clock: the CPU time of a thread.
  *
- * The kernel counts for kernel threads; a G's time is what its Ms used while it was on them (runtime/cputime.c).
- * Counting costs a system call at each switch, so it starts with the first question; a program that asked
- * before it made a thread is counted from then on.
+ * The kernel counts for kernel threads; a G's time is what its Ms used while it was on them
+ * (runtime/cputime.c). Counting costs a system call at each switch, so it starts with the first
+ * question; a program that asked before it made a thread is counted from then on.
  *
- * Clocks of other threads have numbers.  The kernel's end in 0..6 (kinds of process and thread clocks, and
- * of descriptors); ours end in 7 and carry the thread's id without its high bits, which are the same in all.
+ * Clocks of other threads have numbers.  The kernel's end in 0..6 (kinds of process and thread
+ * clocks, and of descriptors); ours end in 7 and carry the thread's id without its high bits, which
+ * are the same in all.
  */
 #include "shim/ids.h"
 

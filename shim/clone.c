@@ -1,5 +1,6 @@
 /*
- * clone: processes and kernel threads that a program makes by clone(2), by libc's function or by number.
+ * clone: processes and kernel threads that a program makes by clone(2), by libc's function or by
+ * number.
  *
  *	memory of its own	a fork without handlers: fork_child() puts the scheduler in order.  What it asks
  *				of vfork by number would share the stack with the functions here: it gets
@@ -10,8 +11,8 @@
  *				it, so it gets a block of its own: a foreign thread like those that libc makes
  *	CLONE_SETTLS		it has brought its own block: nothing to do
  *
- * A child in our memory may be a process with a table of descriptors and dispositions of its own.  What we note
- * of these is the parent's: weft_tls.apart says what the child leaves alone.
+ * A child in our memory may be a process with a table of descriptors and dispositions of its own.
+ * What we note of these is the parent's: weft_tls.apart says what the child leaves alone.
  *
  * Blocks of children that ended are used again: the kernel says whether the thread is still there.
  *
@@ -26,7 +27,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* ---- thread blocks of children beside us --------------------------------------------------------------- */
+/* ---- thread blocks of children beside us ----------------------------------------------------- */
 
 enum { FREE, USED, TAKEN };
 
@@ -121,9 +122,12 @@ void clone_fork_child(void)
 	atomic_store(&blocks, NULL);
 }
 
-/* ---- the child ------------------------------------------------------------------------------------------ */
+/* ---- the child ------------------------------------------------------------------------------- */
 
-/* Before weft runs: the kernel forgets the list of robust mutexes in a fork's child, and only libc's fork renews it. */
+/*
+ * Before weft runs: the kernel forgets the list of robust mutexes in a fork's child, and only
+ * libc's fork renews it.
+ */
 struct robust {
 	uintptr_t *head;
 	size_t len;
@@ -202,7 +206,7 @@ static int run_alone(void *p)
 	return r;
 }
 
-/* ---- clone ------------------------------------------------------------------------------------------------ */
+/* ---- clone ----------------------------------------------------------------------------------- */
 
 /* The optional arguments. */
 struct more {
@@ -256,8 +260,9 @@ static int clone_beside(struct begin *b, struct more *m)
 }
 
 /*
- * No signal is let in until weft_tls is the parent's again: its handler would take this for a foreign thread.
- * That goes for signal 33 as well; whoever waits for it waits for the child's exec, as natively.
+ * No signal is let in until weft_tls is the parent's again: its handler would take this for a
+ * foreign thread. That goes for signal 33 as well; whoever waits for it waits for the child's exec,
+ * as natively.
  */
 static __attribute__((noinline)) int clone_alone(struct begin *b, const struct more *m)
 {
@@ -292,7 +297,10 @@ EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 		return real.clone(fn, stack, flags, arg, m.parent, m.tls, m.child);
 	if (!(flags & CLONE_VM))
 		return clone_fork(begin_at(stack, fn, arg, flags), &m);
-	/* One that goes on beside the first G would look like it from its start on: so the start is now. */
+	/*
+	 * One that goes on beside the first G would look like it from its start on: so the start is
+	 * now.
+	 */
 	if (flags & CLONE_SETTLS || (!weft_on && (flags & CLONE_VFORK || !activate())))
 		return real.clone(fn, stack, flags, arg, m.parent, m.tls, m.child);
 	b = begin_at(stack, fn, arg, flags);
@@ -300,7 +308,7 @@ EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 }
 ALIAS(__clone, clone);
 
-/* ---- by number --------------------------------------------------------------------------------------------- */
+/* ---- by number ------------------------------------------------------------------------------- */
 
 static long fork_by(const struct clone_args *a, size_t n)
 {
@@ -355,7 +363,10 @@ bool clone_by_hand(long nr, long a, long b, long c, long d, long e, long *r)
 	} else if (nr != SYS_fork) {
 		return false;
 	}
-	/* A stack must have been made for the caller's own return; and CLONE_VM without one is a vfork. */
+	/*
+	 * A stack must have been made for the caller's own return; and CLONE_VM without one is a
+	 * vfork.
+	 */
 	if (x.stack || ((x.flags & CLONE_VM) && !(x.flags & CLONE_VFORK)))
 		return false;
 	x.flags &= ~(uint64_t)(x.flags & CLONE_VM ? CLONE_VM | CLONE_SIGHAND : 0);

@@ -6,7 +6,9 @@
 
 #include "shim/shim.h"
 
-/* weft_tls.apart of a process in our memory: what it has of its own, and what we note is another's. */
+/*
+ * weft_tls.apart of a process in our memory: what it has of its own, and what we note is another's.
+ */
 enum { APART_FILES = 1, APART_SIGNALS = 2 };
 
 static inline bool is_apart(uint32_t what)
@@ -14,7 +16,10 @@ static inline bool is_apart(uint32_t what)
 	return unlikely(weft_tls.apart & what);
 }
 
-/* The system call nr when it is a fork; false: it is not, or it brings its own stack.  Twice, as fork. */
+/*
+ * The system call nr when it is a fork; false: it is not, or it brings its own stack.  Twice, as
+ * fork.
+ */
 bool clone_by_hand(long nr, long a, long b, long c, long d, long e, long *r) hidden;
 /* A fork without handlers whose parent waits until the child's exec or end. */
 pid_t clone_vfork(void) hidden;

@@ -1,10 +1,10 @@
 /*
  * describe: what a parked G waits for and who holds it, in words, for dumps.
  *
- * The lot knows addresses; here an address becomes a mutex, a lock, a semaphore.  Owners are libc's ids in
- * the object, so a lock that libc itself took is understood as well.  The object may be gone (a program that
- * frees what others wait for is what somebody who reads a dump may be looking for): it is copied with
- * runtime_peek() first.
+ * The lot knows addresses; here an address becomes a mutex, a lock, a semaphore.  Owners are libc's
+ * ids in the object, so a lock that libc itself took is understood as well.  The object may be gone
+ * (a program that frees what others wait for is what somebody who reads a dump may be looking for):
+ * it is copied with runtime_peek() first.
  *
  * Must never: take a lock, touch the object itself, allocate.
  */
@@ -55,7 +55,9 @@ static bool describe_mutex(struct outbuf *o, const void *addr)
 
 	if (!runtime_peek(addr, &mu, sizeof(mu)))
 		return false;
-	/* In the robust and the inheriting kinds the word itself is the owner, and says so first. */
+	/*
+	 * In the robust and the inheriting kinds the word itself is the owner, and says so first.
+	 */
 	owner = (uint32_t)mu.__data.__owner;
 	if (mu.__data.__kind & (MUTEX_ROBUST | MUTEX_INHERIT))
 		owner = (uint32_t)mu.__data.__lock & OWNER_BITS;

@@ -1,13 +1,14 @@
 /*
  * dumpsig: WEFT=dumpsig=SIG: this signal prints every G.
  *
- * It must work when the program is stuck: when all Gs are parked, when each blocks all signals, when the
- * stack in use is nearly full.  So a kernel thread of its own does the printing; of the program's signals
- * it lets in this one alone.  The handler, on whatever thread the kernel chose, only wakes it.  A fork child
- * has no such thread until it makes its first thread: there the handler prints by itself.
+ * It must work when the program is stuck: when all Gs are parked, when each blocks all signals,
+ * when the stack in use is nearly full.  So a kernel thread of its own does the printing; of the
+ * program's signals it lets in this one alone.  The handler, on whatever thread the kernel chose,
+ * only wakes it.  A fork child has no such thread until it makes its first thread: there the
+ * handler prints by itself.
  *
- * The handler is libc's business alone: the program's sigaction() replaces it, and the signal is the
- * program's again.
+ * The handler is libc's business alone: the program's sigaction() replaces it, and the signal is
+ * the program's again.
  *
  * Must never: take a lock, call the program.
  */

@@ -1,12 +1,13 @@
 /*
  * exec: replacing the process, without a P.
  *
- * A preemption signal that is on its way when the kernel replaces the program is still pending afterwards, when
- * its disposition is the default one: the new program would die of it.  Without a P no G is preempted, and
- * entersyscall() waits for a signal that was sent before.  A failed exec takes a P back.
+ * A preemption signal that is on its way when the kernel replaces the program is still pending
+ * afterwards, when its disposition is the default one: the new program would die of it.  Without a
+ * P no G is preempted, and entersyscall() waits for a signal that was sent before.  A failed exec
+ * takes a P back.
  *
- * Libc's own functions do the work (the search of PATH, scripts without #!); those with a list of arguments become
- * the ones with a vector, as in libc.
+ * Libc's own functions do the work (the search of PATH, scripts without #!); those with a list of
+ * arguments become the ones with a vector, as in libc.
  */
 #include "shim/direct.h"
 

@@ -34,7 +34,9 @@ static bool asks(const struct dl_phdr_info *info)
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_GNU_STACK)
 			return info->dlpi_phdr[i].p_flags & PF_X;
-	/* Who says nothing wants it; but the kernel's own object says nothing, and is not loaded. */
+	/*
+	 * Who says nothing wants it; but the kernel's own object says nothing, and is not loaded.
+	 */
 	return (uintptr_t)info->dlpi_phdr - getauxval(AT_SYSINFO_EHDR) >= 4096;
 }
 

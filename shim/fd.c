@@ -91,8 +91,8 @@ EXPORT int dup(int fd)
 }
 
 /*
- * What makes descriptors that can be waited for.  Nothing waits; but a number that was closed out of our
- * sight (by libc's fclose, or its resolver) is known to be another from here on.
+ * What makes descriptors that can be waited for.  Nothing waits; but a number that was closed out
+ * of our sight (by libc's fclose, or its resolver) is known to be another from here on.
  */
 #define MAKES(name, params, args)                                                                  \
 	EXPORT int name params                                                                     \

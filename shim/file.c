@@ -83,8 +83,9 @@ EXPORT ssize_t getdents64(int fd, void *buf, size_t n)
 }
 
 /*
- * To the disk.  Mostly that waits, but whether cannot be asked, and in memory it takes a fifth of a microsecond:
- * only who would keep others from running gives its P away at once, which costs the waking of a kernel thread.
+ * To the disk.  Mostly that waits, but whether cannot be asked, and in memory it takes a fifth of a
+ * microsecond: only who would keep others from running gives its P away at once, which costs the
+ * waking of a kernel thread.
  */
 static long to_disk(long nr, long a, long b, long c, long d)
 {
@@ -198,7 +199,10 @@ EXPORT ssize_t vmsplice(int out, const struct iovec *iov, size_t count, unsigned
 	return syscall_ret(block4(SYS_vmsplice, out, iov, count, flags));
 }
 
-/* Locks.  fcntl()'s are in fd.c.  Asked for without waiting first: who has to wait gives its P to others before. */
+/*
+ * Locks.  fcntl()'s are in fd.c.  Asked for without waiting first: who has to wait gives its P to
+ * others before.
+ */
 
 long file_lockw(int fd, int cmd, void *lock)
 {

@@ -1,14 +1,15 @@
 /*
  * fork: fork, _Fork and vfork from any G on any M.
  *
- * libc's fork runs the atfork handlers around its own work, so ours are handlers too, registered before
- * anybody else's (this library is initialised first): prepare then runs last, parent and child first.  Between
- * them libc takes every lock of malloc, whose holder may be a G that waits for a P: the P is given away there.
- * (Not around the whole call: the program's handlers need one.)  Meanwhile libc also holds the lock on which
- * the next fork begins; who comes then waits in the lot, not there with its kernel thread.  That is courtesy: a
- * fork that comes through all the same is right too.  _Fork runs no handlers and is wrapped.  vfork becomes a fork
- * whose parent waits: its child would share this memory, and what it does before exec (close, dup2) would run the
- * parent's scheduler from another process.
+ * libc's fork runs the atfork handlers around its own work, so ours are handlers too, registered
+ * before anybody else's (this library is initialised first): prepare then runs last, parent and
+ * child first.  Between them libc takes every lock of malloc, whose holder may be a G that waits
+ * for a P: the P is given away there.  (Not around the whole call: the program's handlers need
+ * one.)  Meanwhile libc also holds the lock on which the next fork begins; who comes then waits in
+ * the lot, not there with its kernel thread.  That is courtesy: a fork that comes through all the
+ * same is right too.  _Fork runs no handlers and is wrapped.  vfork becomes a fork whose parent
+ * waits: its child would share this memory, and what it does before exec (close, dup2) would run
+ * the parent's scheduler from another process.
  */
 #include "shim/clone.h"
 #include "shim/direct.h"
@@ -51,8 +52,8 @@ static void adopted_ends(void *th)
 }
 
 /*
- * A thread that weft did not schedule is all that the child has: it becomes the main G.  One that libc made goes back
- * to libc in the end, which would take M0 along.
+ * A thread that weft did not schedule is all that the child has: it becomes the main G.  One that
+ * libc made goes back to libc in the end, which would take M0 along.
  */
 static void adopt(void)
 {
@@ -72,7 +73,10 @@ void fork_child(void)
 	if (!weft_on)
 		return;
 	weft_tls.apart = 0;
-	/* First: it ends what the kernel still writes for the M that forked, which runtime_mtls() names. */
+	/*
+	 * First: it ends what the kernel still writes for the M that forked, which runtime_mtls()
+	 * names.
+	 */
 	tcb_fork_child(tcb_self(), (uint32_t)getpid());
 	netfd_fork_child();
 	clone_fork_child();

@@ -1,12 +1,14 @@
 /*
  * ids: the numbers by which the kernel and a program name threads.
  *
- * A G has an id of its own for life, far above any the kernel gives out (pid_max), so it never names a
- * kernel thread; main's is the process id, as everywhere on Linux.  Every call that takes a thread id is
- * translated: tgkill and its relatives reach the G and not the M that happens to run it.
+ * A G has an id of its own for life, far above any the kernel gives out (pid_max), so it never
+ * names a kernel thread; main's is the process id, as everywhere on Linux.  Every call that takes a
+ * thread id is translated: tgkill and its relatives reach the G and not the M that happens to run
+ * it.
  *
- * Looking up an id walks the table of all Gs: rare, and a struct thread stays mapped when its thread
- * ended, so the worst that a race with an exit does is what it does natively: the thread is gone.
+ * Looking up an id walks the table of all Gs: rare, and a struct thread stays mapped when its
+ * thread ended, so the worst that a race with an exit does is what it does natively: the thread is
+ * gone.
  */
 #include "shim/ids.h"
 

@@ -1,9 +1,9 @@
 /*
  * init: weft starts at the first pthread_create, never earlier.
  *
- * Until then every wrapper passes through (weft_on == 0), so a program that makes no thread pays one load
- * and one branch a call.  If something does not fit, one line says so and the program stays on plain
- * pthreads for good.
+ * Until then every wrapper passes through (weft_on == 0), so a program that makes no thread pays
+ * one load and one branch a call.  If something does not fit, one line says so and the program
+ * stays on plain pthreads for good.
  */
 #include "shim/sched.h"
 #include "shim/bind.h"
@@ -96,7 +96,10 @@ void options_read(char **envp)
 	done = true;
 }
 
-/* Without memory for one thread natively there is none for weft: the caller hears so, and may try again. */
+/*
+ * Without memory for one thread natively there is none for weft: the caller hears so, and may try
+ * again.
+ */
 static bool have_room(void)
 {
 	enum { ROOM = 1 << 20 };

@@ -105,8 +105,8 @@ EXPORT ssize_t pwritev(int fd, const struct iovec *iov, int count, off_t at)
 ALIAS(pwritev64, pwritev);
 
 /*
- * Offset -1 means the file position: without flags these are readv and writev.  With flags they wait on a kernel
- * thread, where the kernel says which of them pipes and sockets know.
+ * Offset -1 means the file position: without flags these are readv and writev.  With flags they
+ * wait on a kernel thread, where the kernel says which of them pipes and sockets know.
  */
 EXPORT ssize_t preadv2(int fd, const struct iovec *iov, int count, off_t at, int flags)
 {

@@ -1,8 +1,8 @@
 /*
  * ipc: System V queues and semaphores, POSIX queues, and waiting for asynchronous I/O.
  *
- * The kernel does the waiting, but is asked without waiting first: a call that must wait gives its P to others
- * before it does.  Message calls are cancellation points, semop is none.  Asynchronous
+ * The kernel does the waiting, but is asked without waiting first: a call that must wait gives its
+ * P to others before it does.  Message calls are cancellation points, semop is none.  Asynchronous
  * I/O itself stays libc's: its helpers are kernel threads of their own, only waiting for them is a
  * matter of the G that does.
  */
@@ -43,8 +43,8 @@ static bool valid(const struct timespec *ts)
 }
 
 /*
- * A try is every operation with IPC_NOWAIT; EAGAIN of one that had it anyway comes again.  (Rejected: no time
- * instead of a flag; the kernel then sleeps for its timer slack.)
+ * A try is every operation with IPC_NOWAIT; EAGAIN of one that had it anyway comes again.
+ * (Rejected: no time instead of a flag; the kernel then sleeps for its timer slack.)
  */
 static long semaphore(int id, const struct sembuf *ops, size_t n, const struct timespec *timeout)
 {

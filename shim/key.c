@@ -1,6 +1,7 @@
 /*
- * key: thread-specific data.  The values live in libc's own blocks (pthread_getspecific stays libc's and
- * reads them through FS); here only the destructors are remembered, because a G's end is ours.
+ * key: thread-specific data.  The values live in libc's own blocks (pthread_getspecific stays
+ * libc's and reads them through FS); here only the destructors are remembered, because a G's end is
+ * ours.
  */
 #include "shim/thread.h"
 

@@ -1,10 +1,10 @@
 /*
  * mainexit: main's pthread_exit, and cancellation of main.
  *
- * libc unwinds an exiting main thread to its own buffer and then ends the *kernel thread*; ours must not
- * end, it is M0.  So main runs inside a frame of ours that registers its own buffer: the unwinding stops
- * here, after every frame of the program had its cleanup, and the main G ends like any other.  The process
- * ends when the last G does.
+ * libc unwinds an exiting main thread to its own buffer and then ends the *kernel thread*; ours
+ * must not end, it is M0.  So main runs inside a frame of ours that registers its own buffer: the
+ * unwinding stops here, after every frame of the program had its cleanup, and the main G ends like
+ * any other.  The process ends when the last G does.
  */
 #include "shim/thread.h"
 

@@ -1,17 +1,19 @@
 /*
  * netfd: the table of descriptors, and the one loop in which a G waits for one.
  *
- * A slot is a cache: what kind of file the number is, and what was learned of its attributes.  It is dropped by
- * every call that ends or makes a descriptor and passes through here.  What does not pass (libc's own closes,
- * system calls in assembly) is survived: a wrong kind shows in the first call's error, and before a park that
- * follows a call that would block, the registered file is compared with the open one.  Only the park after a
- * short read, which makes no system call, trusts the slot.
+ * A slot is a cache: what kind of file the number is, and what was learned of its attributes.  It
+ * is dropped by every call that ends or makes a descriptor and passes through here.  What does not
+ * pass (libc's own closes, system calls in assembly) is survived: a wrong kind shows in the first
+ * call's error, and before a park that follows a call that would block, the registered file is
+ * compared with the open one.  Only the park after a short read, which makes no system call, trusts
+ * the slot.
  *
- * O_NONBLOCK is asked for before each such park as well: it may change through another number or in another
- * process.  The park after a short read trusts an answer of the same epoch, which every change made in this
- * process ends.  Time-outs of sockets are kept the same way.
+ * O_NONBLOCK is asked for before each such park as well: it may change through another number or in
+ * another process.  The park after a short read trusts an answer of the same epoch, which every
+ * change made in this process ends.  Time-outs of sockets are kept the same way.
  *
- * Must never: change a flag of the program's open file; act on a signal or a cancellation while holding.
+ * Must never: change a flag of the program's open file; act on a signal or a cancellation while
+ * holding.
  */
 #include "shim/netfd.h"
 
@@ -48,7 +50,7 @@ struct netfd *netfd_of(int fd)
 	return netfd_known(fd);
 }
 
-/* ---- what a number is -------------------------------------------------------------------------------- */
+/* ---- what a number is ------------------------------------------------------------------------ */
 
 static long sockopt(int fd, int level, int name, void *value, socklen_t size)
 {
@@ -109,8 +111,9 @@ static enum netkind look_at(int fd)
 	if (S_ISFIFO(st.st_mode))
 		return NET_PIPE;
 	/*
-	 * The master of a pseudo-terminal has no job control and no minimum or time of its own.  A terminal has: a
-	 * read stops a background process before there is input, and may end without any.
+	 * The master of a pseudo-terminal has no job control and no minimum or time of its own.  A
+	 * terminal has: a read stops a background process before there is input, and may end
+	 * without any.
 	 */
 	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(TTYAUX_MAJOR, 2))
 		return NET_EVENTS;
@@ -240,7 +243,7 @@ void netfd_fork_child(void)
 	atomic_store(&nlocal, 0);
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static uint64_t timeval_ns(const struct timeval *tv)
 {
@@ -266,15 +269,18 @@ static void ask_timeouts(struct netfd *s, int fd)
 
 enum verdict { MAY_PARK, NONBLOCKING, OTHER_FILE, NOT_OPEN_FOR_IT };
 
-/* Bytes for who may not read, or room for who may not write, never come: the call itself says EBADF. */
+/*
+ * Bytes for who may not read, or room for who may not write, never come: the call itself says
+ * EBADF.
+ */
 static bool open_for(long flags, enum polldir dir)
 {
 	return (flags & O_ACCMODE) != (dir == NETPOLL_IN ? O_WRONLY : O_RDONLY);
 }
 
 /*
- * A call would have blocked: is that what the program wants?  held: the file is, so it is the right one (and
- * who closes its number waits for us with the lock that the comparison takes).
+ * A call would have blocked: is that what the program wants?  held: the file is, so it is the right
+ * one (and who closes its number waits for us with the lock that the comparison takes).
  */
 static enum verdict may_park(struct netfd *s, int fd, enum polldir dir, bool held)
 {
@@ -297,7 +303,10 @@ static enum verdict may_park(struct netfd *s, int fd, enum polldir dir, bool hel
 	return MAY_PARK;
 }
 
-/* A short read tells that nothing is left where bytes are a stream and nothing but bytes ends a read. */
+/*
+ * A short read tells that nothing is left where bytes are a stream and nothing but bytes ends a
+ * read.
+ */
 static bool short_read_tells(struct netfd *s)
 {
 	enum netkind kind = atomic_load_explicit(&s->kind, memory_order_relaxed);
@@ -325,9 +334,10 @@ static void start_clock(struct netop *op)
 }
 
 /*
- * Nothing comes any more at a datagram socket that is shut down for reading.  A receive that may block returns 0
- * there, but one with MSG_DONTWAIT, such as our tries, says that it would block, for ever.  The end is an
- * event: where events are told and there was none, there is nothing to ask.
+ * Nothing comes any more at a datagram socket that is shut down for reading.  A receive that may
+ * block returns 0 there, but one with MSG_DONTWAIT, such as our tries, says that it would block,
+ * for ever.  The end is an event: where events are told and there was none, there is nothing to
+ * ask.
  */
 static bool receives_no_more(const struct netop *op, const struct polldesc *pd, int fd)
 {
@@ -368,7 +378,9 @@ static long try_held(struct netop *op, struct polldesc *pd)
 {
 	long r;
 
-	/* SIGPIPE is kept by the trampoline: no handler runs here, and it is for this thread alone. */
+	/*
+	 * SIGPIPE is kept by the trampoline: no handler runs here, and it is for this thread alone.
+	 */
 	self_thread.holds = true;
 	r = op->attempt(op, netpoll_begin(pd));
 	netpoll_end(pd);
@@ -384,10 +396,10 @@ static bool writes_locally(const struct netop *op)
 }
 
 /*
- * 0: an edge; 1: try again all the same; else -errno.  A writer at a full local socket is not told when its half
- * is shut down, by either side: the kernel wakes who sleeps in the call, but poll() has nothing to say of it, so
- * neither epoll nor SIGIO nor a ring does.  What this process shuts down, netfd_shut() tells; for others it
- * looks, ever more rarely: an idle process is to be silent.
+ * 0: an edge; 1: try again all the same; else -errno.  A writer at a full local socket is not told
+ * when its half is shut down, by either side: the kernel wakes who sleeps in the call, but poll()
+ * has nothing to say of it, so neither epoll nor SIGIO nor a ring does.  What this process shuts
+ * down, netfd_shut() tells; for others it looks, ever more rarely: an idle process is to be silent.
  */
 static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq, uint64_t *again)
 {
@@ -405,8 +417,8 @@ static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq, uint64
 }
 
 /*
- * Tries and parks until it is over.  parks: the last try, at count seq, would have blocked.  The file is the same
- * throughout, whatever becomes of its number.
+ * Tries and parks until it is over.  parks: the last try, at count seq, would have blocked.  The
+ * file is the same throughout, whatever becomes of its number.
  */
 static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bool parks)
 {
@@ -421,8 +433,10 @@ static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bo
 			r = try_held(op, pd);
 			if (r != -EAGAIN)
 				break;
-			/* Once: a flag that changes while it waits is the next call's.  Its number stays
-			 * until netpoll_end(). */
+			/*
+			 * Once: a flag that changes while it waits is the next call's.  Its number
+			 * stays until netpoll_end().
+			 */
 			r = 0;
 			fd = netpoll_begin(pd);
 			if (op->started && receives_no_more(op, pd, fd)) {
@@ -504,7 +518,10 @@ static long hold_and_run(struct netop *op, const struct seen *was, bool parks)
 	else if (parks && was->pd && pd != was->pd)
 		r = NETFD_AGAIN; /* closed and made anew meanwhile */
 	else
-		/* Registered after the try: all it has seen came later, or is told by the registering. */
+		/*
+		 * Registered after the try: all it has seen came later, or is told by the
+		 * registering.
+		 */
 		r = run_held(op, pd, was->seq, parks);
 	netpoll_release(pd);
 	if (unlikely(self_thread.piped)) {
@@ -532,7 +549,9 @@ static bool known_empty(const struct netop *op, const struct seen *was)
 	       short_read_tells(op->s);
 }
 
-/* Goes on in several steps, surely or perhaps: these are of one file, so it is held from the first. */
+/*
+ * Goes on in several steps, surely or perhaps: these are of one file, so it is held from the first.
+ */
 static bool in_steps(const struct netop *op)
 {
 	enum { SMALL = 4096 };
@@ -540,7 +559,10 @@ static bool in_steps(const struct netop *op)
 	return op->all && (op->dir == NETPOLL_IN || op->vector || op->n > SMALL);
 }
 
-/* The poller cannot help: a kernel thread waits between the tries, or makes the call if nothing is done yet. */
+/*
+ * The poller cannot help: a kernel thread waits between the tries, or makes the call if nothing is
+ * done yet.
+ */
 static long run_without_poller(struct netop *op)
 {
 	for (;;) {
@@ -558,7 +580,10 @@ static long run_without_poller(struct netop *op)
 	}
 }
 
-/* A blocked SIGPIPE is pending on the kernel thread, which goes on to run others: it is this thread's. */
+/*
+ * A blocked SIGPIPE is pending on the kernel thread, which goes on to run others: it is this
+ * thread's.
+ */
 static long piped(struct netop *op, long r)
 {
 	struct timespec none = { 0, 0 };
@@ -612,7 +637,7 @@ long netfd_run(struct netop *op)
 	return piped(op, run_op(op));
 }
 
-/* ---- calls that cannot be tried ------------------------------------------------------------------------ */
+/* ---- calls that cannot be tried -------------------------------------------------------------- */
 
 long netfd_call(const struct netop *op)
 {
@@ -629,7 +654,10 @@ static long ask(struct netop *op, int fd)
 	struct pollfd p = { .fd = fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
 	long r;
 
-	/* Even without time it may say EINTR; taken for "not ready", the edge that was would be missed. */
+	/*
+	 * Even without time it may say EINTR; taken for "not ready", the edge that was would be
+	 * missed.
+	 */
 	do
 		r = direct3(SYS_poll, &p, 1, 0);
 	while (r == -EINTR);

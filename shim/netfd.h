@@ -1,10 +1,10 @@
 /*
  * netfd: what the shim knows of each descriptor number, and how a G waits for one.
  *
- * The program's O_NONBLOCK is never touched: it belongs to the open file, which other processes may share.
- * Each call is made without blocking by other means (MSG_DONTWAIT, RWF_NOWAIT); when it would block and the
- * program wanted it to, the G parks until the poller sees an edge.  What cannot be tried that way is asked
- * with a poll of no time, and then made on a kernel thread of its own.
+ * The program's O_NONBLOCK is never touched: it belongs to the open file, which other processes may
+ * share.  Each call is made without blocking by other means (MSG_DONTWAIT, RWF_NOWAIT); when it
+ * would block and the program wanted it to, the G parks until the poller sees an edge.  What cannot
+ * be tried that way is asked with a poll of no time, and then made on a kernel thread of its own.
  */
 #ifndef WEFT_SHIM_NETFD_H
 #define WEFT_SHIM_NETFD_H

@@ -8,11 +8,13 @@
  *	terminal	waited for in the call: job control and VMIN are the kernel's
  *	the rest	the call itself on a kernel thread
  *
- * A blocking write to a stream returns when all bytes are queued, so a try that moved some is followed by
- * others; an error or a handler after the first bytes ends the call with their count, as in the kernel.  A
- * write of up to PIPE_BUF bytes to a pipe is whole or EAGAIN, as a try too.  A message is never split.
+ * A blocking write to a stream returns when all bytes are queued, so a try that moved some is
+ * followed by others; an error or a handler after the first bytes ends the call with their count,
+ * as in the kernel.  A write of up to PIPE_BUF bytes to a pipe is whole or EAGAIN, as a try too.  A
+ * message is never split.
  *
- * Sending on message sockets is not parked for: a full queue of the receiver is no edge of the sender.
+ * Sending on message sockets is not parked for: a full queue of the receiver is no edge of the
+ * sender.
  */
 #include "shim/netio.h"
 
@@ -51,8 +53,9 @@ static size_t size_of(const struct netop *op)
 }
 
 /*
- * No bytes: readv and writev are 0 whatever the file is like, so its word of it does not count; with messages the
- * kernel does not wait, or not for bytes.  EFAULT: the kernel could not read the vector, nor can we.
+ * No bytes: readv and writev are 0 whatever the file is like, so its word of it does not count;
+ * with messages the kernel does not wait, or not for bytes.  EFAULT: the kernel could not read the
+ * vector, nor can we.
  */
 static bool no_bytes(struct netop *op, long r)
 {
@@ -83,7 +86,7 @@ static bool counted(struct netop *op, long *r)
 	return true;
 }
 
-/* ---- one piece ----------------------------------------------------------------------------------------- */
+/* ---- one piece ------------------------------------------------------------------------------- */
 
 static long try_recv(struct netop *op, int fd)
 {
@@ -101,7 +104,10 @@ static bool on_local_stream(const struct netop *op)
 	return atomic_load_explicit(&op->s->kind, memory_order_relaxed) == NET_STREAM;
 }
 
-/* The reader may go while we wait: after the first bytes that is no signal, and on a local socket never. */
+/*
+ * The reader may go while we wait: after the first bytes that is no signal, and on a local socket
+ * never.
+ */
 static long no_signal(const struct netop *op)
 {
 	bool quiet = op->done || (op->started && on_local_stream(op));
@@ -110,8 +116,9 @@ static long no_signal(const struct netop *op)
 }
 
 /*
- * A reader of a local stream that goes with bytes unread leaves ECONNRESET.  Who sleeps for room is given it;
- * a call that begins, as each of our tries does, sees the end alone, and leaves the error for the next read.
+ * A reader of a local stream that goes with bytes unread leaves ECONNRESET.  Who sleeps for room is
+ * given it; a call that begins, as each of our tries does, sees the end alone, and leaves the error
+ * for the next read.
  */
 static long went(const struct netop *op, int fd, long r)
 {
@@ -136,7 +143,10 @@ static long try_send(struct netop *op, int fd)
 	return r;
 }
 
-/* A kernel, or a filter, that knows no such call: the same answer as for a file that cannot be tried. */
+/*
+ * A kernel, or a filter, that knows no such call: the same answer as for a file that cannot be
+ * tried.
+ */
 static long positionless(long nr, int fd, const struct iovec *v, long n)
 {
 	long r = runtime_denied(nr);
@@ -168,7 +178,7 @@ static long try_write(struct netop *op, int fd)
 	return try_positionless(op, fd, SYS_pwritev2);
 }
 
-/* ---- vectors ------------------------------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 /* What is left of a vector after done bytes, as far as it fits: pieces in w. */
 static int rest(const struct iovec *iov, size_t count, size_t done, struct iovec w[WINDOW])
@@ -245,8 +255,8 @@ static long try_sendmsg(struct netop *op, int fd)
 }
 
 /*
- * A vector as a message, for readv and writev on sockets.  One without bytes is no empty message: readv and writev
- * return 0 and do not touch the socket.
+ * A vector as a message, for readv and writev on sockets.  One without bytes is no empty message:
+ * readv and writev return 0 and do not touch the socket.
  */
 static long try_recv_vector(struct netop *op, int fd)
 {
@@ -279,7 +289,7 @@ static long try_send_vector(struct netop *op, int fd)
 	return r;
 }
 
-/* ---- the calls ----------------------------------------------------------------------------------------- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 static bool is_stream(enum netkind kind)
 {
@@ -294,8 +304,9 @@ static long terminal(const struct netop *op)
 }
 
 /*
- * Runs the op with the tries of its kind; NULL: cannot be tried.  What turns out to be another kind of file than
- * the slot says, or a pipe that cannot be tried (a named one; older kernels), is looked at once more.
+ * Runs the op with the tries of its kind; NULL: cannot be tried.  What turns out to be another kind
+ * of file than the slot says, or a pipe that cannot be tried (a named one; older kernels), is
+ * looked at once more.
  */
 static long run(struct netop *op, long (*on_socket)(struct netop *, int),
 		long (*on_pipe)(struct netop *, int))
@@ -338,7 +349,10 @@ static long run(struct netop *op, long (*on_socket)(struct netop *, int),
 	return r;
 }
 
-/* Writes to counters and to sockets of packets, and message sockets that are full: on a kernel thread. */
+/*
+ * Writes to counters and to sockets of packets, and message sockets that are full: on a kernel
+ * thread.
+ */
 static bool parks_for_writing(int fd)
 {
 	struct netfd *s = netfd_of(fd);
@@ -412,8 +426,8 @@ long net_writev(int fd, const struct iovec *iov, int count)
 }
 
 /*
- * No bytes of TCP: the kernel sleeps once, and whatever ends the sleep makes it 0, also the signal of a
- * cancellation: nothing was taken, so that is acted on.
+ * No bytes of TCP: the kernel sleeps once, and whatever ends the sleep makes it 0, also the signal
+ * of a cancellation: nothing was taken, so that is acted on.
  */
 static long nothing_of_tcp(struct netop *op)
 {
@@ -510,8 +524,8 @@ static long try_recvmmsg(struct netop *op, int fd)
 }
 
 /*
- * Parked for when one message is enough.  More of them, and time, which counts from the call on, are the kernel's,
- * which has rules of its own for an error that comes between two.
+ * Parked for when one message is enough.  More of them, and time, which counts from the call on,
+ * are the kernel's, which has rules of its own for an error that comes between two.
  */
 long net_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags, struct timespec *timeout)
 {
@@ -525,10 +539,11 @@ long net_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags, struc
 }
 
 /*
- * A try sent some of several messages: was it an error that stopped it, rather than a full buffer?  The kernel has
- * forgotten the error by now and tells only how many were sent (Linux 6.18, __sys_sendmmsg), as the call should.
- * A unix socket's errors are still there for who sends the rest, and its room is the receiver's, which poll() does
- * not ask when a message brings its address.
+ * A try sent some of several messages: was it an error that stopped it, rather than a full buffer?
+ * The kernel has forgotten the error by now and tells only how many were sent (Linux 6.18,
+ * __sys_sendmmsg), as the call should.  A unix socket's errors are still there for who sends the
+ * rest, and its room is the receiver's, which poll() does not ask when a message brings its
+ * address.
  */
 static bool stopped_by_error(int fd)
 {
@@ -541,7 +556,10 @@ static bool stopped_by_error(int fd)
 	return direct3(SYS_poll, &p, 1, 0) == 1 && p.revents & POLLOUT;
 }
 
-/* Messages as many as there is room for, the rest in the kernel.  A try on a stream might cut one in two. */
+/*
+ * Messages as many as there is room for, the rest in the kernel.  A try on a stream might cut one
+ * in two.
+ */
 long net_sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 {
 	struct netop op = { .fd = fd, .dir = NETPOLL_OUT };

@@ -1,12 +1,14 @@
 /*
  * netset: waiting for any of several descriptors, for poll and select.
  *
- * The kernel is asked with its own call and no time.  When nothing is ready the G links itself to each
- * descriptor, asks once more (what came before a link is seen by this, what comes after it by the link),
- * parks, and asks again.  So all that the calls say of events, errors and bad numbers is the kernel's.
+ * The kernel is asked with its own call and no time.  When nothing is ready the G links itself to
+ * each descriptor, asks once more (what came before a link is seen by this, what comes after it by
+ * the link), parks, and asks again.  So all that the calls say of events, errors and bad numbers is
+ * the kernel's.
  *
- * A number that another thread closes meanwhile is as in the kernel: the open file that was there at first wakes the
- * wait, and the next question goes by the number, which is bad or another file by then.
+ * A number that another thread closes meanwhile is as in the kernel: the open file that was there
+ * at first wakes the wait, and the next question goes by the number, which is bad or another file
+ * by then.
  *
  * Must never: act on a signal or a cancellation while linked.
  */

@@ -16,9 +16,15 @@ struct netset {
 	uint64_t deadline;        /* 0: none */
 };
 
-/* The answer was 0: parks until it is not.  That answer, 0 at the deadline, -EINTR or NETFD_FALLBACK. */
+/*
+ * The answer was 0: parks until it is not.  That answer, 0 at the deadline, -EINTR or
+ * NETFD_FALLBACK.
+ */
 long netset_wait(struct netset *w) hidden;
-/* After each wait, with nothing held, for handlers and cancellation may leave from here: wait once more? */
+/*
+ * After each wait, with nothing held, for handlers and cancellation may leave from here: wait once
+ * more?
+ */
 bool netset_goes_on(long r) hidden;
 
 #endif

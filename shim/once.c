@@ -83,8 +83,9 @@ static void leave(struct run *r)
 }
 
 /*
- * init() may be left in two ways: an exception or a cancellation unwinds through here and calls leave(); and a
- * cancellation in an init() without unwind tables, where the unwinder stops, only runs libc's list.
+ * init() may be left in two ways: an exception or a cancellation unwinds through here and calls
+ * leave(); and a cancellation in an init() without unwind tables, where the unwinder stops, only
+ * runs libc's list.
  */
 static void run(int *control, void (*init)(void))
 {

@@ -3,9 +3,10 @@
  *
  * A name is the G's own; main's is the kernel's too, because that is what ps shows for the process.
  *
- * Capabilities, namespaces, seccomp filters and their like change the kernel thread that asks.  The G that
- * asks is wired to its M for good, and the M ends with it.  M0 cannot end, so a G that is not main leaves
- * it first.  What a native child thread would inherit of these is not passed on: a new G runs anywhere.
+ * Capabilities, namespaces, seccomp filters and their like change the kernel thread that asks.  The
+ * G that asks is wired to its M for good, and the M ends with it.  M0 cannot end, so a G that is
+ * not main leaves it first.  What a native child thread would inherit of these is not passed on: a
+ * new G runs anywhere.
  */
 #include "shim/ids.h"
 
@@ -78,7 +79,7 @@ EXPORT int pthread_getname_np(pthread_t t, char *buf, size_t n)
 	return 0;
 }
 
-/* ---- wired for good ------------------------------------------------------------------------------- */
+/* ---- wired for good -------------------------------------------------------------------------- */
 
 /* From here on the caller has a kernel thread of its own; again and again costs nothing more. */
 static void own_thread(void)

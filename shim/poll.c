@@ -1,13 +1,14 @@
 /*
  * poll: waiting on many descriptors; all cancellation points.
  *
- * A call that must not wait is the kernel's own.  One that may is asked without time first, and when nothing
- * is ready the G parks: poll and select by netset.c, epoll_wait as one that reads its epoll descriptor.  What
- * cannot be parked for (too many descriptors, sets beyond FD_SETSIZE) waits on a kernel thread.
+ * A call that must not wait is the kernel's own.  One that may is asked without time first, and
+ * when nothing is ready the G parks: poll and select by netset.c, epoll_wait as one that reads its
+ * epoll descriptor.  What cannot be parked for (too many descriptors, sets beyond FD_SETSIZE) waits
+ * on a kernel thread.
  *
- * The timeout given to ppoll, pselect and epoll_pwait2 stays as it was; the one given to select gets the
- * rest, as Linux documents.  A signal mask is the G's own for the time of the wait alone: as in the kernel
- * a descriptor that is ready comes first, and then the mask lets nothing in.
+ * The timeout given to ppoll, pselect and epoll_pwait2 stays as it was; the one given to select
+ * gets the rest, as Linux documents.  A signal mask is the G's own for the time of the wait alone:
+ * as in the kernel a descriptor that is ready comes first, and then the mask lets nothing in.
  */
 #include "shim/callmask.h"
 #include "shim/netset.h"
@@ -37,7 +38,7 @@ static long ask_kernel(long nr, long a, long b, long c, long d, long e, long f)
 #define ask6(nr, a, b, c, d, e, f)                                                                 \
 	ask_kernel(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
-/* ---- how long, with which mask ---------------------------------------------------------------------------- */
+/* ---- how long, with which mask --------------------------------------------------------------- */
 
 struct how {
 	bool now;              /* must not wait */
@@ -63,8 +64,9 @@ static void how_many_ms(struct how *h, int ms)
 }
 
 /*
- * In the region of a mask, once nothing is ready: may it go on to wait?  What is pending for the process is the
- * kernel's to hand out: so that is asked once more, with the mask and no time, when the mask lets more in.
+ * In the region of a mask, once nothing is ready: may it go on to wait?  What is pending for the
+ * process is the kernel's to hand out: so that is asked once more, with the mask and no time, when
+ * the mask lets more in.
  */
 static bool may_wait(const struct how *h, long *r)
 {
@@ -88,7 +90,7 @@ static bool may_wait(const struct how *h, long *r)
 	})
 #define mask_of(h) ((h)->mask ? callmask() : NULL)
 
-/* ---- poll ------------------------------------------------------------------------------------------------- */
+/* ---- poll ------------------------------------------------------------------------------------ */
 
 struct pollcall {
 	struct pollfd *fds;
@@ -174,7 +176,7 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t n, const struct timespec *time
 	return shim_ppoll(fds, n, timeout, mask);
 }
 
-/* ---- select ------------------------------------------------------------------------------------------------ */
+/* ---- select ---------------------------------------------------------------------------------- */
 
 enum { SET_IN, SET_OUT, SET_EXCEPT, SETS };
 
@@ -221,8 +223,9 @@ static long move_bits(struct selectcall *c, int fd, fd_set *from, fd_set *to)
 }
 
 /*
- * Bad numbers are an error of the call's beginning.  One that was closed while it waited is ready for all that it
- * was asked for, as the kernel has it since 5.17 (before, it would not wake at all).
+ * Bad numbers are an error of the call's beginning.  One that was closed while it waited is ready
+ * for all that it was asked for, as the kernel has it since 5.17 (before, it would not wake at
+ * all).
  */
 static long ask_without_closed(struct selectcall *c)
 {
@@ -384,7 +387,7 @@ EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except, const struct 
 	return (int)syscall_ret(r);
 }
 
-/* ---- epoll ------------------------------------------------------------------------------------------------- */
+/* ---- epoll ----------------------------------------------------------------------------------- */
 
 /* b the events, c how many. */
 static long try_epoll(struct netop *op, int fd)
@@ -394,7 +397,10 @@ static long try_epoll(struct netop *op, int fd)
 	return r ? r : -EAGAIN;
 }
 
-/* An epoll descriptor is one that becomes readable.  The kernel gives each event to one of the waiters. */
+/*
+ * An epoll descriptor is one that becomes readable.  The kernel gives each event to one of the
+ * waiters.
+ */
 static long wait_epoll(int ep, struct epoll_event *events, int max, const struct how *h)
 {
 	struct netop op = {

@@ -1,10 +1,10 @@
 /*
  * preempt: where a G may be switched away by a signal.
  *
- * Anywhere, as far as our own code goes: what must not be interrupted is pinned.  Libc is another matter: it has
- * locks of its own (malloc's arenas, the loader, the environment, atexit, time zones, locales).  A G that loses
- * its CPU with one of them held makes whoever wants it block a kernel thread, with its P, perhaps the very P that
- * the holder waits for.  So:
+ * Anywhere, as far as our own code goes: what must not be interrupted is pinned.  Libc is another
+ * matter: it has locks of its own (malloc's arenas, the loader, the environment, atexit, time
+ * zones, locales).  A G that loses its CPU with one of them held makes whoever wants it block a
+ * kernel thread, with its P, perhaps the very P that the holder waits for.  So:
  *
  *	inside a call that weft wraps and that takes such a lock	never; the wish is honoured when it returns
  *								to the program (setenv, dlsym allocate too)
@@ -12,14 +12,16 @@
  *	the PC is elsewhere in libc, or in a callback of		not at first; after 20 ms all the same
  *	dl_iterate_phdr
  *
- * The last is for long memset, qsort, strlen and their like, which hold no lock; what does hold one that nobody
- * wraps is left within microseconds, so that a request a millisecond later finds it done.  The callback has the
- * loader's lock of the list of objects: dlopen waits for it with the lock that starting a kernel thread takes.
+ * The last is for long memset, qsort, strlen and their like, which hold no lock; what does hold one
+ * that nobody wraps is left within microseconds, so that a request a millisecond later finds it
+ * done.  The callback has the loader's lock of the list of objects: dlopen waits for it with the
+ * lock that starting a kernel thread takes.
  *
- * The frame lies on the G's own stack (no SA_ONSTACK): an alternate stack that the kernel knows on an M belongs
- * to the G that ran there last, and on g0 it is somebody else's.  The frame is AT_MINSIGSTKSZ, 3.4 KB with
- * AVX-512; a thread's stack here is larger than what glibc leaves of the same size by its thread block and
- * static TLS, which lie outside (4.7 KB at least): what fits natively has room for the frame and for us.
+ * The frame lies on the G's own stack (no SA_ONSTACK): an alternate stack that the kernel knows on
+ * an M belongs to the G that ran there last, and on g0 it is somebody else's.  The frame is
+ * AT_MINSIGSTKSZ, 3.4 KB with AVX-512; a thread's stack here is larger than what glibc leaves of
+ * the same size by its thread block and static TLS, which lie outside (4.7 KB at least): what fits
+ * natively has room for the frame and for us.
  *
  * Must never: call anything that is interposed, or touch errno: both are the interrupted code's.
  */

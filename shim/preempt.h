@@ -11,8 +11,10 @@
 void preempt_init(void) hidden;
 /* The calling G, unpinned before the handler, is to give way: does so, or leaves the wish. */
 void preempt_here(const ucontext_t *uc) hidden;
-/* The G may go on elsewhere.  False: not at this PC, libc may rely on its kernel thread (raise); the handler must
- * then touch nothing of the runtime that pins. */
+/*
+ * The G may go on elsewhere.  False: not at this PC, libc may rely on its kernel thread (raise);
+ * the handler must then touch nothing of the runtime that pins.
+ */
 bool preempt_may_move(const ucontext_t *uc, bool forced) hidden;
 
 /* The caller is not libc or the loader, which may hold another lock while they call us. */
@@ -23,8 +25,8 @@ void called_begin(void) hidden; /* alloc.c's first and last */
 void called_end(void) hidden;
 
 /*
- * Around a call of libc that takes a lock of libc's.  Whoever waits for such a lock blocks a kernel thread and its
- * P, so its holder must not be switched away.  On a G only.
+ * Around a call of libc that takes a lock of libc's.  Whoever waits for such a lock blocks a kernel
+ * thread and its P, so its holder must not be switched away.  On a G only.
  */
 static inline __attribute__((always_inline)) void libc_enter(void)
 {

@@ -30,7 +30,9 @@
 #include <signal.h>
 #undef sigpause
 #include <spawn.h>
-/* The same with scanf: the headers give its names to the linker names of the compiled-for standard. */
+/*
+ * The same with scanf: the headers give its names to the linker names of the compiled-for standard.
+ */
 #define fscanf fscanf_of_the_header
 #define scanf scanf_of_the_header
 #define vfscanf vfscanf_of_the_header

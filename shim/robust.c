@@ -16,9 +16,10 @@
  * libc's way of giving the kernel the id in the thread block cannot be used: on a G it is no kernel
  * id, and two listed blocks with one kernel id make setuid wait for ever.
  *
- * A shared robust inheriting mutex that somebody waits for can be passed on as a dead owner's only by the
- * kernel, when its owner, a kernel thread, ends.  A G that ends with one therefore takes its M with it.
- * Not exact: M0 cannot end, so main's pthread_exit passes such a mutex on without the news.
+ * A shared robust inheriting mutex that somebody waits for can be passed on as a dead owner's only
+ * by the kernel, when its owner, a kernel thread, ends.  A G that ends with one therefore takes its
+ * M with it.  Not exact: M0 cannot end, so main's pthread_exit passes such a mutex on without the
+ * news.
  */
 #include <linux/futex.h>
 #include <string.h>
@@ -288,8 +289,9 @@ static int lock_first(struct held *h, pthread_mutex_t *mu, int kind, const struc
 }
 
 /*
- * A foreign thread's end, seen by a key of libc's that exists from the first time one takes such a mutex:
- * programs count the keys they can have.  Other destructors may still unlock, so the last round counts.
+ * A foreign thread's end, seen by a key of libc's that exists from the first time one takes such a
+ * mutex: programs count the keys they can have.  Other destructors may still unlock, so the last
+ * round counts.
  */
 static pthread_key_t end_key;
 static int end_key_made; /* 0 not yet, 1 being made, 2 made, 3 there is none */
@@ -407,8 +409,8 @@ static bool die_holding(pthread_mutex_t *mu)
 }
 
 /*
- * List heads of Ms on their way out.  The G's own is in its thread block, which may live again before the
- * kernel has walked the list; a head here belongs to an M until no thread has its id.
+ * List heads of Ms on their way out.  The G's own is in its thread block, which may live again
+ * before the kernel has walked the list; a head here belongs to an M until no thread has its id.
  */
 static struct legacy {
 	struct kernel_list list;
@@ -432,8 +434,8 @@ static struct legacy *legacy_of(int tid)
 }
 
 /*
- * What is still listed waits for the end of this kernel thread.  The caller stays wired, so its M ends with
- * it.  False: this one cannot end, or too many are about to.
+ * What is still listed waits for the end of this kernel thread.  The caller stays wired, so its M
+ * ends with it.  False: this one cannot end, or too many are about to.
  */
 static bool leave_to_kernel(struct held *h)
 {

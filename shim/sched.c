@@ -1,16 +1,17 @@
 /*
  * sched: policy, priority, nice and affinity of a thread.
  *
- * They are properties of a kernel thread.  A G that has none of its own runs on any M, and all Ms have what
- * the process had when weft started (base).  A G that asks for something else is wired to an M and the
- * kernel is asked there, so its answer, permission and all, is the native one; back at base it is let go.
+ * They are properties of a kernel thread.  A G that has none of its own runs on any M, and all Ms
+ * have what the process had when weft started (base).  A G that asks for something else is wired to
+ * an M and the kernel is asked there, so its answer, permission and all, is the native one; back at
+ * base it is let go.
  *
- * Another thread's attributes are kept in its block and become real when it next runs (pending): a thread
- * that does not run needs no priority.  Whether the kernel would agree is found out by asking for it for
- * the caller's own kernel thread and taking it back at once.
+ * Another thread's attributes are kept in its block and become real when it next runs (pending): a
+ * thread that does not run needs no priority.  Whether the kernel would agree is found out by
+ * asking for it for the caller's own kernel thread and taking it back at once.
  *
- * own.lock guards own; the holder calls nothing that switches.  Must never: be taken by waiting in a signal
- * handler.
+ * own.lock guards own; the holder calls nothing that switches.  Must never: be taken by waiting in
+ * a signal handler.
  */
 #include "shim/sched.h"
 
@@ -61,7 +62,7 @@ static void own_unlock(struct own *o)
 	atomic_store(&o->lock, 0);
 }
 
-/* ---- the kernel's, of the calling kernel thread ------------------------------------------------------ */
+/* ---- the kernel's, of the calling kernel thread ---------------------------------------------- */
 
 static void kernel_read(struct attrs *a)
 {
@@ -103,7 +104,7 @@ static unsigned differences(const struct attrs *a)
 	       (memcmp(a->cpus, base.cpus, sizeof(a->cpus)) ? CPUS : 0);
 }
 
-/* ---- one's own ----------------------------------------------------------------------------------------- */
+/* ---- one's own ------------------------------------------------------------------------------- */
 
 static void wire(struct own *o)
 {
@@ -175,7 +176,9 @@ void sched_apply_here(void)
 
 	if (likely(!atomic_load_explicit(&self_thread.sched_pending, memory_order_relaxed)))
 		return;
-	/* Interrupted with the lock held, or on the kernel thread that must be left first: later. */
+	/*
+	 * Interrupted with the lock held, or on the kernel thread that must be left first: later.
+	 */
 	if (atomic_load(&o->lock))
 		return;
 	if (!o->wired && self_thread.g != g_main() &&
@@ -204,7 +207,7 @@ void sched_init(void)
 	kernel_read(&base);
 }
 
-/* ---- another's ------------------------------------------------------------------------------------------ */
+/* ---- another's ------------------------------------------------------------------------------- */
 
 /* May the caller lower a nice value to n? (setpriority(2)) */
 static bool may_nice(int n)
@@ -309,7 +312,7 @@ static long set_attrs(struct thread *th, struct attrs *a, unsigned which)
 	return 0;
 }
 
-/* ---- creation --------------------------------------------------------------------------------------------- */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 static int inherit(struct thread *th, const pthread_attr_t *attr)
 {
@@ -336,7 +339,9 @@ static int inherit(struct thread *th, const pthread_attr_t *attr)
 			pthread_attr_getschedpolicy(attr, &want.policy);
 			pthread_attr_getschedparam(attr, &sp);
 			want.priority = sp.sched_priority;
-			/* A policy with priorities never has 0 set: libc takes the creator's then. */
+			/*
+			 * A policy with priorities never has 0 set: libc takes the creator's then.
+			 */
 			if (!want.priority && sched_get_priority_min(want.policy) > 0)
 				want.priority = a.priority;
 			which |= POLICY;
@@ -378,7 +383,7 @@ void sched_describe(struct thread *th, pthread_attr_t *attr)
 	pthread_attr_setschedparam(attr, &sp);
 }
 
-/* ---- calls by pthread_t ------------------------------------------------------------------------------------ */
+/* ---- calls by pthread_t ---------------------------------------------------------------------- */
 
 /* Whom a pthread function is about; *err when the thread is over. */
 static struct thread *live(pthread_t t, int *err)
@@ -496,7 +501,7 @@ EXPORT int pthread_getaffinity_np(pthread_t t, size_t n, cpu_set_t *set)
 	return err ? err : (int)-get_cpus_padded(th, n, set);
 }
 
-/* ---- calls by id --------------------------------------------------------------------------------------------- */
+/* ---- calls by id ----------------------------------------------------------------------------- */
 
 /* 0 is the caller. */
 static struct thread *named(long id)
@@ -573,7 +578,10 @@ static long rr_interval(struct thread *th, struct timespec *ts)
 	return direct3(SYS_sched_rr_get_interval, 0, ts, 0);
 }
 
-/* sched_setattr and sched_getattr speak of more than is kept here: the kernel's, for the caller only. */
+/*
+ * sched_setattr and sched_getattr speak of more than is kept here: the kernel's, for the caller
+ * only.
+ */
 static long by_attr(struct thread *th, long nr, long b, long c, long d)
 {
 	long r;

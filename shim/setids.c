@@ -1,16 +1,17 @@
 /*
  * setids: setuid and its family, called by main away from its kernel thread.
  *
- * libc tells every other thread that it knows, by the kernel id in the thread's block, and passes over the
- * caller's own block.  The block of main is M0's to the kernel: when main runs on another M, M0 would keep the
- * old ids.  So main makes the call with its M's block in place of its own.  Other Gs' blocks stand for no kernel
- * thread, and their calls need nothing.
+ * libc tells every other thread that it knows, by the kernel id in the thread's block, and passes
+ * over the caller's own block.  The block of main is M0's to the kernel: when main runs on another
+ * M, M0 would keep the old ids.  So main makes the call with its M's block in place of its own.
+ * Other Gs' blocks stand for no kernel thread, and their calls need nothing.
  *
- * Without its P: libc holds its list of threads until every kernel thread has answered, and a G that is switched
- * away with that would have to wait for a P, which may have to wait for a new kernel thread, which needs the list.
+ * Without its P: libc holds its list of threads until every kernel thread has answered, and a G
+ * that is switched away with that would have to wait for a P, which may have to wait for a new
+ * kernel thread, which needs the list.
  *
- * Must never: let a handler see the lent block: all signals wait, but for libc's own, which another caller of
- * this family may be waiting for.
+ * Must never: let a handler see the lent block: all signals wait, but for libc's own, which another
+ * caller of this family may be waiting for.
  */
 #include "compat/setxid.h"
 #include "shim/thread.h"

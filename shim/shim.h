@@ -1,10 +1,10 @@
 /*
  * shim: POSIX semantics on top of the runtime.
  *
- * Every exported libc name is one line in symbols.def and one function here.  The table makes: the struct
- * of libc's own functions (real.NAME, always callable: an unresolved slot binds itself at first call), the
- * declarations that make a wrong prototype a compile error, and the check that the exports are exactly
- * the table.  A wrapper has this shape:
+ * Every exported libc name is one line in symbols.def and one function here.  The table makes: the
+ * struct of libc's own functions (real.NAME, always callable: an unresolved slot binds itself at
+ * first call), the declarations that make a wrong prototype a compile error, and the check that the
+ * exports are exactly the table.  A wrapper has this shape:
  *
  *	EXPORT ssize_t read(int fd, void *buf, size_t n)
  *	{
@@ -13,8 +13,8 @@
  *		return syscall_ret(block3(SYS_read, fd, buf, n));
  *	}
  *
- * Must never: call an interposed name by its plain name (use real.NAME or the shim_ twin); include the
- * scheduler's insides.
+ * Must never: call an interposed name by its plain name (use real.NAME or the shim_ twin); include
+ * the scheduler's insides.
  */
 #ifndef WEFT_SHIM_H
 #define WEFT_SHIM_H
@@ -43,22 +43,28 @@ extern struct real real hidden;
 #include "shim/symbols.def"
 #undef SYM
 
-/* The caller is a G: weft schedules it.  Otherwise libc's own function is right (foreign threads share
- * locks with Gs through the lot: see mutex.c and friends, which test weft_on alone). */
+/*
+ * The caller is a G: weft schedules it.  Otherwise libc's own function is right (foreign threads
+ * share locks with Gs through the lot: see mutex.c and friends, which test weft_on alone).
+ */
 static inline bool on_g(void)
 {
 	return getg() != NULL;
 }
 
 /*
- * A blocking system call that is a cancellation point: gives the P away, acts on cancellation exactly as
- * POSIX says (never after the call had its effect), returns the result or -errno.  Only on a G.
+ * A blocking system call that is a cancellation point: gives the P away, acts on cancellation
+ * exactly as POSIX says (never after the call had its effect), returns the result or -errno.  Only
+ * on a G.
  */
 long block_cp(long nr, long a, long b, long c, long d, long e, long f) hidden;
 /* The same for a call that is no cancellation point. */
 long block_nocp(long nr, long a, long b, long c, long d, long e, long f) hidden;
 
-/* The same two for a call that is known to wait, as a rule because it was just tried: the P goes to others at once. */
+/*
+ * The same two for a call that is known to wait, as a rule because it was just tried: the P goes to
+ * others at once.
+ */
 long await_cp(long nr, long a, long b, long c, long d, long e, long f) hidden;
 long await_nocp(long nr, long a, long b, long c, long d, long e, long f) hidden;
 
@@ -89,9 +95,9 @@ static inline long syscall_ret(long r)
 }
 
 /*
- * Handoff: a libc function that may block (or run long in the kernel) as a whole.  The region ends in a
- * scope cleanup because such functions act on cancellation: the forced unwind passes through here, and
- * the handlers of the program must find a G that owns a P.
+ * Handoff: a libc function that may block (or run long in the kernel) as a whole.  The region ends
+ * in a scope cleanup because such functions act on cancellation: the forced unwind passes through
+ * here, and the handlers of the program must find a G that owns a P.
  */
 enum handoff { HANDOFF_INSIDE, HANDOFF_DONE };
 
@@ -127,8 +133,9 @@ static inline void handoff_end(const enum handoff *state)
 void testcancel(void) hidden;
 
 /*
- * Absolute time of some clock to the runtime's deadline (CLOCK_MONOTONIC ns).  0 or an errno value (EINVAL
- * for a bad clock or tv_nsec).  A time that has passed gives 1, the earliest deadline there is.
+ * Absolute time of some clock to the runtime's deadline (CLOCK_MONOTONIC ns).  0 or an errno value
+ * (EINVAL for a bad clock or tv_nsec).  A time that has passed gives 1, the earliest deadline there
+ * is.
  */
 struct timespec;
 int deadline_of(int clock, const struct timespec *abs, uint64_t *deadline) hidden;

@@ -1,14 +1,16 @@
 /*
  * sigaction: dispositions, and the one handler the kernel knows.
  *
- * The kernel gets trampoline() for every signal the program handles, with the program's own flags and
- * mask; the program's view is kept in acts[].  The trampoline runs the program's handler when FS is a G's
- * (or a foreign thread's) and the runtime is not in the middle of something; else it hands the signal to the
- * signal thread (sigroute.c), which finds a G for it.  SIG_DFL and SIG_IGN stay the kernel's.
+ * The kernel gets trampoline() for every signal the program handles, with the program's own flags
+ * and mask; the program's view is kept in acts[].  The trampoline runs the program's handler when
+ * FS is a G's (or a foreign thread's) and the runtime is not in the middle of something; else it
+ * hands the signal to the signal thread (sigroute.c), which finds a G for it.  SIG_DFL and SIG_IGN
+ * stay the kernel's.
  *
- * While a handler runs on a G, the G's mask is what the kernel installed, so a handler may park, migrate and
- * return anywhere: sigreturn restores the old mask on the M it then runs on, and both masks are set to it.
- * What was queued on the G meanwhile and that mask lets in is taken before (signals_return), as by the kernel.
+ * While a handler runs on a G, the G's mask is what the kernel installed, so a handler may park,
+ * migrate and return anywhere: sigreturn restores the old mask on the M it then runs on, and both
+ * masks are set to it. What was queued on the G meanwhile and that mask lets in is taken before
+ * (signals_return), as by the kernel.
  *
  * Must never: call a program's handler on g0 or with a runtime lock held.
  */
@@ -18,7 +20,9 @@
 
 #include <string.h>
 
-/* Two copies a signal: sigaction writes the idle one, then flips; a handler reads the current one. */
+/*
+ * Two copies a signal: sigaction writes the idle one, then flips; a handler reads the current one.
+ */
 static struct sigaction acts[NSIG_ + 1][2];
 static _Atomic uint8_t which[NSIG_ + 1];
 
@@ -58,9 +62,10 @@ void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 }
 
 /*
- * libc's abort() where no handler may run: on a kernel thread that setuid reached, and which got another answer than
- * its caller.  It raises the signal again, with the default action, as soon as the handler has returned; so it is
- * kept here until a G has run that.  The G may be the one that was interrupted here, so not for ever.
+ * libc's abort() where no handler may run: on a kernel thread that setuid reached, and which got
+ * another answer than its caller.  It raises the signal again, with the default action, as soon as
+ * the handler has returned; so it is kept here until a G has run that.  The G may be the one that
+ * was interrupted here, so not for ever.
  */
 static void abort_elsewhere(int sig, const siginfo_t *si)
 {
@@ -91,7 +96,10 @@ static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigactio
 	g_notekernel(sigs_of(&uc->uc_sigmask), altstack_of(uc));
 	if (!(sa->sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
-	/* Out of sigsuspend and its like, the handler has that call's mask: only the kernel knows which. */
+	/*
+	 * Out of sigsuspend and its like, the handler has that call's mask: only the kernel knows
+	 * which.
+	 */
 	if (outer.region)
 		direct4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &during, 8);
 	g_notemask(during & ~SIGS_OURS);
@@ -116,7 +124,10 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 	int saved = errno;
 
 	sigroute_original(si);
-	/* The end of the stack is near and a signal of ours found no room: nothing that concerns the program. */
+	/*
+	 * The end of the stack is near and a signal of ours found no room: nothing that concerns
+	 * the program.
+	 */
 	if (unlikely(sig == SIGSEGV && si->si_code == SI_KERNEL) && weft_on && runtime_signal_lost()) {
 		errno = saved;
 		return;
@@ -135,8 +146,8 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 			return;
 		}
 		/*
-		 * SA_NODEFER is the program's wish for its handler.  Here the signal thread may hand it back while
-		 * we still tell it, and that again: frames without end.
+		 * SA_NODEFER is the program's wish for its handler.  Here the signal thread may
+		 * hand it back while we still tell it, and that again: frames without end.
 		 */
 		if (sa.sa_flags & SA_NODEFER)
 			direct4(SYS_rt_sigprocmask, SIG_BLOCK, &(uint64_t){ SIGBIT(sig) }, NULL, 8);
@@ -176,7 +187,10 @@ static int install(int sig, const struct sigaction *sa)
 	set_act(sig, sa);
 	if (is_handler(sa)) {
 		k.sa_sigaction = trampoline;
-		/* Reset by who runs the handler: the kernel would do so for one that is only passed on. */
+		/*
+		 * Reset by who runs the handler: the kernel would do so for one that is only passed
+		 * on.
+		 */
 		k.sa_flags = (k.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
 	}
 	return real.sigaction(sig, &k, NULL);

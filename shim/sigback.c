@@ -1,13 +1,15 @@
 /*
  * sigback: a signal that nobody wants now goes back to the kernel, and keeps who sent it.
  *
- * It must stay pending for the process as POSIX wants (sigpending, sigwait, signalfd, exec).  But only the main thread
- * may queue a siginfo that says kill(), a terminal or a child (si_code not negative): from anybody else it is
- * EPERM.  So such a signal is queued as SI_QUEUE with a ticket for its value, and whoever gets a ticket from the
- * kernel (the trampoline, sigtimedwait) has it exchanged for the siginfo of before.
+ * It must stay pending for the process as POSIX wants (sigpending, sigwait, signalfd, exec).  But
+ * only the main thread may queue a siginfo that says kill(), a terminal or a child (si_code not
+ * negative): from anybody else it is EPERM.  So such a signal is queued as SI_QUEUE with a ticket
+ * for its value, and whoever gets a ticket from the kernel (the trampoline, sigtimedwait) has it
+ * exchanged for the siginfo of before.
  *
- * A standard signal is pending once, so each has a slot; real-time ones share the others in turn.  A slot taken
- * over by a later signal leaves the first with an honest sender and SI_QUEUE, as does a signalfd, which reads past us.
+ * A standard signal is pending once, so each has a slot; real-time ones share the others in turn.
+ * A slot taken over by a later signal leaves the first with an honest sender and SI_QUEUE, as does
+ * a signalfd, which reads past us.
  *
  * Must never: wait: the signal thread gives back, and threads that end, at once.
  */

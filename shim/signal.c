@@ -1,10 +1,10 @@
 /*
  * signal: masks, signals directed at a thread, and taking them.
  *
- * The kernel mask of an M is the mask of the G it runs; g_setmask changes both.  A signal directed at another
- * G is queued on it (oldest taken first, standard signals at most once) and the G is made to look.  It runs
- * the handler itself, on its own stack, at its next look: the mask, SA_NODEFER, SA_RESETHAND and the default
- * actions are applied here as the kernel would.
+ * The kernel mask of an M is the mask of the G it runs; g_setmask changes both.  A signal directed
+ * at another G is queued on it (oldest taken first, standard signals at most once) and the G is
+ * made to look.  It runs the handler itself, on its own stack, at its next look: the mask,
+ * SA_NODEFER, SA_RESETHAND and the default actions are applied here as the kernel would.
  *
  * Must never: let a program block 32 or 33; run a handler while runtime_busy().
  */
@@ -15,7 +15,10 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* Preallocated: a sender may be a handler.  More undelivered signals than this is EAGAIN, as RLIMIT_SIGPENDING. */
+/*
+ * Preallocated: a sender may be a handler.  More undelivered signals than this is EAGAIN, as
+ * RLIMIT_SIGPENDING.
+ */
 enum { NODES = 8192 };
 
 struct signode {
@@ -37,7 +40,9 @@ static struct signode *node_get(void)
 		atomic_fetch_sub(&nodes_used, 1);
 		return NULL;
 	}
-	/* One is free, or about to be; whoever is overtaken while it looks round goes round again. */
+	/*
+	 * One is free, or about to be; whoever is overtaken while it looks round goes round again.
+	 */
 	for (;;) {
 		struct signode *n = &nodes[atomic_fetch_add(&rover, 1) % NODES];
 		uint32_t unused = 0;
@@ -54,7 +59,7 @@ static void node_put(struct signode *n)
 	atomic_fetch_sub(&nodes_used, 1);
 }
 
-/* ---- masks ------------------------------------------------------------------------------------------ */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 static int change_mask(int how, const sigset_t *set, sigset_t *old)
 {
@@ -77,7 +82,10 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 			return EINVAL;
 		}
 	}
-	/* Before: POSIX delivers what is unblocked before the call returns, and not after old is read. */
+	/*
+	 * Before: POSIX delivers what is unblocked before the call returns, and not after old is
+	 * read.
+	 */
 	if (old) {
 		sigemptyset(old);
 		*(uint64_t *)(void *)old = was;
@@ -166,7 +174,7 @@ JUMP(longjmp)
 JUMP(_longjmp)
 JUMP(__longjmp_chk)
 
-/* ---- sending ----------------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static bool has(struct signode *n, int sig)
 {
@@ -186,7 +194,10 @@ static bool ignored(int sig)
 	       (sa.sa_handler == SIG_DFL && (sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH));
 }
 
-/* A list that its thread will not take: signals that were sent to the process go to whoever lets them in. */
+/*
+ * A list that its thread will not take: signals that were sent to the process go to whoever lets
+ * them in.
+ */
 static void abandon(struct signode *n)
 {
 	while (n) {
@@ -280,9 +291,9 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 }
 
 /*
- * A signal to one's own process is queued at once on a thread that lets it in: as natively, that thread
- * has it before it does anything else, and it is not lost to threads that end meanwhile.  What the
- * kernel must act on goes to the kernel.  True: done, *err is 0 or an errno value.
+ * A signal to one's own process is queued at once on a thread that lets it in: as natively, that
+ * thread has it before it does anything else, and it is not lost to threads that end meanwhile.
+ * What the kernel must act on goes to the kernel.  True: done, *err is 0 or an errno value.
  */
 static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 {
@@ -297,7 +308,10 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 	if (gp) {
 		*err = thread_signal(g_data(gp), sig, si, true);
 	} else {
-		/* All keep it out, perhaps for a handler's time only: the signal thread waits for that. */
+		/*
+		 * All keep it out, perhaps for a handler's time only: the signal thread waits for
+		 * that.
+		 */
 		*err = 0;
 		sigroute_defer(sig, si);
 		sigroute_settle();
@@ -330,7 +344,10 @@ EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 	return err ? (errno = err, -1) : 0;
 }
 
-/* Not the kernel's: what the mask keeps out would be pending on the M, and met by whoever runs there then. */
+/*
+ * Not the kernel's: what the mask keeps out would be pending on the M, and met by whoever runs
+ * there then.
+ */
 EXPORT int raise(int sig)
 {
 	int err;
@@ -364,9 +381,12 @@ EXPORT int pthread_sigqueue(pthread_t t, int sig, const union sigval value)
 	return thread_kill(thread_of(t), sig, &si);
 }
 
-/* ---- taking ------------------------------------------------------------------------------------------ */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Moves what arrived to the end of held, oldest first.  Between this and pick() no handler may come: taking. */
+/*
+ * Moves what arrived to the end of held, oldest first.  Between this and pick() no handler may
+ * come: taking.
+ */
 static void collect(struct thread *th)
 {
 	struct signode *n = atomic_exchange(mailbox(th), NULL), *fifo = NULL;
@@ -415,10 +435,10 @@ static struct signode *pick(struct thread *th, uint64_t set)
 }
 
 /*
- * As the kernel delivers: over uc, the handler adding to the mask that let the signal in: uc's, unless a call
- * has its own.  The mask stays as the handler left it.
- * Until the mask keeps it out, what was taken is a secret (taking): else the next of the same number, by a
- * signal 32 that comes now, would be handled before it.
+ * As the kernel delivers: over uc, the handler adding to the mask that let the signal in: uc's,
+ * unless a call has its own.  The mask stays as the handler left it.  Until the mask keeps it out,
+ * what was taken is a secret (taking): else the next of the same number, by a signal 32 that comes
+ * now, would be handled before it.
  */
 static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 {
@@ -450,7 +470,10 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
 }
 
-/* The next signal of set that is queued on the calling G, out of its node, and taking is still set; 0: none. */
+/*
+ * The next signal of set that is queued on the calling G, out of its node, and taking is still set;
+ * 0: none.
+ */
 static int take(uint64_t set, siginfo_t *si)
 {
 	struct thread *th = &self_thread;
@@ -480,7 +503,9 @@ int signals_take(uint64_t set, siginfo_t *si)
 	return sig;
 }
 
-/* Delivers one here and now; apart, because getcontext returns twice in the eyes of the compiler. */
+/*
+ * Delivers one here and now; apart, because getcontext returns twice in the eyes of the compiler.
+ */
 static __attribute__((noinline)) void act_here(int sig, siginfo_t *si, uint64_t let)
 {
 	struct g *gp = getg();
@@ -554,7 +579,10 @@ bool signals_deliver(void)
 		uint64_t mask = thread_mask(th);
 
 		outer = callmask_pause();
-		/* A call's mask lets in what waits now; when the first handler returns, the G's own is back. */
+		/*
+		 * A call's mask lets in what waits now; when the first handler returns, the G's own
+		 * is back.
+		 */
 		if (outer.region && !outer.stop)
 			deliver_set(queued(th) & ~mask, true, mask, &d);
 		if (!outer.region || d.any || outer.stop)
@@ -567,9 +595,9 @@ bool signals_deliver(void)
 }
 
 /*
- * Two masks: this handler may have come between a change of the kernel's mask and its note, or when an outer
- * handler's return had noted what its sigreturn has yet to make true.  What either lets in is about to be let
- * in, and nobody else will look for it.
+ * Two masks: this handler may have come between a change of the kernel's mask and its note, or when
+ * an outer handler's return had noted what its sigreturn has yet to make true.  What either lets in
+ * is about to be let in, and nobody else will look for it.
  */
 void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted)
 {
@@ -616,7 +644,10 @@ static uint64_t thread_pending(void)
 	return set;
 }
 
-/* Raised and blocked before the first thread: pending for main, and not for whoever uses its kernel thread. */
+/*
+ * Raised and blocked before the first thread: pending for main, and not for whoever uses its kernel
+ * thread.
+ */
 static void adopt_pending(void)
 {
 	struct timespec zero = { 0, 0 };

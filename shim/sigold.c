@@ -1,9 +1,9 @@
 /*
  * sigold: the signal calls that came before sigaction and sigprocmask, expressed by these two.
  *
- * libc's own call its internal sigaction and change the kernel's mask alone: a handler installed by sigset()
- * would be called on any stack, and a signal held by sighold() would be held by the kernel thread and not
- * by the G.
+ * libc's own call its internal sigaction and change the kernel's mask alone: a handler installed by
+ * sigset() would be called on any stack, and a signal held by sighold() would be held by the kernel
+ * thread and not by the G.
  *
  * Must never: keep state of its own, except what siginterrupt() says about a later signal().
  */

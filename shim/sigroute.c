@@ -1,20 +1,22 @@
 /*
  * sigroute: finds a G for a signal that arrived where no G could take it.
  *
- * A process-directed signal reaches any kernel thread that lets it in: an idle M, a busy scheduler, or, when
- * every M blocks it, the signal thread below, whose mask starts as main's.  All of them defer() it into a
- * ring; the signal thread takes it out and directs it at a G that lets it in, main first.  When no G does, the
- * signal goes back to the process and the signal thread blocks it too, so that it stays pending as POSIX
- * wants; a G that unblocks it later gets it from the kernel.
+ * A process-directed signal reaches any kernel thread that lets it in: an idle M, a busy scheduler,
+ * or, when every M blocks it, the signal thread below, whose mask starts as main's.  All of them
+ * defer() it into a ring; the signal thread takes it out and directs it at a G that lets it in,
+ * main first.  When no G does, the signal goes back to the process and the signal thread blocks it
+ * too, so that it stays pending as POSIX wants; a G that unblocks it later gets it from the kernel.
  *
- * A G with something queued is made to look: parked interruptibly, by g_interrupt; running or in a system
- * call, by signal 32 to its M.  A kick that meets the G in the runtime is lost, so the signal thread kicks
- * again, each millisecond, until nothing is left undelivered (and then sleeps for good).
+ * A G with something queued is made to look: parked interruptibly, by g_interrupt; running or in a
+ * system call, by signal 32 to its M.  A kick that meets the G in the runtime is lost, so the
+ * signal thread kicks again, each millisecond, until nothing is left undelivered (and then sleeps
+ * for good).
  *
- * The kernel is where signals should queue: there senders find a limit.  So the signal thread takes a real-time signal
- * only while it can pass it on; meanwhile it blocks it (ENOUGH), and while all places for queued signals are taken it waits,
- * for the order's sake.  Who is busy in the runtime cannot, for it must return to where it was with the mask it had: for
- * its sake the ring holds as many as the kernel allows a user (RLIMIT_SIGPENDING, by default).
+ * The kernel is where signals should queue: there senders find a limit.  So the signal thread takes
+ * a real-time signal only while it can pass it on; meanwhile it blocks it (ENOUGH), and while all
+ * places for queued signals are taken it waits, for the order's sake.  Who is busy in the runtime
+ * cannot, for it must return to where it was with the mask it had: for its sake the ring holds as
+ * many as the kernel allows a user (RLIMIT_SIGPENDING, by default).
  *
  * Must never: be waited for by anybody; call a program's handler.
  */
@@ -75,9 +77,9 @@ static bool settled(uint32_t upto)
 }
 
 /*
- * Until the signal thread has directed what it has: who ends, has just sent a signal or lets one in must not
- * overtake it.  On a busy machine it may have to wait for a CPU, so yielding alone is not enough; it waits for
- * nobody, and the bound is only there because nothing here is worth a hang.
+ * Until the signal thread has directed what it has: who ends, has just sent a signal or lets one in
+ * must not overtake it.  On a busy machine it may have to wait for a CPU, so yielding alone is not
+ * enough; it waits for nobody, and the bound is only there because nothing here is worth a hang.
  */
 void sigroute_settle(void)
 {
@@ -121,9 +123,9 @@ static void ring_bell(void)
 }
 
 /*
- * Nobody may wait for room: the caller may hold a lock of the runtime that the signal thread wants.  Of a
- * standard signal one is enough, as when it is pending in the kernel.  Of real-time ones the newest is lost,
- * and said to be, once.
+ * Nobody may wait for room: the caller may hold a lock of the runtime that the signal thread wants.
+ * Of a standard signal one is enough, as when it is pending in the kernel.  Of real-time ones the
+ * newest is lost, and said to be, once.
  */
 static void defer_full(int sig)
 {
@@ -198,8 +200,8 @@ static struct g *find(int sig)
 enum given { GIVEN, WANTED, NO_ROOM };
 
 /*
- * Nobody wants it now; or somebody does again.  Whoever changes his mask looks at blocked afterwards; we
- * change blocked and look at the masks afterwards.
+ * Nobody wants it now; or somebody does again.  Whoever changes his mask looks at blocked
+ * afterwards; we change blocked and look at the masks afterwards.
  */
 static enum given give_back(int sig, siginfo_t *si)
 {
@@ -231,7 +233,10 @@ static bool route(int sig, siginfo_t *si)
 	}
 }
 
-/* The block before tail is read: its memory goes back (and reads as EMPTY, which it is), then others may have it. */
+/*
+ * The block before tail is read: its memory goes back (and reads as EMPTY, which it is), then
+ * others may have it.
+ */
 static void release_block(void)
 {
 	uint32_t first = atomic_load(&limit);
@@ -366,7 +371,9 @@ static void *router(void *arg)
 		if (all && held_out)
 			let_in_again();
 		tell_settlers();
-		/* Not each time the bell rings: the kernel queues signal 32 as often as it is sent. */
+		/*
+		 * Not each time the bell rings: the kernel queues signal 32 as often as it is sent.
+		 */
 		if (atomic_load(&watching) && nanotime() >= nextkick) {
 			nextkick = nanotime() + KICK_AGAIN;
 			atomic_store(&watching, 0);

@@ -23,27 +23,31 @@ static inline uint64_t sigs_of(const sigset_t *set)
 
 struct sigaction *act_of(int sig) hidden;
 /*
- * A handler that the kernel called on this G is about to return by sigreturn.  kernel and noted: the mask it
- * will give back, and the G's noted one, as they were when it was called.
+ * A handler that the kernel called on this G is about to return by sigreturn.  kernel and noted:
+ * the mask it will give back, and the G's noted one, as they were when it was called.
  */
 void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted) hidden;
 /*
- * Directs a signal at a G that lets it in.  shared: it was sent to the process, and goes to another thread
- * should this one end first.
+ * Directs a signal at a G that lets it in.  shared: it was sent to the process, and goes to another
+ * thread should this one end first.
  */
 int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared) hidden;
 /* The G of this process that takes a signal sent to the process now; NULL: all keep it out. */
 struct g *sigroute_find(int sig) hidden;
-/* sigback.c: pending on the process, as if it had just been sent; and what the kernel gives back of it.
- * False: the user has as many pending as he may (RLIMIT_SIGPENDING), in whatever process. */
+/*
+ * sigback.c: pending on the process, as if it had just been sent; and what the kernel gives back of
+ * it. False: the user has as many pending as he may (RLIMIT_SIGPENDING), in whatever process.
+ */
 bool sigroute_requeue(int sig, siginfo_t *si) hidden;
 void sigroute_original(siginfo_t *si) hidden;
 bool signal_restarts(int sig) hidden; /* siginterrupt() has not said otherwise */
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
 void sigaction_adopt(void) hidden;
 void sigaction_reset(int sig) hidden; /* SA_RESETHAND: the next one finds the default action */
-/* From a handler that may not run the program: the signal thread takes it.  True: it is the caller, and has
- * enough for now: the signal must be blocked when the handler returns. */
+/*
+ * From a handler that may not run the program: the signal thread takes it.  True: it is the caller,
+ * and has enough for now: the signal must be blocked when the handler returns.
+ */
 bool sigroute_defer(int sig, const siginfo_t *si) hidden;
 void sigroute_settle(void) hidden;
 bool sigroute_is_router(void) hidden;

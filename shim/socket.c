@@ -128,7 +128,10 @@ EXPORT int accept(int fd, struct sockaddr *peer, socklen_t *len)
 	return netfd_made((int)syscall_ret(net_accept(fd, peer, len, 0, false)));
 }
 
-/* What a park depends on is asked for again after it was set, on whatever number of the same socket. */
+/*
+ * What a park depends on is asked for again after it was set, on whatever number of the same
+ * socket.
+ */
 EXPORT int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 {
 	int r = real.setsockopt(fd, level, name, value, len);

@@ -1,8 +1,8 @@
 /*
  * stdio: the lock of a FILE, and the calls on bytes.  stdio.h says how a call is made.
  *
- * Waiters are woken by our own unlock alone.  Functions of libc that are not wrapped (fflush(NULL) walks
- * over all FILEs) unlock where we cannot see it: so a waiter also looks again after a while.
+ * Waiters are woken by our own unlock alone.  Functions of libc that are not wrapped (fflush(NULL)
+ * walks over all FILEs) unlock where we cannot see it: so a waiter also looks again after a while.
  *
  * Must never: touch a FILE after its lock was released: whoever takes it may close it.
  */
@@ -97,7 +97,7 @@ EXPORT int fflush(FILE *f)
 	USE_CALL(int, real.fflush(f));
 }
 
-/* ---- locking --------------------------------------------------------------------------------------- */
+/* ---- locking --------------------------------------------------------------------------------- */
 
 LOCKED(int, fgetc, (FILE *f), f, !have(f, 1), (f))
 LOCKED(int, getc, (FILE *f), f, !have(f, 1), (f))
@@ -147,7 +147,7 @@ LOCKED_VOID(setlinebuf, (FILE *f), f, true, (f))
 LOCKED(FILE *, freopen, (const char *path, const char *mode, FILE *f), f, true, (path, mode, f))
 LOCKED(FILE *, freopen64, (const char *path, const char *mode, FILE *f), f, true, (path, mode, f))
 
-/* ---- for callers that locked, and the inline functions of <stdio.h> -------------------------------- */
+/* ---- for callers that locked, and the inline functions of <stdio.h> -------------------------- */
 
 UNLOCKED(int, fgetc_unlocked, (FILE *f), !have(f, 1), (f))
 UNLOCKED(int, getc_unlocked, (FILE *f), !have(f, 1), (f))
@@ -169,7 +169,7 @@ WHOLE(int, __uflow, (FILE *f), (f))
 WHOLE(int, __underflow, (FILE *f), (f))
 WHOLE(int, __overflow, (FILE *f, int c), (f, c))
 
-/* ---- a FILE begins or ends ------------------------------------------------------------------------- */
+/* ---- a FILE begins or ends ------------------------------------------------------------------- */
 
 WHOLE(int, fflush_unlocked, (FILE *f), (f))
 /* libc closes the descriptor itself: the table must hear of it. */

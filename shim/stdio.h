@@ -1,10 +1,11 @@
 /*
  * stdio: a call on a FILE, by a G.
  *
- * Every FILE has a recursive lock in libc, owned by the thread block, which is the G's: so it may be held
- * across switches and calls inside the call find it taken by themselves.  A G may be off its P with the
- * lock held: in flockfile(), or blocked writing to a pipe.  Whoever then asks libc for the lock would block a
- * kernel thread and its P, perhaps the one the holder needs.  Hence, around each call:
+ * Every FILE has a recursive lock in libc, owned by the thread block, which is the G's: so it may
+ * be held across switches and calls inside the call find it taken by themselves.  A G may be off
+ * its P with the lock held: in flockfile(), or blocked writing to a pipe.  Whoever then asks libc
+ * for the lock would block a kernel thread and its P, perhaps the one the holder needs.  Hence,
+ * around each call:
  *
  *	take the lock by trying, parking in the lot while it is taken
  *	leave the P if the call may reach the kernel (`away`; looks at the buffer, so with the lock held)
@@ -66,7 +67,7 @@ static inline void use_end(const struct use *u)
 		exitsyscall();
 }
 
-/* ---- what the buffer has: hints, the FILE's layout is libc's ABI ----------------------------------- */
+/* ---- what the buffer has: hints, the FILE's layout is libc's ABI ----------------------------- */
 
 static inline size_t bytes(size_t size, size_t n)
 {
@@ -92,14 +93,17 @@ static inline bool have_line(const FILE *f, int n)
 	return got && memchr(f->_IO_read_ptr, '\n', got);
 }
 
-/* n bytes can be written without the kernel.  (The end is the beginning when lines or bytes are flushed.) */
+/*
+ * n bytes can be written without the kernel.  (The end is the beginning when lines or bytes are
+ * flushed.)
+ */
 static inline bool room(const FILE *f, size_t n)
 {
 	return f->_IO_write_ptr < f->_IO_write_end &&
 	       (size_t)(f->_IO_write_end - f->_IO_write_ptr) >= n;
 }
 
-/* ---- the three shapes ------------------------------------------------------------------------------ */
+/* ---- the three shapes ------------------------------------------------------------------------ */
 
 #define USE struct use use_ __attribute__((cleanup(use_end))) = {0}
 #define USE_CALL(ret, call)                                                                        \

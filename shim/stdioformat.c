@@ -1,9 +1,9 @@
 /*
  * stdioformat: printf and scanf in all their forms.
  *
- * How much they write or read is known only afterwards, so each leaves its P.  The names with a standard's
- * number are what <stdio.h> makes of scanf, by the standard the program is compiled for; the fortified ones
- * have a flag more.
+ * How much they write or read is known only afterwards, so each leaves its P.  The names with a
+ * standard's number are what <stdio.h> makes of scanf, by the standard the program is compiled for;
+ * the fortified ones have a flag more.
  */
 #include "shim/stdio.h"
 
@@ -37,7 +37,7 @@ WHOLE(int, vdprintf, (int fd, const char *format, va_list ap), (fd, format, ap))
 WHOLE(int, __vdprintf_chk,
        (int fd, int flag, const char *format, va_list ap), (fd, flag, format, ap))
 
-/* ---- with their arguments in a row ---------------------------------------------------------------- */
+/* ---- with their arguments in a row ----------------------------------------------------------- */
 
 VARIADIC(fprintf, vfprintf, (FILE *f, const char *format, ...), (f, format, ap))
 VARIADIC(printf, vprintf, (const char *format, ...), (format, ap))

@@ -107,7 +107,9 @@ enum interrupt {
 	INTR_ENDS,
 };
 enum interrupt interrupt_deliver(void) hidden;
-/* The same for a wait that is no cancellation point; with nothing taken that unwinding would keep. */
+/*
+ * The same for a wait that is no cancellation point; with nothing taken that unwinding would keep.
+ */
 void interrupt_in_lock(void) hidden;
 
 /* The caller owns a P or is a foreign thread.  Foreign: libc's own, its thread block is libc's. */
@@ -127,9 +129,9 @@ static inline void cancel_point(void)
 }
 
 /*
- * HANDOFF for a libc function that is known to wait, and may be left by cancellation: unwinding out of it brings
- * the P back before any handler of the program runs.  (Handlers that libc pushes itself, to take a mutex
- * again, run without one: they call only libc.)
+ * HANDOFF for a libc function that is known to wait, and may be left by cancellation: unwinding out
+ * of it brings the P back before any handler of the program runs.  (Handlers that libc pushes
+ * itself, to take a mutex again, run without one: they call only libc.)
  */
 static inline void handoff_undo(const int *inside)
 {

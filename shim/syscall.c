@@ -254,7 +254,7 @@ static bool kills(const struct args *x, long *r)
 	return true;
 }
 
-/* ---- dispatch ------------------------------------------------------------------------------------ */
+/* ---- dispatch -------------------------------------------------------------------------------- */
 
 /* What a kernel thread has once and a G would take from its M: refused, as an old kernel does. */
 static long not_on_g(void)

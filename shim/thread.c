@@ -1,9 +1,10 @@
 /*
  * thread: creation, exit, join and detach.
  *
- * A thread's end has two sides: the G ends (ended() sets TH_EXITED, its last act before it leaves its stack),
- * and somebody takes the result or nobody wants it.  state decides who frees: the bits are set by fetch_or, and
- * the one who completes EXITED|DETACHED, or the joiner that sees EXITED, does, after the stack was left.
+ * A thread's end has two sides: the G ends (ended() sets TH_EXITED, its last act before it leaves
+ * its stack), and somebody takes the result or nobody wants it.  state decides who frees: the bits
+ * are set by fetch_or, and the one who completes EXITED|DETACHED, or the joiner that sees EXITED,
+ * does, after the stack was left.
  *
  * Must never: touch a struct thread after the G was freed: its memory starts the next life.
  */
@@ -19,7 +20,7 @@
 
 __thread struct thread self_thread __attribute__((tls_model("initial-exec")));
 
-/* ---- end ---------------------------------------------------------------------------------------- */
+/* ---- end ------------------------------------------------------------------------------------- */
 
 /* From here on the thread has ended; true: nobody waits for it. */
 static bool ended(void *arg)
@@ -101,7 +102,7 @@ EXPORT void thrd_exit(int result)
 	pthread_exit((void *)(intptr_t)result);
 }
 
-/* ---- creation ------------------------------------------------------------------------------------ */
+/* ---- creation -------------------------------------------------------------------------------- */
 
 /* A G with a thread block for a new life, or NULL. */
 static struct g *make(const pthread_attr_t *attr)
@@ -120,8 +121,10 @@ static struct g *make(const pthread_attr_t *attr)
 	tid = g_nextid();
 	g_stackbounds(gp, &stk.base, &stk.size, &stk.guard);
 	t = g_tls(gp);
-	/* The loader's locks are taken: whoever is switched away with one, in a handler of the program's too,
-	 * blocks every kernel thread that makes a thread, sysmon's included. */
+	/*
+	 * The loader's locks are taken: whoever is switched away with one, in a handler of the
+	 * program's too, blocks every kernel thread that makes a thread, sysmon's included.
+	 */
 	libc_enter();
 	if (!t || tcb_renew(t, &stk, tid)) {
 		entersyscall(); /* allocates */
@@ -174,7 +177,10 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 		execstack_look();
 	gp = make(attr);
 	if (!gp) {
-		/* Threads that wait to run hold the memory: a caller that tries again must not starve them. */
+		/*
+		 * Threads that wait to run hold the memory: a caller that tries again must not
+		 * starve them.
+		 */
 		if (on_g())
 			gosched();
 		return EAGAIN;
@@ -217,7 +223,7 @@ EXPORT int thrd_create(thrd_t *t, thrd_start_t start, void *arg)
 	}
 }
 
-/* ---- join, detach ---------------------------------------------------------------------------------- */
+/* ---- join, detach ---------------------------------------------------------------------------- */
 
 static int still_running_refused(void *arg)
 {

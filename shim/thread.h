@@ -1,6 +1,6 @@
 /*
- * thread: what the shim knows of each thread beyond its G.  Lives in the thread's own TLS, so a pthread_t
- * (glibc's thread pointer) leads to it by a constant offset.
+ * thread: what the shim knows of each thread beyond its G.  Lives in the thread's own TLS, so a
+ * pthread_t (glibc's thread pointer) leads to it by a constant offset.
  */
 #ifndef WEFT_SHIM_THREAD_H
 #define WEFT_SHIM_THREAD_H
@@ -54,8 +54,8 @@ static inline struct thread *thread_of(pthread_t t)
 }
 
 /*
- * Signals directed at it, newest first: anybody pushes, it takes.  With the G, not here: this memory is wiped
- * between two lives, and a sender may be late.
+ * Signals directed at it, newest first: anybody pushes, it takes.  With the G, not here: this
+ * memory is wiped between two lives, and a sender may be late.
  */
 static inline void *_Atomic *mailbox(struct thread *th)
 {
@@ -94,8 +94,8 @@ void keys_run_destructors(void) hidden;
 void thread_gmain(struct g *gp) hidden;
 void thread_default_attr(void) hidden; /* re-reads libc's default attributes */
 /*
- * Runs the handlers of signals directed at the calling G that its mask lets in.  True when one ran that was
- * installed without SA_RESTART: a blocking call then ends with EINTR.
+ * Runs the handlers of signals directed at the calling G that its mask lets in.  True when one ran
+ * that was installed without SA_RESTART: a blocking call then ends with EINTR.
  */
 bool signals_deliver(void) hidden;
 /* A kernel thread of libc's on the given stack, all signals blocked. 0 or -errno. */
@@ -110,7 +110,10 @@ void signal_init(void) hidden;
 bool sigroute_start(void) hidden; /* false: no memory or no kernel thread */
 /* describe.c: runtime_hooks.describe */
 bool describe(unsigned reason, const void *addr, char *text, size_t n) hidden;
-/* dumpsig.c: the handler; its thread, with the first thread of a process; a fork child has none yet. */
+/*
+ * dumpsig.c: the handler; its thread, with the first thread of a process; a fork child has none
+ * yet.
+ */
 void dumpsig_init(void) hidden;
 void dumpsig_start(void) hidden;
 void dumpsig_fork_child(void) hidden;

@@ -1,11 +1,12 @@
 /*
  * timer: timer_create with SIGEV_THREAD_ID names a thread, and a G's id is none of the kernel's.
  *
- * The kernel sends such a timer's signal to the signal thread instead, which reads the timer's number in the
- * siginfo and directs it at the G that was named.  SIGEV_SIGNAL is the process's, SIGEV_THREAD runs on a thread
- * of libc's own (foreign to us): both stay as they are.
+ * The kernel sends such a timer's signal to the signal thread instead, which reads the timer's
+ * number in the siginfo and directs it at the G that was named.  SIGEV_SIGNAL is the process's,
+ * SIGEV_THREAD runs on a thread of libc's own (foreign to us): both stay as they are.
  *
- * Must never: look at the G through a pointer kept since creation: it may have ended; its id is looked up.
+ * Must never: look at the G through a pointer kept since creation: it may have ended; its id is
+ * looked up.
  */
 #include "shim/ids.h"
 #include "shim/sigroute.h"

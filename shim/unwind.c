@@ -10,8 +10,9 @@
  * way is taken: nothing is needed until an exception passes, and by then somebody has loaded
  * libgcc_s to raise it.
  *
- * Libc itself loads it at the first cancellation, past the gate that Gs wait at (dl.c): whoever came second would
- * block with its kernel thread if the first loses the CPU in a constructor.  unwind_ready() goes first.
+ * Libc itself loads it at the first cancellation, past the gate that Gs wait at (dl.c): whoever
+ * came second would block with its kernel thread if the first loses the CPU in a constructor.
+ * unwind_ready() goes first.
  *
  * Must never: be visible outside the library; be compiled into anything that links libgcc_s itself.
  */

@@ -2,8 +2,8 @@
  * wait: for child processes; all cancellation points.
  *
  * Children belong to the process, so any kernel thread may wait for any of them.  With WNOHANG the
- * call cannot wait and keeps its P; without it the same is tried first, so that the P goes to others before
- * the wait begins.
+ * call cannot wait and keeps its P; without it the same is tried first, so that the P goes to
+ * others before the wait begins.
  */
 #include "shim/direct.h"
 

@@ -1,8 +1,10 @@
 /*
- * word: waiting for a lock word that libc laid out, on the lot or, when processes share it, in the kernel.
+ * word: waiting for a lock word that libc laid out, on the lot or, when processes share it, in the
+ * kernel.
  *
- * Both sides of a private word are ours, so its waiters are in the lot, where a G waits without its kernel
- * thread.  A shared word's other side may be a process without weft: those waiters are the kernel's.
+ * Both sides of a private word are ours, so its waiters are in the lot, where a G waits without its
+ * kernel thread.  A shared word's other side may be a process without weft: those waiters are the
+ * kernel's.
  */
 #include <linux/futex.h>
 

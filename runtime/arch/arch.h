@@ -1,9 +1,9 @@
 /*
  * arch: registers and stacks; the only place that knows the CPU.
  *
- * A context is one word, the saved stack pointer: callee-saved registers, mxcsr and the x87 control word
- * lie on the stack it points to.  Vector state is caller-saved at a call, so a voluntary switch needs no
- * more.  FS is set by the switch itself: it belongs to the stack that runs.
+ * A context is one word, the saved stack pointer: callee-saved registers, mxcsr and the x87 control
+ * word lie on the stack it points to.  Vector state is caller-saved at a call, so a voluntary
+ * switch needs no more.  FS is set by the switch itself: it belongs to the stack that runs.
  */
 #ifndef WEFT_ARCH_H
 #define WEFT_ARCH_H
@@ -16,8 +16,8 @@ extern int arch_wrfsbase __attribute__((visibility("hidden")));
 int arch_has_wrfsbase(void);
 
 /*
- * Saves the caller's context in *sp, sets FS to fs, and calls fn(arg) on the stack that ends at top.
- * fn must not return.  Returns when somebody arch_gogo()es to *sp.
+ * Saves the caller's context in *sp, sets FS to fs, and calls fn(arg) on the stack that ends at
+ * top.  fn must not return.  Returns when somebody arch_gogo()es to *sp.
  */
 void arch_mcall(uintptr_t *sp, void *fs, void *top, void (*fn)(void *), void *arg)
 	__attribute__((visibility("hidden")));

@@ -1,9 +1,9 @@
 /*
  * os: the whole boundary between the runtime and the kernel.
  *
- * Every function is a raw system call (or the vDSO): libc's wrappers are cancellation points, set errno
- * and may be interposed, by us among others.  Results are 0/positive or -errno; errno is never touched.
- * Must never: call libc, know a G.
+ * Every function is a raw system call (or the vDSO): libc's wrappers are cancellation points, set
+ * errno and may be interposed, by us among others.  Results are 0/positive or -errno; errno is
+ * never touched.  Must never: call libc, know a G.
  */
 #ifndef WEFT_OS_H
 #define WEFT_OS_H
@@ -16,9 +16,10 @@
 long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
 	__attribute__((visibility("hidden")));
 
-/* ---- what is not there (deny.c) -------------------------------------------------------------------- */
+/* ---- what is not there (deny.c) -------------------------------------------------------------- */
 /*
- * What is used of kernel and CPU where it is there; each has a fallback.  The words of the option `without`.
+ * What is used of kernel and CPU where it is there; each has a fallback.  The words of the option
+ * `without`.
  *
  *	guard       mprotect for each guard page
  *	wrfsbase    arch_prctl at each switch
@@ -36,7 +37,10 @@ enum os_feature {
 	OS_FEATURES(FEATURE)
 #undef FEATURE
 };
-/* Once, before anything is probed: without the features 1 << enum os_feature; the nth fault() is one (0: none). */
+/*
+ * Once, before anything is probed: without the features 1 << enum os_feature; the nth fault() is
+ * one (0: none).
+ */
 void os_deny(unsigned features, unsigned nth);
 bool os_has(enum os_feature f);          /* nobody denied it; the kernel may still lack it */
 /* A call that can fail for want of something asks here first: true, then it must fail now. */
@@ -44,7 +48,7 @@ bool os_fault(const char *what);
 extern bool os_denying __attribute__((visibility("hidden")));
 long os_denied(long nr, long a, long b, long c); /* 0 or the -errno that system call must return */
 
-/* ---- memory: zero-filled, never NULL-mapped; NULL when the kernel has none --------------------- */
+/* ---- memory: zero-filled, never NULL-mapped; NULL when the kernel has none ------------------- */
 void *os_alloc(size_t n);                /* committed, read-write */
 void *os_reserve(size_t n);              /* read-write on touch, not accounted, never huge pages */
 void os_free(void *p, size_t n);
@@ -54,21 +58,26 @@ void os_guard_init(void);                /* probes which */
 bool os_guard_is_cheap(void);            /* guards need no mapping of their own */
 void os_discard(void *p, size_t n);      /* gives pages back; they read as zero */
 
-/* ---- time ---------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 void os_time_init(void);                 /* finds the vDSO; before it nanotime is a system call */
 uint64_t os_nanotime(void);              /* CLOCK_MONOTONIC, ns */
 int os_clock_gettime(int clock, uint64_t *ns);
 void os_usleep(uint32_t us);
 void os_osyield(void);
 
-/* ---- kernel threads -------------------------------------------------------------------------------- */
+/* ---- kernel threads -------------------------------------------------------------------------- */
 int os_gettid(void);
 int os_getpid(void);
-/* Sleeps while *w == v, until deadline (CLOCK_MONOTONIC ns; 0: none). 0, -EAGAIN, -ETIMEDOUT, -EINTR. */
+/*
+ * Sleeps while *w == v, until deadline (CLOCK_MONOTONIC ns; 0: none). 0, -EAGAIN, -ETIMEDOUT,
+ * -EINTR.
+ */
 int os_futex_wait(uint32_t *w, uint32_t v, uint64_t deadline);
 void os_futex_wake(uint32_t *w, int n);
 int os_tgkill(int pid, int tid, int sig);
-/* Where a kernel thread of this process is blocked. 1: here; 0: nowhere, it runs or could; -errno. */
+/*
+ * Where a kernel thread of this process is blocked. 1: here; 0: nowhere, it runs or could; -errno.
+ */
 struct os_where {
 	long nr;                         /* system call, -1: none (a page fault, say), OS_UNKNOWN */
 	uintptr_t sp, pc;                /* of its user code; 0: unknown */
@@ -87,11 +96,14 @@ void os_sigunblock(int sig);
 /* Alternate signal stack of this kernel thread; sp NULL: none. */
 int os_sigaltstack(void *sp, size_t size, int flags);
 void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores the default */
-/* Where others compute this kernel thread gets its CPU sooner, for ns at a time; its share is the same. */
+/*
+ * Where others compute this kernel thread gets its CPU sooner, for ns at a time; its share is the
+ * same.
+ */
 void os_cpuslice(uint64_t ns);
 void os_setname(const char *name);
 
-/* ---- waiting for descriptors: the kernel's own event bits --------------------------------------------- */
+/* ---- waiting for descriptors: the kernel's own event bits ------------------------------------ */
 enum {
 	OS_POLLIN = 0x1,
 	OS_POLLPRI = 0x2,
@@ -117,21 +129,23 @@ int os_close(int fd);
 int os_fileid(int fd, uint64_t id[2]);    /* device and inode */
 unsigned long os_fdlimit(void);          /* RLIMIT_NOFILE, soft */
 
-/* ---- machine ------------------------------------------------------------------------------------- */
+/* ---- machine --------------------------------------------------------------------------------- */
 unsigned os_ncpu(void);                  /* CPUs in the affinity mask, bounded by the cgroup quota */
-/* Its two halves.  CPUs that the cgroups found below root ("": the real ones) grant, -1: no limit. */
+/*
+ * Its two halves.  CPUs that the cgroups found below root ("": the real ones) grant, -1: no limit.
+ */
 long os_cgroup_limit(const char *root);
 unsigned os_ncpu_of(unsigned cpus, long quota);
 size_t os_pagesize(void);
 size_t os_stacklimit(void);              /* RLIMIT_STACK soft limit; 0: unlimited */
 
-/* ---- looking ---------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 /* The whole file, terminated, as far as it fits; bytes or -errno. */
 ssize_t os_slurp(const char *path, char *buf, size_t n);
 /* Copies memory that may not be there; false: it is not. */
 bool os_peek(const void *from, void *to, size_t n);
 
-/* ---- output, exit ----------------------------------------------------------------------------------- */
+/* ---- output, exit ---------------------------------------------------------------------------- */
 ssize_t os_write(int fd, const void *p, size_t n);
 ssize_t os_read(int fd, void *p, size_t n);
 void os_exit(int code) __attribute__((noreturn));

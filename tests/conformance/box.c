@@ -3,10 +3,10 @@
  *
  *	box DIRECTORY PROGRAM [ARG...]
  *
- * In namespaces of its own for mounts and System V and POSIX IPC: /dev/shm is empty, message queues may be as
- * many and as long as the suites ask for, and all of them vanish with the last process.  CAP_SYS_TIME
- * is dropped: some tests would set the machine's clock.  Where namespaces are not allowed, the test runs without
- * them and the exit of `box --probe` says so.
+ * In namespaces of its own for mounts and System V and POSIX IPC: /dev/shm is empty, message queues
+ * may be as many and as long as the suites ask for, and all of them vanish with the last process.
+ * CAP_SYS_TIME is dropped: some tests would set the machine's clock.  Where namespaces are not
+ * allowed, the test runs without them and the exit of `box --probe` says so.
  *
  * BOX_PRELOAD becomes LD_PRELOAD of the test, and of the test only.
  */

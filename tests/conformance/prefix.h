@@ -1,6 +1,6 @@
 /*
- * What glibc's own build defines before each of its tests: the tests and the library under them are compiled
- * against the installed headers instead.  Empty stands for "nothing to hide here".
+ * What glibc's own build defines before each of its tests: the tests and the library under them are
+ * compiled against the installed headers instead.  Empty stands for "nothing to hide here".
  */
 #include <limits.h>
 #define attribute_hidden

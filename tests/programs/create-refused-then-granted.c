@@ -1,5 +1,6 @@
 /*
- * The first pthread_create of the process finds no memory: EAGAIN.  When there is some again the same call succeeds.
+ * The first pthread_create of the process finds no memory: EAGAIN.  When there is some again the
+ * same call succeeds.
  */
 #include "check.h"
 #include <sys/mman.h>

@@ -1,7 +1,8 @@
 /*
- * Libraries with thread-locals of every model are loaded and unloaded, by several threads at once, while a
- * thousand other threads are parked and more come and go: each finds initial values of its own, whether it was
- * there before the library or came after.  In a name space of its own a library has another copy.
+ * Libraries with thread-locals of every model are loaded and unloaded, by several threads at once,
+ * while a thousand other threads are parked and more come and go: each finds initial values of its
+ * own, whether it was there before the library or came after.  In a name space of its own a library
+ * has another copy.
  */
 #include "check.h"
 #include <dlfcn.h>

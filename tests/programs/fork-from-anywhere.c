@@ -1,7 +1,8 @@
 /*
- * fork where nobody expects it, while others run: on a thread that libc made for a timer, on one made by clone(2), in
- * a signal handler (sent, and interrupting what computes), on the stack of a coroutine, twice in a row without a wait
- * in between, and by daemon() and forkpty().  Each child makes threads that use locks, pipes and sleeps.
+ * fork where nobody expects it, while others run: on a thread that libc made for a timer, on one
+ * made by clone(2), in a signal handler (sent, and interrupting what computes), on the stack of a
+ * coroutine, twice in a row without a wait in between, and by daemon() and forkpty().  Each child
+ * makes threads that use locks, pipes and sleeps.
  */
 #include "child.h"
 #include <linux/futex.h>

@@ -1,6 +1,7 @@
 /*
- * Threads that block in the kernel by a `syscall` instruction of their own, which no library can see: a futex, a
- * read, a sleep, an epoll.  Others go on meanwhile, and those that blocked go on when they are woken.
+ * Threads that block in the kernel by a `syscall` instruction of their own, which no library can
+ * see: a futex, a read, a sleep, an epoll.  Others go on meanwhile, and those that blocked go on
+ * when they are woken.
  */
 #include "check.h"
 
@@ -87,8 +88,11 @@ static void *sleeper(void *arg)
 		struct timespec left = ts;
 		long r;
 
-		/* A signal of the scheduler may meet a call it cannot see (HACKING, "Known limits"): what
-		 * is asked here is that the others run meanwhile, and that the time is slept. */
+		/*
+		 * A signal of the scheduler may meet a call it cannot see (HACKING, "Known
+		 * limits"): what is asked here is that the others run meanwhile, and that the time
+		 * is slept.
+		 */
 		do
 			r = raw(SYS_nanosleep, (long)&left, (long)&left, 0, 0);
 		while (r == -EINTR);

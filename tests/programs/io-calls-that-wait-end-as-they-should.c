@@ -1,6 +1,6 @@
 /*
- * Calls that the kernel makes wait (locks of files, queues, semaphores, children): each ends by what it waits
- * for, by a handler, and with the error that only waiting finds.
+ * Calls that the kernel makes wait (locks of files, queues, semaphores, children): each ends by
+ * what it waits for, by a handler, and with the error that only waiting finds.
  */
 #include "check.h"
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /*
- * On Linux a thread that is blocked in a call goes on with the open file when another thread closes the number,
- * or makes it mean another file: a reader gets what the old peer sends, a writer's bytes go where they went,
- * and the file ends with the last of them.  (That the other thread is inside its call is seen by what the
- * call has moved so far, not by time.)
+ * On Linux a thread that is blocked in a call goes on with the open file when another thread closes
+ * the number, or makes it mean another file: a reader gets what the old peer sends, a writer's
+ * bytes go where they went, and the file ends with the last of them.  (That the other thread is
+ * inside its call is seen by what the call has moved so far, not by time.)
  */
 #include "check.h"
 #include <poll.h>
@@ -36,7 +36,10 @@ static pthread_t blocked_reader(int *fd, int peer)
 	return t;
 }
 
-/* Another file has the number.  EBUSY: somebody in this process is opening one there at this moment. */
+/*
+ * Another file has the number.  EBUSY: somebody in this process is opening one there at this
+ * moment.
+ */
 static void takes(int from, int fd)
 {
 	while (dup2(from, fd) < 0)

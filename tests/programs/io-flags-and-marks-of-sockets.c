@@ -1,6 +1,7 @@
 /*
- * What bears on a blocking call: O_NONBLOCK that is set through another number, or by ioctl, or for a while;
- * MSG_WAITALL, MSG_PEEK, SO_RCVLOWAT; urgent data that split a stream; several readers of one descriptor.
+ * What bears on a blocking call: O_NONBLOCK that is set through another number, or by ioctl, or for
+ * a while; MSG_WAITALL, MSG_PEEK, SO_RCVLOWAT; urgent data that split a stream; several readers of
+ * one descriptor.
  */
 #include "check.h"
 #include <arpa/inet.h>

@@ -1,6 +1,7 @@
 /*
- * A program that closes every descriptor it does not know, one by one or in a range, and one that forks while
- * threads are blocked: those who wait go on, and so does the child with threads of its own.
+ * A program that closes every descriptor it does not know, one by one or in a range, and one that
+ * forks while threads are blocked: those who wait go on, and so does the child with threads of its
+ * own.
  */
 #include "check.h"
 #include <sys/resource.h>

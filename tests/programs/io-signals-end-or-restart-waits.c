@@ -1,7 +1,8 @@
 /*
- * A handler ends a blocked call with EINTR when it was installed without SA_RESTART; with it, reads, writes
- * and accepts go on, while poll, select, epoll_wait and a socket with a time-out end all the same.  ppoll and
- * pselect let a signal in that is blocked otherwise, but not when a descriptor is ready.
+ * A handler ends a blocked call with EINTR when it was installed without SA_RESTART; with it,
+ * reads, writes and accepts go on, while poll, select, epoll_wait and a socket with a time-out end
+ * all the same.  ppoll and pselect let a signal in that is blocked otherwise, but not when a
+ * descriptor is ready.
  */
 #include "check.h"
 #include <arpa/inet.h>

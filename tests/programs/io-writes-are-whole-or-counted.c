@@ -1,7 +1,8 @@
 /*
- * A blocking write to a stream returns when all is queued, however slowly it is read; a handler without
- * SA_RESTART or a time-out in the middle ends it with the count so far; the bytes are those of the vector in
- * order.  Small writes to a pipe do not mix.  A stream whose reader went is EPIPE and one SIGPIPE.
+ * A blocking write to a stream returns when all is queued, however slowly it is read; a handler
+ * without SA_RESTART or a time-out in the middle ends it with the count so far; the bytes are those
+ * of the vector in order.  Small writes to a pipe do not mix.  A stream whose reader went is EPIPE
+ * and one SIGPIPE.
  */
 #include "check.h"
 #include <limits.h>

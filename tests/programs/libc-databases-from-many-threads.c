@@ -1,7 +1,7 @@
 /*
- * libc's databases (users, groups, hosts, services, protocols) asked from many threads at once: the answers are
- * those that one thread gets.  Each call of the family is made once in each thread; the reentrant ones answer
- * into the thread's own memory.
+ * libc's databases (users, groups, hosts, services, protocols) asked from many threads at once: the
+ * answers are those that one thread gets.  Each call of the family is made once in each thread; the
+ * reentrant ones answer into the thread's own memory.
  */
 #include "check.h"
 

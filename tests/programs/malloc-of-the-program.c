@@ -1,7 +1,8 @@
 /*
- * A program with a malloc of its own, which is also libc's and the loader's: one list under a pthread mutex, and
- * counts in thread-locals.  Threads allocate, hand memory to each other, are made and joined, print and
- * fork meanwhile: so the lock is waited for in the middle of everything that libc does.
+ * A program with a malloc of its own, which is also libc's and the loader's: one list under a
+ * pthread mutex, and counts in thread-locals.  Threads allocate, hand memory to each other, are
+ * made and joined, print and fork meanwhile: so the lock is waited for in the middle of everything
+ * that libc does.
  */
 #include "check.h"
 #include <malloc.h>

@@ -1,8 +1,8 @@
 /*
- * Robust mutexes of every make (private, shared; plain, inheriting) when the owner ends: by returning, by
- * pthread_exit, with its whole process, killed; with nobody, one or several waiting, in the same process
- * and in another.  One of those who wait is told EOWNERDEAD, and nobody hangs.  The owner may also be a
- * thread that libc made for a timer.
+ * Robust mutexes of every make (private, shared; plain, inheriting) when the owner ends: by
+ * returning, by pthread_exit, with its whole process, killed; with nobody, one or several waiting,
+ * in the same process and in another.  One of those who wait is told EOWNERDEAD, and nobody hangs.
+ * The owner may also be a thread that libc made for a timer.
  */
 #include "check.h"
 #include <semaphore.h>

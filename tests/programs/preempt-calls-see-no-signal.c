@@ -1,9 +1,10 @@
 /*
- * However threads are made to take turns, a call must not show it: no EINTR where no signal handler ran, no short
- * transfer, no changed errno.  Every call here would be ended by a signal, with SA_RESTART or without.
+ * However threads are made to take turns, a call must not show it: no EINTR where no signal handler
+ * ran, no short transfer, no changed errno.  Every call here would be ended by a signal, with
+ * SA_RESTART or without.
  *
- * Some threads compute all the time; the others make the calls, round after round.  The first argument is the
- * number of rounds (each about forty calls in each of the threads).
+ * Some threads compute all the time; the others make the calls, round after round.  The first
+ * argument is the number of rounds (each about forty calls in each of the threads).
  */
 #include <poll.h>
 #include <semaphore.h>

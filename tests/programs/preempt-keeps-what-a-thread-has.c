@@ -1,6 +1,7 @@
 /*
- * A thread that computes and loses its processor keeps its errno, its signal mask, its alternate stack and its
- * stack, however small; and so does a coroutine of the program's own, on a stack that no thread library knows.
+ * A thread that computes and loses its processor keeps its errno, its signal mask, its alternate
+ * stack and its stack, however small; and so does a coroutine of the program's own, on a stack that
+ * no thread library knows.
  */
 #include <limits.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /*
- * A thread that computes may lose its processor between any two instructions, and go on on another one.  All
- * of its registers must be what they were: general ones, vectors, masks, x87, the modes of both floating-point
- * units, the flags, and the 128 bytes below the stack pointer.
+ * A thread that computes may lose its processor between any two instructions, and go on on another
+ * one.  All of its registers must be what they were: general ones, vectors, masks, x87, the modes
+ * of both floating-point units, the flags, and the 128 bytes below the stack pointer.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -70,7 +70,10 @@ static void integers(uint64_t seed)
 {
 	uint64_t a = seed, b = seed + 1, d = seed + 2, r8 = 0, r15 = 0, flags = 0, n = SPIN;
 
-	/* A copy below the stack pointer, which nobody may touch; and the carry, which dec leaves alone. */
+	/*
+	 * A copy below the stack pointer, which nobody may touch; and the carry, which dec leaves
+	 * alone.
+	 */
 	__asm__ volatile("mov %[d], -8(%%rsp)\n\t"
 			 "mov %[d], -128(%%rsp)\n\t"
 			 "mov %[d], %%r9\n\t"

@@ -1,6 +1,6 @@
 /*
- * Threads that compute without calling anything share the processors, however few there are: each waits for
- * what another one, that never blocks, has to do first.
+ * Threads that compute without calling anything share the processors, however few there are: each
+ * waits for what another one, that never blocks, has to do first.
  */
 #include <pthread.h>
 #include <stdatomic.h>

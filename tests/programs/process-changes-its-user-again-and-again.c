@@ -1,7 +1,8 @@
 /*
- * Many changes of the effective user and group (argument: how many), there and back, from main and from
- * threads, while 64 threads compute and yield, 64 are blocked in every way and others come and go.  After a change every kernel
- * thread of the process has the new ids; files say so too.  Needs root; else the ids are those it has.
+ * Many changes of the effective user and group (argument: how many), there and back, from main and
+ * from threads, while 64 threads compute and yield, 64 are blocked in every way and others come and
+ * go.  After a change every kernel thread of the process has the new ids; files say so too.  Needs
+ * root; else the ids are those it has.
  */
 #include "check.h"
 #include <dirent.h>

@@ -1,11 +1,13 @@
 /*
- * Kernel threads and processes made by clone(2) itself, from main and from a thread, while others lock, sleep and
- * compute: as a fork, as a vfork that shares memory, as a process in the same memory that goes on beside its parent,
- * as a thread libc knows nothing of; and by syscall(): clone, clone3, fork and vfork.  A child with memory of its own
- * makes threads; one in ours reads, writes, sleeps, opens, closes and waits, and what it does to descriptors of its
- * own table changes nothing here.
+ * Kernel threads and processes made by clone(2) itself, from main and from a thread, while others
+ * lock, sleep and compute: as a fork, as a vfork that shares memory, as a process in the same
+ * memory that goes on beside its parent, as a thread libc knows nothing of; and by syscall():
+ * clone, clone3, fork and vfork.  A child with memory of its own makes threads; one in ours reads,
+ * writes, sleeps, opens, closes and waits, and what it does to descriptors of its own table changes
+ * nothing here.
  *
- * Such a fork goes past libc, which then does not wait for its allocator's locks: no thread may be in there.
+ * Such a fork goes past libc, which then does not wait for its allocator's locks: no thread may be
+ * in there.
  */
 #include "child.h"
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /*
- * Coroutines that any thread goes on with: by a switch written by hand and by swapcontext.  Eight threads take them
- * from one queue, run each until it yields and put it back.  In between they lock, allocate, print into memory,
- * block in a pipe and fork; a coroutine's stack and registers are its own, errno, thread-locals and pthread_self
- * those of the thread that runs it.
+ * Coroutines that any thread goes on with: by a switch written by hand and by swapcontext.  Eight
+ * threads take them from one queue, run each until it yields and put it back.  In between they
+ * lock, allocate, print into memory, block in a pipe and fork; a coroutine's stack and registers
+ * are its own, errno, thread-locals and pthread_self those of the thread that runs it.
  */
 #include "check.h"
 #include <stdatomic.h>

@@ -1,8 +1,9 @@
 /*
- * Which CPU a thread runs on, by restartable sequences: libc's (by __rseq_offset, when __rseq_size says that there
- * are some) and, in a second run of this program with libc's switched off, the program's own, registered by every
- * thread with rseq(2) and done without where that fails.  Such a user asks sched_getcpu() when the number is below
- * zero.  Main and its threads are pinned to each CPU in turn, and in between block, yield and run anywhere.
+ * Which CPU a thread runs on, by restartable sequences: libc's (by __rseq_offset, when __rseq_size
+ * says that there are some) and, in a second run of this program with libc's switched off, the
+ * program's own, registered by every thread with rseq(2) and done without where that fails.  Such a
+ * user asks sched_getcpu() when the number is below zero.  Main and its threads are pinned to each
+ * CPU in turn, and in between block, yield and run anywhere.
  */
 #include "check.h"
 #include <stdint.h>

@@ -1,8 +1,9 @@
 /*
- * A process ends while other threads run, wait and are being made: by return from main, exit, quick_exit, _exit,
- * abort and a fault, each called by main and by a thread; and after main's pthread_exit by the last thread's.
- * Status, handlers (their order, and that they may still use threads) and flushed output are those of the way
- * taken; two threads that call exit at once make one end.
+ * A process ends while other threads run, wait and are being made: by return from main, exit,
+ * quick_exit, _exit, abort and a fault, each called by main and by a thread; and after main's
+ * pthread_exit by the last thread's. Status, handlers (their order, and that they may still use
+ * threads) and flushed output are those of the way taken; two threads that call exit at once make
+ * one end.
  */
 #include "check.h"
 #include <semaphore.h>

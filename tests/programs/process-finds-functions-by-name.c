@@ -1,7 +1,7 @@
 /*
- * A program that looks its thread functions up by name (RTLD_DEFAULT, RTLD_NEXT, the handle of the program, with a
- * version) and one that calls them as everybody does use the same objects: one thread locks by one, waits by another
- * and is woken by a third.
+ * A program that looks its thread functions up by name (RTLD_DEFAULT, RTLD_NEXT, the handle of the
+ * program, with a version) and one that calls them as everybody does use the same objects: one
+ * thread locks by one, waits by another and is woken by a third.
  */
 #include "check.h"
 #include <dlfcn.h>

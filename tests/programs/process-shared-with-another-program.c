@@ -1,8 +1,9 @@
 /*
- * Mutexes (normal, recursive, errorcheck, robust, inheriting), condition variables, rwlocks, barriers,
- * semaphores, spin locks and record locks shared by processes that are started separately: each one executes
- * this program anew, every other one without the preloaded libraries of its parent.  The threads of all of them
- * hand a turn on, count under each lock, and meet at the barrier.
+ * Mutexes (normal, recursive, errorcheck, robust, inheriting), condition variables, rwlocks,
+ * barriers, semaphores, spin locks and record locks shared by processes that are started
+ * separately: each one executes this program anew, every other one without the preloaded libraries
+ * of its parent.  The threads of all of them hand a turn on, count under each lock, and meet at the
+ * barrier.
  */
 #include "check.h"
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
- * Real-time policies and nice values belong to one thread: set by itself, by another through its pthread_t
- * or its id, inherited, taken from an attribute, refused when they are no values, and gone with the thread.
- * Needs the right to use SCHED_FIFO.
+ * Real-time policies and nice values belong to one thread: set by itself, by another through its
+ * pthread_t or its id, inherited, taken from an attribute, refused when they are no values, and
+ * gone with the thread. Needs the right to use SCHED_FIFO.
  */
 #include "check.h"
 #include <semaphore.h>

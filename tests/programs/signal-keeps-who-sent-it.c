@@ -1,6 +1,7 @@
 /*
- * A signal that all threads block stays pending, and says later who sent it and how: kill() by another process, a
- * child that ended, a value that was queued.  Taken by sigwaitinfo, and by a handler that one thread lets in.
+ * A signal that all threads block stays pending, and says later who sent it and how: kill() by
+ * another process, a child that ended, a value that was queued.  Taken by sigwaitinfo, and by a
+ * handler that one thread lets in.
  */
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,6 +1,7 @@
 /*
- * The signal calls that came before sigaction and sigprocmask: each acts on the calling thread's mask alone,
- * and handlers installed by them run on the thread that is meant, among many that come and go.
+ * The signal calls that came before sigaction and sigprocmask: each acts on the calling thread's
+ * mask alone, and handlers installed by them run on the thread that is meant, among many that come
+ * and go.
  */
 #define _GNU_SOURCE 1
 #include "check.h"

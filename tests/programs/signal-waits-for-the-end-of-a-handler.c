@@ -1,7 +1,7 @@
 /*
- * A signal that comes while a handler's mask keeps it out is handled when that handler returns: one directed
- * at the thread before the code that was interrupted goes on, one sent to the process when no other
- * thread lets it in; and also when the handler leaves by siglongjmp.
+ * A signal that comes while a handler's mask keeps it out is handled when that handler returns: one
+ * directed at the thread before the code that was interrupted goes on, one sent to the process when
+ * no other thread lets it in; and also when the handler leaves by siglongjmp.
  */
 #include "check.h"
 

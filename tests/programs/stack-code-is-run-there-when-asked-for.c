@@ -1,6 +1,7 @@
 /*
- * A library with nested functions asks for executable stacks when it is loaded: main, threads that were there before
- * and threads that are made later run trampolines on theirs.  Guards are still guards.
+ * A library with nested functions asks for executable stacks when it is loaded: main, threads that
+ * were there before and threads that are made later run trampolines on theirs.  Guards are still
+ * guards.
  */
 #include "check.h"
 #include <dlfcn.h>

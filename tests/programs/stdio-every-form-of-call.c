@@ -1,7 +1,8 @@
 /*
- * Every way to read and write a FILE, from many threads at once, each on a FILE of its own and on one that
- * all share: bytes, lines, blocks, formats and their variable-argument forms, wide characters, the calls
- * that do not lock, positions, buffers.  Compiled with fortification, so its names are used too.
+ * Every way to read and write a FILE, from many threads at once, each on a FILE of its own and on
+ * one that all share: bytes, lines, blocks, formats and their variable-argument forms, wide
+ * characters, the calls that do not lock, positions, buffers.  Compiled with fortification, so its
+ * names are used too.
  */
 #define _GNU_SOURCE 1
 #undef _FORTIFY_SOURCE

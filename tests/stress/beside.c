@@ -1,11 +1,12 @@
 /*
- * beside.c: three threads count beside one that waits in fgets() on an empty pipe, one in getaddrinfo() for a
- * resolver that does not answer, and one in an OpenMP barrier.
+ * beside.c: three threads count beside one that waits in fgets() on an empty pipe, one in
+ * getaddrinfo() for a resolver that does not answer, and one in an OpenMP barrier.
  *
- * The waits are of three kinds: a libc function that is interposed as a whole, system calls inside libc, and
- * libgomp's own futex in assembly, before which it spins.  None may keep the counters from moving.  Main is one
- * more thread that wants to run: it waits until every counter has moved, LAPS times, and prints how long that
- * took and how long a counter stood still.  Then it ends the three waits, and each must end well.
+ * The waits are of three kinds: a libc function that is interposed as a whole, system calls inside
+ * libc, and libgomp's own futex in assembly, before which it spins.  None may keep the counters
+ * from moving.  Main is one more thread that wants to run: it waits until every counter has moved,
+ * LAPS times, and prints how long that took and how long a counter stood still.  Then it ends the
+ * three waits, and each must end well.
  *
  * Build: cc -O2 -fopenmp -pthread beside.c.
  */

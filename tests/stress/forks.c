@@ -3,15 +3,17 @@
  *
  *	forks [FORKS [THREADS [SEED]]]
  *
- * THREADS threads (in four rounds: an eighth of them first) take turns at FORKS forks in all.  Meanwhile others
- * hold mutexes and a rwlock, allocate, print, hand tokens over pipes and sleep, in every other round load and
- * unload libraries: a fork finds each of them anywhere.  A child has one thread; it checks that it is who it was, starts threads that use everything
- * that libc must have put in order for it, and ends with a status that its number decides, by one of four
- * ways.  One child in sixteen forks again.  Prints one line a round, the same whatever the dice said.
+ * THREADS threads (in four rounds: an eighth of them first) take turns at FORKS forks in all.
+ * Meanwhile others hold mutexes and a rwlock, allocate, print, hand tokens over pipes and sleep, in
+ * every other round load and unload libraries: a fork finds each of them anywhere.  A child has one
+ * thread; it checks that it is who it was, starts threads that use everything that libc must have
+ * put in order for it, and ends with a status that its number decides, by one of four ways.  One
+ * child in sixteen forks again.  Prints one line a round, the same whatever the dice said.
  *
- * The locks of the program itself are lost in a child when another thread holds them: children use their own.
- * libc leaves two things as the fork found them: the loader's lists (so children load nothing) and the lock of
- * the exit handlers, which unloading takes (so in these rounds children do not go by exit).
+ * The locks of the program itself are lost in a child when another thread holds them: children use
+ * their own. libc leaves two things as the fork found them: the loader's lists (so children load
+ * nothing) and the lock of the exit handlers, which unloading takes (so in these rounds children do
+ * not go by exit).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -46,7 +48,7 @@ static uint64_t dice(uint64_t *s)
 	return *s;
 }
 
-/* ---- what goes on meanwhile -------------------------------------------------------------------- */
+/* ---- what goes on meanwhile ------------------------------------------------------------------ */
 
 static void pass_token(long n)
 {
@@ -116,7 +118,7 @@ static void *noise(void *arg)
 	return arg;
 }
 
-/* ---- in a child -------------------------------------------------------------------------------- */
+/* ---- in a child ------------------------------------------------------------------------------ */
 
 struct room {
 	pthread_mutex_t mu;

@@ -1,11 +1,11 @@
 /*
- * handlers: threads that lock, wait and switch while signal handlers run on them that may block, post
- * semaphores and write; a handler may meet any instruction.
+ * handlers: threads that lock, wait and switch while signal handlers run on them that may block,
+ * post semaphores and write; a handler may meet any instruction.
  *
  *	handlers [STEPS]
  *
- * The workers' invariants are those of mutexes and of a ping-pong that never loses a ball.  The handlers
- * count themselves: each signal sent is at most one run, and at least one came.
+ * The workers' invariants are those of mutexes and of a ping-pong that never loses a ball.  The
+ * handlers count themselves: each signal sent is at most one run, and at least one came.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -102,7 +102,10 @@ int main(int argc, char **argv)
 	CHECK(sigaction(SIGUSR1, &sa, NULL) == 0);
 	sigemptyset(&usr);
 	sigaddset(&usr, SIGUSR1);
-	/* Main and the drain take none: a handler there could wait for the pipe that nobody empties. */
+	/*
+	 * Main and the drain take none: a handler there could wait for the pipe that nobody
+	 * empties.
+	 */
 	pthread_sigmask(SIG_BLOCK, &usr, NULL);
 	CHECK(pthread_create(&d, NULL, drain, NULL) == 0);
 	pthread_sigmask(SIG_UNBLOCK, &usr, NULL);

@@ -3,10 +3,10 @@
  *
  *	mix [SEED [THREADS [STEPS]]]
  *
- * Shared objects carry an invariant that only their lock protects: two counters that are equal whenever
- * nobody is inside, a ring of tokens whose sum is known, a pool of permits that never goes below zero.  Each
- * thread checks its thread-locals, errno and key after every step.  At the end the sums must come out.
- * Prints one line, the same whatever the dice said.
+ * Shared objects carry an invariant that only their lock protects: two counters that are equal
+ * whenever nobody is inside, a ring of tokens whose sum is known, a pool of permits that never goes
+ * below zero.  Each thread checks its thread-locals, errno and key after every step.  At the end
+ * the sums must come out.  Prints one line, the same whatever the dice said.
  */
 #include <errno.h>
 #include <pthread.h>

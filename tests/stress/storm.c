@@ -1,13 +1,14 @@
 /*
- * storm: queued signals by the hundred thousand at threads that wait for them by sigsuspend, or compute; none may be
- * lost, doubled or out of order.
+ * storm: queued signals by the hundred thousand at threads that wait for them by sigsuspend, or
+ * compute; none may be lost, doubled or out of order.
  *
  *	storm [SIGNALS [REPEATS]]
  *
- * A real-time signal is queued as often as it is sent, in order, and carries a value.  Three kinds are sent at
- * once, each SIGNALS times: to a thread that lets it in only inside sigsuspend (which must return after a handler,
- * and only then), to a thread that computes, by another thread; and to the process, by another process.  Each
- * repeat has threads and a sender of its own.  A sender whom the limit on queued signals stops (EAGAIN) tries again.
+ * A real-time signal is queued as often as it is sent, in order, and carries a value.  Three kinds
+ * are sent at once, each SIGNALS times: to a thread that lets it in only inside sigsuspend (which
+ * must return after a handler, and only then), to a thread that computes, by another thread; and to
+ * the process, by another process.  Each repeat has threads and a sender of its own.  A sender whom
+ * the limit on queued signals stops (EAGAIN) tries again.
  *
  * Short slices make it worse: WEFT=slice=500us.
  */
@@ -36,7 +37,9 @@ static int signal_of(int kind)
 	return SIGRTMIN + 1 + kind;
 }
 
-/* To one thread they come one by one; to the process, on whatever threads: only counted and added. */
+/*
+ * To one thread they come one by one; to the process, on whatever threads: only counted and added.
+ */
 static atomic_long sum;
 
 static void on_signal(int sig, siginfo_t *si, void *uc)

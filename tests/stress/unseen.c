@@ -1,14 +1,15 @@
 /*
- * unseen: threads that block in the kernel by their own `syscall` instruction, all the time and for short.
+ * unseen: threads that block in the kernel by their own `syscall` instruction, all the time and for
+ * short.
  *
  *	unseen [SEED [THREADS [STEPS]]]
  *
- * Pairs play ping-pong over a bare futex; by dice a thread sleeps, reads a pipe or waits for a byte, all unseen, or
- * takes a mutex, yields, waits for a condition or computes.  Each keeps a running sum on its stack, in a
- * thread-local and in memory of its own and compares the three after every step: two kernel threads on one stack
- * would not agree for long.  A counter under a mutex must come out.  At the end main sleeps for a moment with
- * nobody else alive, so that a trace shows whether every processor is free again.
- * Prints one line, the same whatever the dice said.
+ * Pairs play ping-pong over a bare futex; by dice a thread sleeps, reads a pipe or waits for a
+ * byte, all unseen, or takes a mutex, yields, waits for a condition or computes.  Each keeps a
+ * running sum on its stack, in a thread-local and in memory of its own and compares the three after
+ * every step: two kernel threads on one stack would not agree for long.  A counter under a mutex
+ * must come out.  At the end main sleeps for a moment with nobody else alive, so that a trace shows
+ * whether every processor is free again.  Prints one line, the same whatever the dice said.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * lot: who waits is woken, in order, once; as foreign kernel threads see it, which is what plain threads
- * are to a runtime that runs no G.
+ * lot: who waits is woken, in order, once; as foreign kernel threads see it, which is what plain
+ * threads are to a runtime that runs no G.
  */
 #include "tests/unit/world.h"
 

@@ -1,6 +1,6 @@
 /*
- * polldesc: edges reach whom they concern, those of a former life nobody; an open file outlives its number while
- * somebody holds it, and not a moment longer.
+ * polldesc: edges reach whom they concern, those of a former life nobody; an open file outlives its
+ * number while somebody holds it, and not a moment longer.
  */
 #include "tests/unit/world.h"
 

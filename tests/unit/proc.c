@@ -10,7 +10,9 @@ static void two(void)
 
 TestSuite(proc, .init = two, .timeout = 60);
 
-/* schedule() up to the choice: what would run, by number; 0: nothing.  execute() counts the tick. */
+/*
+ * schedule() up to the choice: what would run, by number; 0: nothing.  execute() counts the tick.
+ */
 static unsigned choose(void)
 {
 	bool inherit;

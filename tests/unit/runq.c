@@ -1,6 +1,7 @@
 /*
- * runq: the rules of the local ring, of stealing, of overflow and of batches from the global queue, on
- * the runtime's own objects; and the ring under real threads, where no G may be lost or run twice.
+ * runq: the rules of the local ring, of stealing, of overflow and of batches from the global queue,
+ * on the runtime's own objects; and the ring under real threads, where no G may be lost or run
+ * twice.
  */
 #include "tests/unit/world.h"
 
@@ -228,7 +229,9 @@ Test(runq, a_runnext_must_age_as_well)
 	cr_expect_eq(next_of(allp[1]), 1);
 	runqput(allp[1], &gs[1], true);
 	cr_expect_null(runqsteal(allp[0], allp[1], true, t + 20000), "another one than last time");
-	/* Age decides, not the pass: the first pass renews the mark, so a later one finds nothing. */
+	/*
+	 * Age decides, not the pass: the first pass renews the mark, so a later one finds nothing.
+	 */
 	cr_expect_eq(runqsteal(allp[0], allp[1], false, t + 40000), &gs[1]);
 }
 

@@ -46,7 +46,10 @@ static void heap_is_sound(struct p *pp)
 	cr_assert_eq(atomic_load(&pp->timer0), pp->ntimers ? pp->timers[0]->when : 0);
 }
 
-/* Memory is short once, at the moment the heap is full: some stand in the list, the rest in the heap. */
+/*
+ * Memory is short once, at the moment the heap is full: some stand in the list, the rest in the
+ * heap.
+ */
 Test(timer, without_room_in_the_heap_they_fire_in_order_all_the_same)
 {
 	bool ran = false;

@@ -1,9 +1,9 @@
 /*
  * world: a scheduler with nobody in it, for unit tests of the runtime's own objects.
  *
- * The test's thread is an M that no other can join (newosproc refuses), so nothing runs but what the
- * test calls; Gs are structs that are queued and never executed.  Criterion forks for each test: every one
- * begins with an untouched runtime.
+ * The test's thread is an M that no other can join (newosproc refuses), so nothing runs but what
+ * the test calls; Gs are structs that are queued and never executed.  Criterion forks for each
+ * test: every one begins with an untouched runtime.
  */
 #ifndef WEFT_TESTS_UNIT_WORLD_H
 #define WEFT_TESTS_UNIT_WORLD_H

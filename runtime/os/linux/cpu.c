@@ -3,8 +3,8 @@
  * min(CPUs in the affinity mask, max(2, ceil(cgroup quota / period))), cgroup v1 and v2.
  *
  * Re-read while running (sysmon), so it opens, reads and closes with raw system calls and allocates
- * nothing.  A missing file is "no limit".  The quota that binds may be any ancestor's, so each level of
- * the path is read and the smallest wins.
+ * nothing.  A missing file is "no limit".  The quota that binds may be any ancestor's, so each
+ * level of the path is read and the smallest wins.
  */
 #include "runtime/os/os.h"
 

@@ -4,8 +4,8 @@
  *	without   a feature is absent: its system call says what a kernel without it says
  *	fail      the Nth call that gets memory, a descriptor or a kernel thread fails
  *
- * Both exist to run the paths that nobody's machine takes.  They sit in os_syscall(), below everybody, so
- * that code which comes later is covered by being written in the usual way.
+ * Both exist to run the paths that nobody's machine takes.  They sit in os_syscall(), below
+ * everybody, so that code which comes later is covered by being written in the usual way.
  *
  * Must never: deny what has no fallback; touch the calls of the program.
  */

@@ -1,9 +1,9 @@
 /*
  * mem: pages from the kernel, and guards.
  *
- * Stacks come from large reservations.  A guard inside one is MADV_GUARD_INSTALL (Linux 6.13): it needs no
- * mapping of its own, so a million stacks stay a handful of VMAs; elsewhere mprotect(PROT_NONE) splits
- * the mapping and vm.max_map_count bounds the threads near 32,000.
+ * Stacks come from large reservations.  A guard inside one is MADV_GUARD_INSTALL (Linux 6.13): it
+ * needs no mapping of its own, so a million stacks stay a handful of VMAs; elsewhere
+ * mprotect(PROT_NONE) splits the mapping and vm.max_map_count bounds the threads near 32,000.
  */
 #include "runtime/os/os.h"
 

@@ -1,8 +1,8 @@
 /*
  * poll: epoll and what belongs to it.
  *
- * Waits are in ns (epoll_pwait2, Linux 5.11); an older kernel gets whole milliseconds, rounded up, so that a
- * timer is never early.  The choice is made by the first wait that is refused.
+ * Waits are in ns (epoll_pwait2, Linux 5.11); an older kernel gets whole milliseconds, rounded up,
+ * so that a timer is never early.  The choice is made by the first wait that is refused.
  */
 #include "runtime/os/os.h"
 

@@ -101,7 +101,10 @@ void os_timerslack(uint64_t ns)
 	sys3(SYS_prctl, PR_SET_TIMERSLACK, ns, 0);
 }
 
-/* Since Linux 6.12; before, the field means nothing to a normal thread.  A real-time one has no use for it. */
+/*
+ * Since Linux 6.12; before, the field means nothing to a normal thread.  A real-time one has no use
+ * for it.
+ */
 void os_cpuslice(uint64_t ns)
 {
 	struct sched_attr attr;

@@ -1,8 +1,9 @@
 /*
  * time: clocks without libc.
  *
- * clock_gettime is a name we interpose (a thread's CPU clock is a G's), so the vDSO entry is found here:
- * 20 ns instead of a system call's 100.  Must never: fail for want of a vDSO; then it is a system call.
+ * clock_gettime is a name we interpose (a thread's CPU clock is a G's), so the vDSO entry is found
+ * here: 20 ns instead of a system call's 100.  Must never: fail for want of a vDSO; then it is a
+ * system call.
  */
 #include "runtime/os/os.h"
 

@@ -30,7 +30,10 @@ bool wait_done(struct test *t, int ms)
 	return until(&t->done, ms, ms);
 }
 
-/* Soon when nothing else ends the call; else so late that the other is first, but before it counts as stuck. */
+/*
+ * Soon when nothing else ends the call; else so late that the other is first, but before it counts
+ * as stuck.
+ */
 int timeout_ms(const struct test *t)
 {
 	return (t->action->act ? 12 : 6) * delay_ms;
@@ -261,7 +264,9 @@ static bool sensible(const struct test *t)
 		return false;
 	if (c->flags & POLLS && (t->mode == TIMEO || t->mode == NONBLOCK))
 		return none;
-	/* TCP takes what comes and throws it away: who is blocked then is no property of the call. */
+	/*
+	 * TCP takes what comes and throws it away: who is blocked then is no property of the call.
+	 */
 	if (strcmp(a->name, "full_shut_rd") == 0 && k->flags & TCP)
 		return false;
 	if (strcmp(c->name, "epoll_self") == 0 && strcmp(k->name, "epoll"))

@@ -1,6 +1,6 @@
 /*
- * cases: the options of cases.h.  A part is chosen by a hash of the name, so that it has something of
- * everything, however the tables repeat.
+ * cases: the options of cases.h.  A part is chosen by a hash of the name, so that it has something
+ * of everything, however the tables repeat.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

@@ -28,7 +28,10 @@ static const struct disposition dispositions[] = {
 };
 
 enum { OPEN, SHUT, LATE, MASKS };
-/* The thread lets it in; keeps it out until its call has returned; got it before it opens and calls. */
+/*
+ * The thread lets it in; keeps it out until its call has returned; got it before it opens and
+ * calls.
+ */
 static const char *const mask_names[MASKS] = {"open", "shut", "late"};
 
 static const struct disposition *disposition;
@@ -291,7 +294,10 @@ static bool sensible(void)
 {
 	if (waiting->self && mask == LATE)
 		return false; /* nobody else sends */
-	/* Linux wakes a thread for nothing by an ignored signal that main keeps out: not a thing to imitate. */
+	/*
+	 * Linux wakes a thread for nothing by an ignored signal that main keeps out: not a thing to
+	 * imitate.
+	 */
 	return !((disposition->dfl || disposition->ign) && sending->process);
 }
 

@@ -1,10 +1,11 @@
 /*
  * signals.h: what one case of the comparison of signals is made of.
  *
- * A case is a point of four tables: the WAIT that a fresh thread is in x the DISPOSITION of the signal
- * x the thread's MASK x how it is SENT.  The main thread sends, sees whether that ended the wait, and
- * then lets the thread go on.  One line tells what ran where with which information, and what the
- * interrupted call returned.  The program knows nothing of weft: libc's line is the oracle.
+ * A case is a point of four tables: the WAIT that a fresh thread is in x the DISPOSITION of the
+ * signal x the thread's MASK x how it is SENT.  The main thread sends, sees whether that ended the
+ * wait, and then lets the thread go on.  One line tells what ran where with which information, and
+ * what the interrupted call returned.  The program knows nothing of weft: libc's line is the
+ * oracle.
  */
 #ifndef COMPARE_SIGNALS_H
 #define COMPARE_SIGNALS_H

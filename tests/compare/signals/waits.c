@@ -1,8 +1,8 @@
 /*
  * waits: everything a thread can wait in.
  *
- * Objects are static and made anew by begin(): one case at a time.  call() may be ended by the signal or
- * not; release() must let it end in any case, and does no harm when it has ended.
+ * Objects are static and made anew by begin(): one case at a time.  call() may be ended by the
+ * signal or not; release() must let it end in any case, and does no harm when it has ended.
  */
 #include "signals.h"
 #include <fcntl.h>
@@ -472,8 +472,8 @@ static long call_select(void)
 }
 
 /*
- * The signal is there before the call, which alone lets it in if the thread keeps it out.  With no time to
- * wait, and with a descriptor that is ready.
+ * The signal is there before the call, which alone lets it in if the thread keeps it out.  With no
+ * time to wait, and with a descriptor that is ready.
  */
 static const struct timespec no_time;
 

@@ -1,6 +1,6 @@
 /*
- * A library whose constructor creates and joins a thread, and which leaves one behind that runs until the
- * destructor: programs do this, and it happens under the loader's lock.
+ * A library whose constructor creates and joins a thread, and which leaves one behind that runs
+ * until the destructor: programs do this, and it happens under the loader's lock.
  */
 #include <pthread.h>
 #include <semaphore.h>
