@@ -270,6 +270,7 @@ struct sched {
 	_Atomic bool monpolls;     /* which may be in the poller */
 
 	_Atomic bool oversubscribed; /* more Ps than CPUs */
+	_Atomic bool attended;    /* somebody sees to signals while all Gs are parked (lotpark.c) */
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
 	size_t stdstack;          /* size class of pooled stacks: area included (c once set) */

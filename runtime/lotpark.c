@@ -197,6 +197,19 @@ static inline __attribute__((always_inline)) int park_g(struct waiter *w, const 
 	return err;
 }
 
+void runtime_attended(bool yes)
+{
+	atomic_store(&sched.attended, yes);
+}
+
+/* Its own parks go ahead; should it fail, the next one asks again. */
+static __attribute__((noinline)) void attend(void)
+{
+	runtime_attended(true);
+	if (hooks.attend && !hooks.attend())
+		runtime_attended(false);
+}
+
 int lot_park(const struct park *pk)
 {
 	struct g *gp = weft_tls.g;
@@ -219,6 +232,8 @@ int lot_park(const struct park *pk)
 	/* Inside a libc call that was handed off: parking needs a P again. */
 	if (unlikely(depth))
 		syscall_reset();
+	if (unlikely(!atomic_load_explicit(&sched.attended, memory_order_relaxed)))
+		attend();
 	err = park_g(&w, pk);
 	if (unlikely(depth)) {
 		entersyscall();

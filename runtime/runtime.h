@@ -108,6 +108,8 @@ struct runtime_hooks {
 	void (*lastexit)(void);
 	/* On a G whose uninterruptible park was interrupted: runs what it was interrupted for. */
 	void (*poked)(void);
+	/* On a G that is about to park in a process that is not attended: false: it stays so. */
+	bool (*attend)(void);
 	/*
 	 * For dumps: what addr is and who holds it, in words; false: nothing to tell. No locks, no
 	 * libc.
@@ -135,6 +137,11 @@ int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
  * there is none.
  */
 bool runtime_monitor(void);
+/*
+ * Signals that come while all Gs are parked are somebody's business: of a thread that the shim
+ * makes.  Until it has, as in a child of fork(2) that has not parked, a G asks it before it parks.
+ */
+void runtime_attended(bool yes);
 
 struct gattr {
 	size_t stacksize; /* bytes the program may use; 0: the default */

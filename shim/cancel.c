@@ -196,6 +196,8 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 	preempt = runtime_signalled();
 	if (!on_g() || signals_busy())
 		return; /* whoever kicked, kicks again or is seen at the next look */
+	if (sigalone_rings())
+		sigalone_take();
 	if (preempt) {
 		let_in();
 		preempt_here(uc);

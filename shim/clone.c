@@ -155,7 +155,7 @@ struct begin {
 	int (*fn)(void *);
 	void *arg;
 	int flags;
-	uint64_t mask; /* of its parent that waits */
+	uint64_t mask; /* as it was */
 	struct robust robust;
 };
 
@@ -170,8 +170,10 @@ static int run_fork(void *p)
 	int r;
 
 	robust_renew(&b.robust);
-	if (!(b.flags & CLONE_SETTLS))
-		fork_child();
+	if (b.flags & CLONE_SETTLS)
+		fork_let_in(b.mask);
+	else
+		fork_child(b.mask);
 	r = b.fn(b.arg);
 	/* libc would end this kernel thread alone, and idle ones of ours would go on. */
 	if (weft_on)
@@ -228,14 +230,18 @@ static int call(int (*run)(void *), struct begin *b, int flags, const struct mor
 
 static int clone_fork(struct begin *b, const struct more *m)
 {
+	bool waits = b->flags & CLONE_VFORK;
+	uint64_t was;
 	int r;
 
 	b->robust = robust_now();
-	if (!(b->flags & CLONE_VFORK))
-		return call(run_fork, b, b->flags, m);
-	entersyscall();
+	if (waits)
+		entersyscall();
+	was = b->mask = fork_keep_out();
 	r = call(run_fork, b, b->flags, m);
-	exitsyscall();
+	fork_let_in(was);
+	if (waits)
+		exitsyscall();
 	return r;
 }
 
@@ -314,21 +320,24 @@ static long fork_by(const struct clone_args *a, size_t n)
 {
 	struct robust robust = robust_now();
 	bool waits = a->flags & CLONE_VFORK;
+	uint64_t was;
 	long r;
 
 	if (waits)
 		entersyscall();
+	was = fork_keep_out();
 	r = direct3(SYS_clone3, a, n, 0);
 	if (r == -ENOSYS && !a->set_tid_size && !(a->flags >> 32))
 		r = direct5(SYS_clone, a->flags | a->exit_signal, 0,
 			    a->flags & CLONE_PIDFD ? a->pidfd : a->parent_tid, a->child_tid, a->tls);
-	if (r == 0) {
+	if (r == 0)
 		robust_renew(&robust);
-		if (!(a->flags & CLONE_SETTLS))
-			fork_child();
-	} else if (waits) {
+	if (r == 0 && !(a->flags & CLONE_SETTLS))
+		fork_child(was);
+	else
+		fork_let_in(was);
+	if (r != 0 && waits)
 		exitsyscall();
-	}
 	return r;
 }
 

@@ -25,7 +25,12 @@ bool clone_by_hand(long nr, long a, long b, long c, long d, long e, long *r) hid
 pid_t clone_vfork(void) hidden;
 void clone_fork_child(void) hidden;
 
-/* fork.c: the child of any fork, before it does anything else. */
-void fork_child(void) hidden;
+/*
+ * fork.c: signals are kept out around any fork; they are let in by the parent when the kernel has
+ * returned, by the child when it has put weft in order, before it does anything else.
+ */
+uint64_t fork_keep_out(void) hidden;
+void fork_let_in(uint64_t was) hidden;
+void fork_child(uint64_t was) hidden;
 
 #endif

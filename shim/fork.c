@@ -10,6 +10,9 @@
  * same is right too.  _Fork runs no handlers and is wrapped.  vfork becomes a fork whose parent
  * waits: its child would share this memory, and what it does before exec (close, dup2) would run
  * the parent's scheduler from another process.
+ *
+ * Signals are kept out from before the kernel copies until the child's scheduler is rebuilt: a
+ * handler would run on the parent's, and what was deferred would be forgotten with the parent's.
  */
 #include "shim/clone.h"
 #include "shim/direct.h"
@@ -17,21 +20,43 @@
 #include "shim/mutex.h"
 #include "shim/netfd.h"
 #include "shim/sched.h"
+#include "shim/sigroute.h"
 #include "shim/sync.h"
 #include "shim/thread.h"
 
 static uint32_t inside; /* Gs between prepare and parent */
 
+static __thread uint64_t mask; /* between prepare and what ends it */
+
+uint64_t fork_keep_out(void)
+{
+	uint64_t all = ~UINT64_C(0), was;
+
+	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &was, 8);
+	return was;
+}
+
+void fork_let_in(uint64_t was)
+{
+	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &was, NULL, 8);
+}
+
 static void prepare(void)
 {
-	if (!on_g())
+	if (!weft_on)
 		return;
-	__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
-	entersyscall();
+	if (on_g()) {
+		__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
+		entersyscall();
+	}
+	mask = fork_keep_out();
 }
 
 static void parent(void)
 {
+	if (!weft_on)
+		return;
+	fork_let_in(mask);
 	if (!on_g())
 		return;
 	exitsyscall();
@@ -66,12 +91,10 @@ static void adopt(void)
 }
 
 /* The kernel has written the child's id into this thread's block; if it was libc's fork. */
-void fork_child(void)
+static void rebuild(void)
 {
 	bool foreign = !on_g();
 
-	if (!weft_on)
-		return;
 	weft_tls.apart = 0;
 	/*
 	 * First: it ends what the kernel still writes for the M that forked, which runtime_mtls()
@@ -93,9 +116,25 @@ void fork_child(void)
 		adopt();
 }
 
+/* The notes first: a handler runs at once, and looks at them. */
+void fork_child(uint64_t was)
+{
+	if (weft_on) {
+		rebuild();
+		g_notemask(was & ~SIGS_NEVER);
+	}
+	fork_let_in(was);
+}
+
+static void child(void)
+{
+	if (weft_on)
+		fork_child(mask);
+}
+
 static void __attribute__((constructor(101))) register_handlers(void)
 {
-	pthread_atfork(prepare, parent, fork_child);
+	pthread_atfork(prepare, parent, child);
 }
 
 EXPORT pid_t fork(void)
@@ -115,10 +154,13 @@ ALIAS(__fork, fork);
 
 EXPORT pid_t _Fork(void)
 {
+	uint64_t was = fork_keep_out();
 	pid_t pid = real._Fork();
 
 	if (pid == 0)
-		fork_child();
+		fork_child(was);
+	else
+		fork_let_in(was);
 	return pid;
 }
 

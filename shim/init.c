@@ -85,6 +85,7 @@ static const struct runtime_hooks hooks = {
 	.lastexit = lastexit,
 	.describe = describe,
 	.poked = poked,
+	.attend = sigroute_start,
 };
 
 void options_read(char **envp)

@@ -278,7 +278,7 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 		return 0;
 	}
 	atomic_store(&th->look, true);
-	if (th == &self_thread && on_g() && !runtime_busy()) {
+	if (th == &self_thread && on_g() && !signals_busy()) {
 		signals_deliver();
 		return 0;
 	}
@@ -307,6 +307,8 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 	gp = sigroute_find(sig);
 	if (gp) {
 		*err = thread_signal(g_data(gp), sig, si, true);
+	} else if (!sigroute_started()) {
+		return false; /* one kernel thread, which keeps it out as its G does */
 	} else {
 		/*
 		 * All keep it out, perhaps for a handler's time only: the signal thread waits for

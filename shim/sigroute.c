@@ -59,6 +59,11 @@ bool sigroute_is_router(void)
 	return is_router;
 }
 
+bool sigroute_started(void)
+{
+	return atomic_load_explicit(&router_started, memory_order_relaxed);
+}
+
 int sigroute_tid(void)
 {
 	int tid;
@@ -118,6 +123,8 @@ static long pid(void)
 
 static void ring_bell(void)
 {
+	if (unlikely(!sigroute_started()))
+		sigalone_alarm();
 	atomic_fetch_add(&bell, 1);
 	direct3(SYS_futex, &bell, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
 }
@@ -246,7 +253,7 @@ static void release_block(void)
 }
 
 /* What waits goes to where it belongs, first come first.  False: not all of it could. */
-static bool drain(void)
+bool sigroute_drain(void)
 {
 	uint64_t set;
 
@@ -367,7 +374,7 @@ static void *router(void *arg)
 		bool all;
 
 		apply_unblock();
-		all = drain();
+		all = sigroute_drain();
 		if (all && held_out)
 			let_in_again();
 		tell_settlers();
@@ -394,16 +401,18 @@ bool sigroute_start(void)
 	uintptr_t os;
 
 	/* Whoever comes while another starts it need not wait: the ring holds what is deferred. */
-	if (likely(atomic_load_explicit(&router_started, memory_order_relaxed)) ||
-	    atomic_exchange(&router_started, 1))
+	if (likely(sigroute_started()) || atomic_exchange(&router_started, 1))
 		return true;
 	if (!stack && !runtime_fault("stack of the signal thread"))
 		stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)
 		stack = NULL;
-	if (stack && !thread_native(router, (void *)(uintptr_t)g_mask(getg()), stack, STACK, &os))
+	if (stack && !thread_native(router, (void *)(uintptr_t)g_mask(getg()), stack, STACK, &os)) {
+		runtime_attended(true);
+		sigalone_silence();
 		return true;
+	}
 	atomic_store(&router_started, 0);
 	return false;
 }
@@ -423,4 +432,6 @@ void sigroute_fork_child(void)
 	atomic_store(&settlers, 0);
 	atomic_store(&router_started, 0);
 	atomic_store(&router_tid, 0);
+	runtime_attended(false);
+	sigalone_fork_child();
 }

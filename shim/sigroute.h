@@ -57,6 +57,15 @@ static inline bool signals_busy(void)
 	return runtime_busy() || self_thread.taking || sigroute_is_router();
 }
 int sigroute_tid(void) hidden; /* kernel id of the signal thread */
+bool sigroute_started(void) hidden;
+bool sigroute_drain(void) hidden; /* of whoever is the one who takes from the ring */
+
+/* sigalone.c: without a signal thread. */
+void sigalone_alarm(void) hidden;   /* something is in the ring */
+void sigalone_silence(void) hidden; /* the signal thread is there, or nothing is left */
+bool sigalone_rings(void) hidden;
+void sigalone_take(void) hidden;
+void sigalone_fork_child(void) hidden;
 struct thread *timer_target(const siginfo_t *si) hidden;
 /* The calling G lets these signals in again: the router must see them too. */
 void sigroute_unblocked(uint64_t set) hidden;
