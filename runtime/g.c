@@ -25,12 +25,35 @@ struct g *g_at(uint32_t i)
 	return chunk ? &chunk[i % GCHUNK] : NULL;
 }
 
-/* A G that never lived; NULL: no memory, or four million of them exist. */
+/*
+ * There may be so many.  The kernel refuses a thread long before its threads fill the memory, and
+ * programs count on it; a G costs so little that one that makes them without end would have the
+ * machine kill somebody.  Only who has many pays for the question.
+ */
+static uint32_t limit(uint32_t have)
+{
+	enum { EACH = 10240, FEW = 16384 }; /* bytes of a parked G, and what always may be */
+	size_t most = nelem(sched.gchunks) * GCHUNK, fit;
+
+	if (weft_opt.threads)
+		return weft_opt.threads < most ? (uint32_t)weft_opt.threads + 1 : (uint32_t)most;
+	if (have < FEW)
+		return FEW;
+	fit = os_memory() / 4 / EACH; /* they will use more than that */
+	return (uint32_t)(fit < FEW ? FEW : fit < most ? fit : most);
+}
+
+/* A G that never lived; NULL: no memory, or too many of them exist. */
 struct g *g_make(void)
 {
+	static _Atomic uint32_t most; /* as asked when the last chunk began */
+	uint32_t have = atomic_load(&sched.nallgs), i;
 	struct g *gp = NULL;
-	uint32_t i;
 
+	if (have % GCHUNK == 0 || have >= atomic_load(&most))
+		atomic_store(&most, limit(have));
+	if (have >= atomic_load(&most))
+		return NULL;
 	lock(&sched.allglock);
 	i = atomic_load(&sched.nallgs);
 	if (i / GCHUNK < nelem(sched.gchunks)) {

@@ -152,7 +152,7 @@ struct gattr {
 
 /*
  * A G in state dead with a stack, perhaps recycled: then g_tls() is the block of its former life.
- * NULL: no memory, or four million Gs (EAGAIN).
+ * NULL: no memory, or as many Gs as there may be (EAGAIN).
  */
 struct g *g_new(const struct gattr *a);
 /* Where the thread block goes: tlsarea bytes, page-zeroed when fresh. */

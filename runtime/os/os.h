@@ -131,10 +131,13 @@ unsigned long os_fdlimit(void);          /* RLIMIT_NOFILE, soft */
 
 /* ---- machine --------------------------------------------------------------------------------- */
 unsigned os_ncpu(void);                  /* CPUs in the affinity mask, bounded by the cgroup quota */
+size_t os_memory(void);                  /* bytes, bounded by the cgroup limit */
 /*
- * Its two halves.  CPUs that the cgroups found below root ("": the real ones) grant, -1: no limit.
+ * The halves.  CPUs or bytes that the cgroups found below root ("": the real ones) grant, -1: no
+ * limit.
  */
-long os_cgroup_limit(const char *root);
+enum os_granted { OS_CPU, OS_MEMORY };
+long os_cgroup_limit(const char *root, enum os_granted what);
 unsigned os_ncpu_of(unsigned cpus, long quota);
 size_t os_pagesize(void);
 size_t os_stacklimit(void);              /* RLIMIT_STACK soft limit; 0: unlimited */

@@ -168,6 +168,10 @@ out=$(timeout -k 3 40 "$weft" --procs=2 -o maxthreads=20 -- "$tmp/edge" wait 200
 [ $? -eq 0 ] && grep -Eqx "$fine" <<<"$out"
 verdict $? "maxthreads=20 bounds kernel threads, not threads" "$out"
 
+out=$(timeout -k 3 40 "$weft" --procs=2 -o threads=20 -- "$tmp/edge" wait 100 2>&1)
+[ $? -eq 0 ] && grep -qxe '-1 made, some refused; all answered; none lacked' <<<"$out"
+verdict $? "threads=20 refuses the others" "$out"
+
 if unshare -m true 2>/dev/null; then
 	try "no /proc" "$fine" : unshare -m sh -c 'umount -l /proc && exec "$@"' sh \
 		env LD_PRELOAD="$build/libweft.so" "$tmp/edge" descriptors 100

@@ -1,5 +1,5 @@
 /*
- * cpu: how many CPUs a process may use, over trees of files that look like /proc and /sys.
+ * grant: CPUs and memory that a process may use, over trees of files like /proc and /sys.
  */
 #include <criterion/criterion.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 
 #include "runtime/os/os.h"
 
-static char root[] = "/tmp/weft-cpu-XXXXXX";
+static char root[] = "/tmp/weft-grant-XXXXXX";
 
 static void make_root(void)
 {
@@ -26,7 +26,7 @@ static void drop_root(void)
 	cr_assert_eq(system(command), 0);
 }
 
-TestSuite(cpu, .init = make_root, .fini = drop_root);
+TestSuite(grant, .init = make_root, .fini = drop_root);
 
 /* Writes a file below root and makes the folders above it. */
 static void put(const char *path, const char *text)
@@ -46,88 +46,101 @@ static void put(const char *path, const char *text)
 	fclose(f);
 }
 
-Test(cpu, no_files_is_no_limit)
+Test(grant, no_files_is_no_limit)
 {
-	cr_expect_eq(os_cgroup_limit(root), -1);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), -1);
 }
 
-Test(cpu, version_2_is_quota_by_period_rounded_up)
+Test(grant, version_2_is_quota_by_period_rounded_up)
 {
 	put("/proc/self/cgroup", "0::/a\n");
 	put("/sys/fs/cgroup/a/cpu.max", "250000 100000\n");
-	cr_expect_eq(os_cgroup_limit(root), 3);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), 3);
 	put("/sys/fs/cgroup/a/cpu.max", "400000 100000\n");
-	cr_expect_eq(os_cgroup_limit(root), 4);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), 4);
 	put("/sys/fs/cgroup/a/cpu.max", "50000 100000\n");
-	cr_expect_eq(os_cgroup_limit(root), 1);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), 1);
 }
 
-Test(cpu, version_2_max_is_no_limit)
+Test(grant, version_2_max_is_no_limit)
 {
 	put("/proc/self/cgroup", "0::/a\n");
 	put("/sys/fs/cgroup/a/cpu.max", "max 100000\n");
-	cr_expect_eq(os_cgroup_limit(root), -1);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), -1);
 }
 
-Test(cpu, any_ancestor_may_bind)
+Test(grant, any_ancestor_may_bind)
 {
 	put("/proc/self/cgroup", "0::/a/b/c\n");
 	put("/sys/fs/cgroup/a/b/c/cpu.max", "800000 100000\n");
 	put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
 	put("/sys/fs/cgroup/a/cpu.max", "600000 100000\n");
-	cr_expect_eq(os_cgroup_limit(root), 6);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), 6);
 	put("/sys/fs/cgroup/cpu.max", "300000 100000\n"); /* a container sees its own as the root */
-	cr_expect_eq(os_cgroup_limit(root), 3);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), 3);
 }
 
-Test(cpu, version_1_reads_two_files)
+Test(grant, version_1_reads_two_files)
 {
 	put("/proc/self/cgroup", "4:memory:/m\n3:cpu,cpuacct:/a/b\n2:cpuset:/z\n");
 	put("/sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", "350000\n");
 	put("/sys/fs/cgroup/cpu/a/b/cpu.cfs_period_us", "100000\n");
-	cr_expect_eq(os_cgroup_limit(root), 4);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), 4);
 	put("/sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", "-1\n");
-	cr_expect_eq(os_cgroup_limit(root), -1);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), -1);
 }
 
-Test(cpu, of_both_versions_the_smaller_binds)
+Test(grant, memory_is_in_other_files)
+{
+	put("/proc/self/cgroup", "4:memory:/m\n0::/a/b\n");
+	cr_expect_eq(os_cgroup_limit(root, OS_MEMORY), -1);
+	put("/sys/fs/cgroup/a/b/memory.max", "max\n");
+	cr_expect_eq(os_cgroup_limit(root, OS_MEMORY), -1);
+	put("/sys/fs/cgroup/a/memory.max", "536870912\n");
+	cr_expect_eq(os_cgroup_limit(root, OS_MEMORY), 536870912);
+	put("/sys/fs/cgroup/memory/m/memory.limit_in_bytes", "1048576\n");
+	cr_expect_eq(os_cgroup_limit(root, OS_MEMORY), 1048576);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), -1);
+}
+
+Test(grant, of_both_versions_the_smaller_binds)
 {
 	put("/proc/self/cgroup", "2:cpuacct,cpu:/one\n0::/two\n");
 	put("/sys/fs/cgroup/cpu/one/cpu.cfs_quota_us", "900000\n");
 	put("/sys/fs/cgroup/cpu/one/cpu.cfs_period_us", "100000\n");
 	put("/sys/fs/cgroup/two/cpu.max", "500000 100000\n");
-	cr_expect_eq(os_cgroup_limit(root), 5);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), 5);
 }
 
-Test(cpu, other_controllers_with_cpu_in_their_name_do_not_count)
+Test(grant, other_controllers_with_cpu_in_their_name_do_not_count)
 {
 	put("/proc/self/cgroup", "1:cpuset,cpuacct:/a\n");
 	put("/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "200000\n");
 	put("/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
-	cr_expect_eq(os_cgroup_limit(root), -1);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), -1);
 }
 
-Test(cpu, damaged_files_are_no_limit)
+Test(grant, damaged_files_are_no_limit)
 {
 	put("/proc/self/cgroup", "nonsense\n0::\n::\n0::/a");
 	put("/sys/fs/cgroup/a/cpu.max", "100000");
-	cr_expect_eq(os_cgroup_limit(root), -1);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), -1);
 	put("/sys/fs/cgroup/a/cpu.max", "100000 0\n");
-	cr_expect_eq(os_cgroup_limit(root), -1);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), -1);
 	put("/sys/fs/cgroup/a/cpu.max", "");
-	cr_expect_eq(os_cgroup_limit(root), -1);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), -1);
 }
 
-Test(cpu, a_path_too_long_to_read_is_no_limit)
+Test(grant, a_path_too_long_to_read_is_no_limit)
 {
 	char line[1200];
 
 	snprintf(line, sizeof(line), "0::/%0600d\n", 0);
 	put("/proc/self/cgroup", line);
-	cr_expect_eq(os_cgroup_limit(root), -1);
+	cr_expect_eq(os_cgroup_limit(root, OS_CPU), -1);
 }
 
-Test(cpu, the_quota_bounds_the_mask_but_never_below_two)
+Test(grant, the_quota_bounds_the_mask_but_never_below_two)
 {
 	cr_expect_eq(os_ncpu_of(8, -1), 8);
 	cr_expect_eq(os_ncpu_of(8, 3), 3);
@@ -137,13 +150,13 @@ Test(cpu, the_quota_bounds_the_mask_but_never_below_two)
 	cr_expect_eq(os_ncpu_of(0, -1), 1);
 }
 
-Test(cpu, the_affinity_mask_is_counted)
+Test(grant, the_affinity_mask_is_counted)
 {
 	cpu_set_t all, one;
 	int first = 0;
 
 	cr_assert_eq(sched_getaffinity(0, sizeof(all), &all), 0);
-	cr_expect_eq(os_ncpu(), os_ncpu_of((unsigned)CPU_COUNT(&all), os_cgroup_limit("")));
+	cr_expect_eq(os_ncpu(), os_ncpu_of((unsigned)CPU_COUNT(&all), os_cgroup_limit("", OS_CPU)));
 	while (!CPU_ISSET(first, &all))
 		first++;
 	CPU_ZERO(&one);

@@ -1,9 +1,11 @@
 /*
- * cpu: how many CPUs this process may use, as Go 1.25 counts them:
- * min(CPUs in the affinity mask, max(2, ceil(cgroup quota / period))), cgroup v1 and v2.
+ * grant: how much of the machine this process may use.
+ *
+ * CPUs as Go 1.25 counts them: min(CPUs in the affinity mask, max(2, ceil(cgroup quota / period))),
+ * and memory: min(what there is, cgroup limit); cgroup v1 and v2.
  *
  * Re-read while running (sysmon), so it opens, reads and closes with raw system calls and allocates
- * nothing.  A missing file is "no limit".  The quota that binds may be any ancestor's, so each
+ * nothing.  A missing file is "no limit".  The limit that binds may be any ancestor's, so each
  * level of the path is read and the smallest wins.
  */
 #include "runtime/os/os.h"
@@ -11,6 +13,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 
 ssize_t os_slurp(const char *path, char *buf, size_t n)
 {
@@ -62,7 +65,7 @@ static bool slurp_at(const char *const part[4], char *buf, size_t size)
 	return os_slurp(path, buf, size) > 0;
 }
 
-static long limit_v2(const char *root, const char *dir)
+static long cpu_v2(const char *root, const char *dir)
 {
 	const char *const file[] = { root, "/sys/fs/cgroup", dir, "/cpu.max" };
 	char buf[64];
@@ -74,7 +77,7 @@ static long limit_v2(const char *root, const char *dir)
 	return sp ? ratio_up(number(buf), number(sp + 1)) : -1;
 }
 
-static long limit_v1(const char *root, const char *dir)
+static long cpu_v1(const char *root, const char *dir)
 {
 	const char *file[] = { root, "/sys/fs/cgroup/cpu", dir, "/cpu.cfs_quota_us" };
 	char buf[64];
@@ -88,6 +91,33 @@ static long limit_v1(const char *root, const char *dir)
 		return -1;
 	return ratio_up(quota, number(buf));
 }
+
+static long memory_in(const char *root, const char *base, const char *dir, const char *leaf)
+{
+	const char *const file[] = { root, base, dir, leaf };
+	char buf[64];
+
+	return slurp_at(file, buf, sizeof(buf)) ? number(buf) : -1;
+}
+
+static long memory_v2(const char *root, const char *dir)
+{
+	return memory_in(root, "/sys/fs/cgroup", dir, "/memory.max");
+}
+
+static long memory_v1(const char *root, const char *dir)
+{
+	return memory_in(root, "/sys/fs/cgroup/memory", dir, "/memory.limit_in_bytes");
+}
+
+static const struct controller {
+	const char *name;
+	long (*v2)(const char *root, const char *dir);
+	long (*v1)(const char *root, const char *dir);
+} controllers[] = {
+	[OS_CPU] = { "cpu", cpu_v2, cpu_v1 },
+	[OS_MEMORY] = { "memory", memory_v2, memory_v1 },
+};
 
 /* The smallest limit from dir up to the root; dir is cut at each step. */
 static long limit_path(const char *root, char *dir, long (*at)(const char *, const char *))
@@ -107,23 +137,26 @@ static long limit_path(const char *root, char *dir, long (*at)(const char *, con
 	}
 }
 
-/* True when the v1 controller list (between the colons) names cpu. */
-static bool names_cpu(const char *s, const char *end)
+/* True when the v1 controller list (between the colons) names this one. */
+static bool lists(const char *s, const char *end, const char *name)
 {
+	size_t n = strlen(name);
+
 	while (s < end) {
 		const char *e = s;
 
 		while (e < end && *e != ',')
 			e++;
-		if (e - s == 3 && memcmp(s, "cpu", 3) == 0)
+		if ((size_t)(e - s) == n && memcmp(s, name, n) == 0)
 			return true;
 		s = e + 1;
 	}
 	return false;
 }
 
-long os_cgroup_limit(const char *root)
+long os_cgroup_limit(const char *root, enum os_granted what)
 {
+	const struct controller *c = &controllers[what];
 	const char *const file[] = { root, "/proc/self/cgroup", "", "" };
 	char buf[2048];
 	long best = -1;
@@ -142,9 +175,9 @@ long os_cgroup_limit(const char *root)
 		if (!dir)
 			continue;
 		if (dir == list + 1)
-			l = limit_path(root, dir + 1, limit_v2);
-		else if (names_cpu(list + 1, dir))
-			l = limit_path(root, dir + 1, limit_v1);
+			l = limit_path(root, dir + 1, c->v2);
+		else if (lists(list + 1, dir, c->name))
+			l = limit_path(root, dir + 1, c->v1);
 		if (l > 0 && (best < 0 || l < best))
 			best = l;
 	}
@@ -168,5 +201,16 @@ unsigned os_ncpu(void)
 
 	for (long i = 0; i < n / (long)sizeof(long); i++)
 		cpus += (unsigned)__builtin_popcountl(mask[i]);
-	return os_ncpu_of(cpus, os_cgroup_limit(""));
+	return os_ncpu_of(cpus, os_cgroup_limit("", OS_CPU));
+}
+
+size_t os_memory(void)
+{
+	long limit = os_cgroup_limit("", OS_MEMORY);
+	struct sysinfo si = { 0 };
+	size_t there;
+
+	os_syscall(SYS_sysinfo, (long)&si, 0, 0, 0, 0, 0);
+	there = (size_t)si.totalram * si.mem_unit;
+	return limit > 0 && (size_t)limit < there ? (size_t)limit : there;
 }
