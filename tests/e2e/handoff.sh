@@ -12,13 +12,14 @@ ${CC:-cc} -O2 -pthread -o "$tmp/unseen" "$top/tests/stress/unseen.c" || exit 2
 
 # ---- no P is lost -------------------------------------------------------------------------------------
 
-# The stress ends with a second and a half in which main alone is alive, and sleeps.
+# The stress ends with a second and a half in which main alone is alive, and sleeps.  A P that is lost is lost in
+# each line of then; in one of them an M may be about to go idle, on a busy machine for long.
 for procs in 1 2 8; do
 	for chaos in 0 11; do
 		timeout 120 "$weft" --procs=$procs -o chaos=$chaos -o schedtrace=250 -- \
 			"$tmp/unseen" 3 12 150 >"$tmp/out" 2>"$tmp/err"
 		status=$?
-		last=$(grep '^SCHED' "$tmp/err" | tail -n 1)
+		last=$(grep '^SCHED' "$tmp/err" | tail -n 4)
 		[ $status -eq 0 ] && grep -q '^ok 12 threads' "$tmp/out" &&
 			[[ $last == *"gomaxprocs=$procs idleprocs=$procs "* ]]
 		verdict $? "every P is idle again after short unseen blocks, procs=$procs chaos=$chaos" \
