@@ -162,7 +162,8 @@ struct p {
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
 	_Atomic uint32_t runs;        /* every G that began to run, also what inherits a slice (o) */
 	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
-	uint32_t urgenttick, urgentrow; /* schedtick of the last urgent one, and how many in a row it ended (o) */
+	uint32_t urgenttick;      /* schedtick of the last urgent one, */
+	uint64_t urgentwhen;      /* and when the row of them began that it ended (o) */
 	_Atomic uint32_t syscalltick; /* every system call (o, or who retook it) */
 	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
 
