@@ -72,6 +72,15 @@ static void poked(void)
 	signals_deliver();
 }
 
+/*
+ * Not out of a handler that interrupted the allocator or the loader: to make a kernel thread takes
+ * their locks.  What comes during that park waits until the G is back (sigalone.c).
+ */
+static bool attend(void)
+{
+	return weft_tls.depth == 0 && sigroute_start();
+}
+
 static struct tcb *registered(void)
 {
 	return runtime_mtls();
@@ -85,7 +94,7 @@ static const struct runtime_hooks hooks = {
 	.lastexit = lastexit,
 	.describe = describe,
 	.poked = poked,
-	.attend = sigroute_start,
+	.attend = attend,
 };
 
 void options_read(char **envp)

@@ -11,8 +11,6 @@
 #include <sys/select.h>
 #include <sys/wait.h>
 
-enum { SIGNALS = 2000 };
-
 static volatile sig_atomic_t handled;
 static int ack[2]; /* of a child that works: a byte for each signal */
 
@@ -192,19 +190,6 @@ static void check_sigwait(void)
 
 /* ---- working --------------------------------------------------------------------------------- */
 
-static int kernel_threads(void)
-{
-	DIR *d = opendir("/proc/self/task");
-	struct dirent *e;
-	int n = 0;
-
-	CHECK(d);
-	while ((e = readdir(d)))
-		n += e->d_name[0] != '.';
-	closedir(d);
-	return n;
-}
-
 /* Calls that never wait, but have something to do for it: descriptors come and go. */
 static void work(void)
 {
@@ -226,28 +211,72 @@ static void work(void)
 	sched_yield();
 }
 
-static void check_work(void)
+/* The handler waits, where the allocator was interrupted. */
+static void on_signal_sleep(int sig)
+{
+	usleep(100);
+	on_signal_answer(sig);
+}
+
+static void allocate(void)
+{
+	void *p[20];
+
+	for (int i = 0; i < 20; i++)
+		CHECK(p[i] = malloc(2000));
+	for (int i = 0; i < 20; i++)
+		free(p[i]);
+}
+
+static void check_work(const char *name, void (*work)(void), void (*handler)(int sig), int signals)
 {
 	char c;
 	pid_t child;
 	int status;
 
 	CHECK(pipe(ack) == 0);
-	handle(on_signal_answer);
+	handle(handler);
 	child = fork();
 	CHECK(child >= 0);
 	if (child == 0) {
-		CHECK(kernel_threads() == 1);
 		for (;;)
 			work();
 	}
-	for (int i = 0; i < SIGNALS; i++) {
+	for (int i = 0; i < signals; i++) {
 		CHECK(kill(child, SIGUSR1) == 0);
 		CHECK(read(ack[0], &c, 1) == 1);
 	}
 	CHECK(kill(child, SIGKILL) == 0);
 	CHECK(waitpid(child, &status, 0) == child);
-	passed("%d signals, one after the other, at a child that works", SIGNALS);
+	CHECK(close(ack[0]) == 0 && close(ack[1]) == 0);
+	passed("%d signals, one after the other, at a child that %s", signals, name);
+}
+
+static int kernel_threads(void)
+{
+	DIR *d = opendir("/proc/self/task");
+	struct dirent *e;
+	int n = 0;
+
+	CHECK(d);
+	while ((e = readdir(d)))
+		n += e->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+
+/* Some calls are granted to a process of one kernel thread alone. */
+static void check_threads(void)
+{
+	pid_t child = fork();
+	int status;
+
+	CHECK(child >= 0);
+	if (child == 0)
+		_exit(kernel_threads());
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	passed("a child is one kernel thread");
 }
 
 int main(void)
@@ -261,7 +290,10 @@ int main(void)
 	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
 		check_wait(i);
 	check_sigwait();
-	check_work();
+	check_threads();
+	check_work("works", work, on_signal_answer, 2000);
+	for (int i = 0; i < 20; i++)
+		check_work("allocates", allocate, on_signal_sleep, 20);
 	fflush(stdout);
 	_exit(0);
 }
