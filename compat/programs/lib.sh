@@ -270,21 +270,32 @@ stop_server() {
 	return 1
 }
 
-# reload_server: SIGHUP, then new children must take the place of all there were, within ten seconds.
-reload_server() {
-	local old now start i
+# reload_until COMMAND...: SIGHUP, then the command must come true within ten seconds.
+reload_until() {
+	local start i
 
-	old=$(pgrep -P "$server_pid" | sort)
 	start=$(now_ms)
 	kill -HUP "$server_pid"
 	for i in $(seq 1000); do
-		now=$(pgrep -P "$server_pid" | sort)
-		if [ -n "$now" ] && [ -z "$(comm -12 <(echo "$old") <(echo "$now"))" ]; then
+		if "$@"; then
 			measured reload $(($(now_ms) - start)) ms
 			return 0
 		fi
 		sleep 0.01
 	done
+	return 1
+}
+
+children_are_new() {	# children_are_new OLD: there are some, and none of these
+	local now
+
+	now=$(pgrep -P "$server_pid" | sort)
+	[ -n "$now" ] && [ -z "$(comm -12 <(echo "$1") <(echo "$now"))" ]
+}
+
+# reload_server: new children must take the place of all there were.
+reload_server() {
+	reload_until children_are_new "$(pgrep -P "$server_pid" | sort)" && return 0
 	why="children of before are still there 10 s after SIGHUP, or there are none"
 	return 1
 }

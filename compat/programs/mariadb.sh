@@ -44,17 +44,7 @@ mariadb_step() {
 
 # The end of what SIGHUP starts is a report in the error log.
 mariadb_reload() {
-	local i start
-
-	start=$(now_ms)
-	kill -HUP "$server_pid"
-	for i in $(seq 1000); do
-		if grep -q '^Status information' "$scratch_dir/server"; then
-			measured reload $(($(now_ms) - start)) ms
-			return 0
-		fi
-		sleep 0.01
-	done
+	reload_until grep -q '^Status information' "$scratch_dir/server" && return 0
 	why="no report in the error log 10 s after SIGHUP"
 	return 1
 }
