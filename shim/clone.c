@@ -2,7 +2,7 @@
  * clone: processes and kernel threads that a program makes by clone(2), by libc's function or by
  * number.
  *
- *	memory of its own	a fork without handlers: fork_child() puts the scheduler in order.  What it asks
+ *	memory of its own	a fork without handlers: fork_ends() puts the scheduler in order.  What it asks
  *				of vfork by number would share the stack with the functions here: it gets
  *				memory of its own, and its parent waits as before (CLONE_VFORK alone)
  *	our memory, parent	the thread block is the parent's, as natively.  weft_tls in it says
@@ -170,10 +170,7 @@ static int run_fork(void *p)
 	int r;
 
 	robust_renew(&b.robust);
-	if (b.flags & CLONE_SETTLS)
-		fork_let_in(b.mask);
-	else
-		fork_child(b.mask);
+	fork_ends(!(b.flags & CLONE_SETTLS), b.mask);
 	r = b.fn(b.arg);
 	/* libc would end this kernel thread alone, and idle ones of ours would go on. */
 	if (weft_on)
@@ -201,7 +198,7 @@ static int run_alone(void *p)
 	int r;
 
 	weft_tls = (struct weft_tls){ .apart = apart(b.flags) };
-	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &b.mask, NULL, 8);
+	fork_ends(false, b.mask);
 	r = b.fn(b.arg);
 	if (on_g())
 		direct3(SYS_exit_group, r, 0, 0);
@@ -237,9 +234,9 @@ static int clone_fork(struct begin *b, const struct more *m)
 	b->robust = robust_now();
 	if (waits)
 		entersyscall();
-	was = b->mask = fork_keep_out();
+	was = b->mask = fork_begins();
 	r = call(run_fork, b, b->flags, m);
-	fork_let_in(was);
+	fork_ends(false, was);
 	if (waits)
 		exitsyscall();
 	return r;
@@ -272,17 +269,16 @@ static int clone_beside(struct begin *b, struct more *m)
  */
 static __attribute__((noinline)) int clone_alone(struct begin *b, const struct more *m)
 {
-	uint64_t all = ~UINT64_C(0);
 	struct weft_tls ours;
+	uint64_t was;
 	int r;
 
 	entersyscall();
-	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &b->mask, 8);
-	all = b->mask; /* the child may use this piece of its stack */
+	was = b->mask = fork_begins(); /* twice: the child may use this piece of its stack */
 	ours = weft_tls;
 	r = call(run_alone, b, b->flags, m);
 	weft_tls = ours;
-	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8);
+	fork_ends(false, was);
 	exitsyscall();
 	return r;
 }
@@ -325,17 +321,14 @@ static long fork_by(const struct clone_args *a, size_t n)
 
 	if (waits)
 		entersyscall();
-	was = fork_keep_out();
+	was = fork_begins();
 	r = direct3(SYS_clone3, a, n, 0);
 	if (r == -ENOSYS && !a->set_tid_size && !(a->flags >> 32))
 		r = direct5(SYS_clone, a->flags | a->exit_signal, 0,
 			    a->flags & CLONE_PIDFD ? a->pidfd : a->parent_tid, a->child_tid, a->tls);
 	if (r == 0)
 		robust_renew(&robust);
-	if (r == 0 && !(a->flags & CLONE_SETTLS))
-		fork_child(was);
-	else
-		fork_let_in(was);
+	fork_ends(r == 0 && !(a->flags & CLONE_SETTLS), was);
 	if (r != 0 && waits)
 		exitsyscall();
 	return r;

@@ -27,10 +27,10 @@ void clone_fork_child(void) hidden;
 
 /*
  * fork.c: signals are kept out around any fork; they are let in by the parent when the kernel has
- * returned, by the child when it has put weft in order, before it does anything else.
+ * returned, by the child when it has put weft in order (child: it has weft of its own to put in
+ * order), before it does anything else.
  */
-uint64_t fork_keep_out(void) hidden;
-void fork_let_in(uint64_t was) hidden;
-void fork_child(uint64_t was) hidden;
+uint64_t fork_begins(void) hidden; /* the mask, for fork_ends() */
+void fork_ends(bool child, uint64_t was) hidden;
 
 #endif

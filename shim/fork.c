@@ -28,17 +28,12 @@ static uint32_t inside; /* Gs between prepare and parent */
 
 static __thread uint64_t mask; /* between prepare and what ends it */
 
-uint64_t fork_keep_out(void)
+uint64_t fork_begins(void)
 {
 	uint64_t all = ~UINT64_C(0), was;
 
 	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &was, 8);
 	return was;
-}
-
-void fork_let_in(uint64_t was)
-{
-	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &was, NULL, 8);
 }
 
 static void prepare(void)
@@ -49,14 +44,14 @@ static void prepare(void)
 		__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
 		entersyscall();
 	}
-	mask = fork_keep_out();
+	mask = fork_begins();
 }
 
 static void parent(void)
 {
 	if (!weft_on)
 		return;
-	fork_let_in(mask);
+	fork_ends(false, mask);
 	if (!on_g())
 		return;
 	exitsyscall();
@@ -117,19 +112,19 @@ static void rebuild(void)
 }
 
 /* The notes first: a handler runs at once, and looks at them. */
-void fork_child(uint64_t was)
+void fork_ends(bool child, uint64_t was)
 {
-	if (weft_on) {
+	if (child && weft_on) {
 		rebuild();
 		g_notemask(was & ~SIGS_NEVER);
 	}
-	fork_let_in(was);
+	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &was, NULL, 8);
 }
 
 static void child(void)
 {
 	if (weft_on)
-		fork_child(mask);
+		fork_ends(true, mask);
 }
 
 static void __attribute__((constructor(101))) register_handlers(void)
@@ -154,13 +149,10 @@ ALIAS(__fork, fork);
 
 EXPORT pid_t _Fork(void)
 {
-	uint64_t was = fork_keep_out();
+	uint64_t was = fork_begins();
 	pid_t pid = real._Fork();
 
-	if (pid == 0)
-		fork_child(was);
-	else
-		fork_let_in(was);
+	fork_ends(pid == 0, was);
 	return pid;
 }
 
