@@ -204,7 +204,10 @@ struct p {
 	uint64_t hand_cpu;        /* which had used this much CPU at the last look */
 	uint64_t hand_still;      /* and has used no more since; 0: it moves */
 	uint64_t mon_askwhen;     /* the running slice was asked to end, last time; 0: not yet */
-	uint64_t mon_longwhen;    /* its G had wakeslice, last time; 0: never */
+	uint64_t mon_longwhen;    /* its G was seen to compute, last time; 0: never */
+	uint32_t mon_longtick;    /* watched for that since this tick, */
+	uint64_t mon_longcpu;     /* when its M had used this much CPU */
+	uint64_t mon_servewhen;   /* many had run since the look before, last time; 0: never */
 	_Atomic bool mon_computes; /* not long ago: sysmon runs its timers */
 
 	/* The request: sysmon writes while it holds the P in Psignal, the M reads after it. */
@@ -379,7 +382,7 @@ bool runqempty(struct p *pp) hidden;
 uint32_t runqlen(struct p *pp) hidden;
 uint32_t runqring(struct p *pp) hidden; /* without runnext */
 void runqdrain(struct p *pp, struct gqueue *q) hidden;
-struct g *globrunqget(struct p *pp, int32_t max) hidden; /* sched.lock held */
+struct g *globrunqget(struct p *pp, int32_t max, bool urgent) hidden; /* sched.lock held */
 
 /* ---- timer.c ---- */
 void timer_add(struct timer *t, uint64_t when) hidden;

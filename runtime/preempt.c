@@ -51,6 +51,7 @@ enum {
 	FORCE = 20000000,      /* ns after which the PC no longer counts */
 	STAY = 50000000,       /* ns for which a P counts as computing after it last did for wakeslice */
 	LOOK_MIN = 50000,      /* ns between two looks, at least, while some P computes */
+	SERVES = 8,            /* schedules between two looks of a P that serves */
 };
 
 void p_leave_slow(struct p *pp, uint32_t to)
@@ -192,6 +193,7 @@ static uint64_t next_look; /* when something is to be done at the latest; 0: not
 static uint64_t last_look;
 static int32_t seen_urgent; /* at the last look: what was asked for them is asked */
 static bool computing;     /* some P computes for long: sysmon is interested in what is woken */
+static bool serving;       /* and one that did serves now: it hears the descriptors soon */
 
 static void send(struct p *pp, struct m *mp)
 {
@@ -270,10 +272,18 @@ static uint64_t used_before(struct p *pp)
 	return gp ? atomic_load_explicit(&gp->sliceused, memory_order_relaxed) : 0;
 }
 
+/* Whatever computed for long on pp, it has run many since. */
+static bool serves(const struct p *pp)
+{
+	return pp->mon_servewhen > pp->mon_longwhen;
+}
+
 static void note(struct p *pp, uint32_t tick, uint64_t now)
 {
 	bool told = tick && atomic_load_explicit(&pp->switchtick, memory_order_acquire) == tick;
 
+	if (tick - pp->mon_schedtick >= SERVES)
+		pp->mon_servewhen = now;
 	pp->mon_schedtick = tick;
 	pp->mon_schedwhen =
 		told ? atomic_load_explicit(&pp->switchwhen, memory_order_relaxed) : now;
@@ -308,9 +318,35 @@ static void look_timers(struct p *pp, uint64_t now)
 	if (!pp->mon_computes)
 		return;
 	computing = true;
+	if (serves(pp)) {
+		serving = true;
+		look_by(now + (uint64_t)weft_opt.wakeslice);
+	}
 	t = timers_check(pp, now, &ran);
 	if (t)
 		look_by(t);
+}
+
+/*
+ * Its G computes: the CPU clock of its M moved by half a wakeslice while schedtick stood still.
+ * Time alone says that of an M that waits for its CPU as well.
+ */
+static void look_long(struct p *pp, uint64_t now)
+{
+	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+	bool known = now - pp->mon_longwhen < STAY / 4 && !serves(pp);
+	uint64_t cpu;
+
+	if (known || now - pp->mon_schedwhen < (uint64_t)weft_opt.wakeslice / 2 || !mp ||
+	    os_thread_cpu(mp->ostid, &cpu))
+		return;
+	if (pp->mon_longtick != pp->mon_schedtick || cpu < pp->mon_longcpu) {
+		pp->mon_longtick = pp->mon_schedtick;
+		pp->mon_longcpu = cpu;
+		look_by(now + (uint64_t)weft_opt.wakeslice);
+	} else if (cpu - pp->mon_longcpu >= (uint64_t)weft_opt.wakeslice / 2) {
+		pp->mon_longwhen = now;
+	}
 }
 
 static uint64_t ripe(struct p *pp)
@@ -381,7 +417,7 @@ void preempt_look(uint64_t now)
 {
 	last_look = now;
 	next_look = 0;
-	computing = false;
+	computing = serving = false;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
 		uint32_t tick = atomic_load(&pp->schedtick), status = atomic_load(&pp->status);
@@ -393,10 +429,10 @@ void preempt_look(uint64_t now)
 			resend(pp, now);
 		if (status != Prunning)
 			continue;
-		if (now - pp->mon_schedwhen >= (uint64_t)weft_opt.wakeslice)
-			pp->mon_longwhen = now;
-		if (weft_opt.wakeslice)
+		if (weft_opt.wakeslice) {
+			look_long(pp, now);
 			look_timers(pp, now);
+		}
 	}
 	/* First: to ask may mean to wait for /proc. */
 	seen_urgent = atomic_load(&sched.urgentsize);
@@ -488,7 +524,11 @@ void preempt_sleep(uint32_t us)
 	}
 	atomic_store(&sched.monwake, 0);
 	atomic_store(&sched.monuntil, until);
-	if (!sleep_polling(until) && !came(until))
+	/*
+	 * Not while some P serves: it would find nothing to do, sleep and be woken for each, and each
+	 * that we make ready is urgent.
+	 */
+	if ((serving || !sleep_polling(until)) && !came(until))
 		os_futex_wait((uint32_t *)&sched.monwake, 0, until);
 	atomic_store(&sched.monuntil, 0);
 	/* However many alarms there are, looking must not become a load of its own. */

@@ -260,7 +260,7 @@ struct g *lookaround(struct m *mp, bool *inherit)
 		if ((tick % GLOBAL_TICK == 0 && atomic_load(&sched.runqsize) > 0) ||
 		    urgent_first(pp, tick)) {
 			lock(&sched.lock);
-			gp = globrunqget(pp, 1);
+			gp = globrunqget(pp, 1, tick % GLOBAL_TICK != 0);
 			unlock(&sched.lock);
 			if (gp)
 				return gp;
@@ -270,7 +270,8 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			return gp;
 		if (atomic_load(&sched.runqsize) > 0) {
 			lock(&sched.lock);
-			gp = globrunqget(pp, 0);
+			/* Urgent ones that are here still have had their row. */
+			gp = globrunqget(pp, 0, false);
 			unlock(&sched.lock);
 			if (gp)
 				return gp;
@@ -419,7 +420,7 @@ static struct g *findrunnable(struct m *mp, bool *inherit)
 		}
 		lock(&sched.lock);
 		if (atomic_load(&sched.runqsize) > 0) {
-			gp = globrunqget(mp->p, 0);
+			gp = globrunqget(mp->p, 0, true);
 			unlock(&sched.lock);
 			return gp;
 		}
@@ -465,7 +466,7 @@ static bool own_turn(struct m *mp)
 	gp = sched.urgent.head ? sched.urgent.head : sched.runq.head;
 	if (gp && gp->lockedm) {
 		owner = gp->lockedm;
-		globrunqget(pp, 1);
+		globrunqget(pp, 1, true);
 		if (owner != mp)
 			owner->nextp = releasep(mp);
 	}

@@ -294,15 +294,16 @@ void globrunqputbatch(struct gqueue *q, bool front)
 }
 
 /*
- * An urgent one, or up to min(half a ring, a fair share), of which all but one go to pp's ring.
- * max 0: no bound.
+ * An urgent one, or up to min(half a ring, a fair share) of the others, of which all but one go to
+ * pp's ring.  Without `urgent` the others are first: urgent ones that keep coming (each request of a
+ * busy server, heard by sysmon) would never leave them a turn.  max 0: no bound.
  */
-struct g *globrunqget(struct p *pp, int32_t max)
+struct g *globrunqget(struct p *pp, int32_t max, bool urgent)
 {
 	int32_t n = sched.runq.size;
 	struct g *gp;
 
-	if (sched.urgent.head)
+	if (sched.urgent.head && (urgent || n == 0))
 		return urgentget();
 	if (n == 0)
 		return NULL;

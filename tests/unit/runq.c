@@ -259,7 +259,7 @@ static void batch_is(int procs, int size, int want)
 
 	atomic_store(&gomaxprocs, procs);
 	fill_global(gs, size);
-	gp = globrunqget(allp[0], 0);
+	gp = globrunqget(allp[0], 0, true);
 	cr_expect_eq(gp, &gs[0], "the oldest runs");
 	cr_expect_eq((int)runqlen(allp[0]), want - 1, "%d Ps, %d queued: %u go local", procs, size,
 		     runqlen(allp[0]));
@@ -293,15 +293,29 @@ Test(runq, a_bound_on_the_batch_is_kept)
 	struct g *gs = make_gs(10);
 
 	fill_global(gs, 10);
-	cr_expect_eq(globrunqget(allp[0], 1), &gs[0]);
+	cr_expect_eq(globrunqget(allp[0], 1, true), &gs[0]);
 	cr_expect_eq(sched.runq.size, 9);
 	cr_expect(runqempty(allp[0]));
 }
 
+Test(runq, urgent_ones_go_first_until_the_others_have_their_turn)
+{
+	struct g *gs = make_gs(4);
+
+	fill_global(gs, 2);
+	globrunqwoken(&gs[2]);
+	globrunqwoken(&gs[3]);
+	cr_expect_eq(globrunqget(allp[0], 1, true), &gs[2]);
+	cr_expect_eq(globrunqget(allp[0], 1, false), &gs[0]);
+	cr_expect_eq(globrunqget(allp[0], 1, true), &gs[3]);
+	cr_expect_eq(globrunqget(allp[0], 1, true), &gs[1]);
+	cr_expect_eq(sched.runqsize, 0);
+}
+
 Test(runq, an_empty_global_queue_gives_nothing)
 {
-	cr_expect_null(globrunqget(allp[0], 0));
-	cr_expect_null(globrunqget(allp[0], 1));
+	cr_expect_null(globrunqget(allp[0], 0, true));
+	cr_expect_null(globrunqget(allp[0], 1, true));
 }
 
 Test(runq, the_front_of_the_global_queue_runs_first)
@@ -395,7 +409,7 @@ static uint64_t owner(uint64_t rounds)
 			run(gp, &ran_by_owner);
 		if (atomic_load(&sched.runqsize) > 0) {
 			lock(&sched.lock);
-			gp = globrunqget(allp[0], 1);
+			gp = globrunqget(allp[0], 1, true);
 			unlock(&sched.lock);
 			if (gp)
 				run(gp, &ran_by_owner);
