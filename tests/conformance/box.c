@@ -5,8 +5,10 @@
  *
  * In namespaces of its own for mounts and System V and POSIX IPC: /dev/shm is empty, message queues
  * may be as many and as long as the suites ask for, and all of them vanish with the last process.
- * CAP_SYS_TIME is dropped: some tests would set the machine's clock.  Where namespaces are not
- * allowed, the test runs without them and the exit of `box --probe` says so.
+ * CAP_SYS_TIME is dropped: some tests would set the machine's clock.  Every signal is at its
+ * default and let in: a runner that a shell started in the background ignores SIGINT, which
+ * tst-signal1 waits to die of.  Where namespaces are not allowed, the test runs without them and the
+ * exit of `box --probe` says so.
  *
  * BOX_PRELOAD becomes LD_PRELOAD of the test, and of the test only.
  */
@@ -14,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +52,16 @@ static int isolate(void)
 	return 1;
 }
 
+static void default_signals(void)
+{
+	sigset_t none;
+
+	for (int sig = 1; sig <= SIGRTMAX; sig++)
+		signal(sig, SIG_DFL); /* fails for those that always are, and for libc's own */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *preload = getenv("BOX_PRELOAD");
@@ -59,6 +72,7 @@ int main(int argc, char **argv)
 		return isolated ? 0 : 1;
 	if (argc < 3)
 		return 125;
+	default_signals();
 	prctl(PR_CAPBSET_DROP, CAP_SYS_TIME);
 	setrlimit(RLIMIT_CORE, &none);
 	setrlimit(RLIMIT_MSGQUEUE, &all);
