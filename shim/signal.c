@@ -2,7 +2,7 @@
  * signal: masks, signals directed at a thread, and taking them.
  *
  * The kernel mask of an M is the mask of the G it runs; g_setmask changes both.  A signal directed
- * at another G is queued on it (oldest taken first, standard signals at most once) and the G is
+ * at another G is queued on it (taken in the kernel's order, standard signals at most once) and the G is
  * made to look.  It runs the handler itself, on its own stack, at its next look: the mask,
  * SA_NODEFER, SA_RESETHAND and the default actions are applied here as the kernel would.
  *
@@ -10,6 +10,7 @@
  */
 #include "shim/altstack.h"
 #include "shim/callmask.h"
+#include "shim/sigheld.h"
 #include "shim/sigroute.h"
 
 #include <fcntl.h>
@@ -20,15 +21,6 @@
  * RLIMIT_SIGPENDING.
  */
 enum { NODES = 8192 };
-
-struct signode {
-	struct signode *next;
-	_Atomic uint32_t used;
-	bool shared;                /* sent to the process: outlives the thread */
-	uint64_t life;              /* of the G, for which it is meant unless shared */
-	int sig;
-	siginfo_t info;
-};
 
 static struct signode nodes[NODES];
 static _Atomic uint32_t rover;
@@ -226,7 +218,7 @@ void signals_end(void)
 	atomic_fetch_or(&th->state, TH_ENDING);
 	signals_deliver();
 	n = th->held;
-	th->held = th->heldtail = NULL;
+	th->held = NULL;
 	abandon(n);
 }
 
@@ -386,8 +378,8 @@ EXPORT int pthread_sigqueue(pthread_t t, int sig, const union sigval value)
 /* ---- taking ---------------------------------------------------------------------------------- */
 
 /*
- * Moves what arrived to the end of held, oldest first.  Between this and pick() no handler may
- * come: taking.
+ * Moves what arrived to held, oldest first.  Between this and sigheld_take() no handler may come:
+ * taking.
  */
 static void collect(struct thread *th)
 {
@@ -404,36 +396,11 @@ static void collect(struct thread *th)
 		}
 		n = next;
 	}
-	if (!fifo)
-		return;
-	if (th->heldtail)
-		th->heldtail->next = fifo;
-	else
-		th->held = fifo;
-	while (fifo->next)
-		fifo = fifo->next;
-	th->heldtail = fifo;
-}
-
-/* Takes from held: real-time signals lowest number first, standard ones in order of arrival. */
-static struct signode *pick(struct thread *th, uint64_t set)
-{
-	struct signode *n, *prev = NULL, *best = NULL, *bestprev = NULL;
-
-	for (n = th->held; n; prev = n, n = n->next) {
-		if (!(set & SIGBIT(n->sig)))
-			continue;
-		if (!best || (n->sig < best->sig && best->sig >= 34)) {
-			best = n;
-			bestprev = prev;
-		}
+	while (fifo) {
+		n = fifo;
+		fifo = n->next;
+		sigheld_put(&th->held, n);
 	}
-	if (!best)
-		return NULL;
-	*(bestprev ? &bestprev->next : &th->held) = best->next;
-	if (th->heldtail == best)
-		th->heldtail = bestprev;
-	return best;
 }
 
 /*
@@ -485,7 +452,7 @@ static int take(uint64_t set, siginfo_t *si)
 	th->taking = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	collect(th);
-	n = pick(th, set);
+	n = sigheld_take(&th->held, set);
 	if (n) {
 		sig = n->sig;
 		if (si)
@@ -528,13 +495,12 @@ static __attribute__((noinline)) void act_here(int sig, siginfo_t *si, uint64_t 
 /* What is queued on the calling G, as a set. */
 static uint64_t queued(struct thread *th)
 {
-	uint64_t set = 0;
+	uint64_t set;
 
 	th->taking = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	collect(th);
-	for (struct signode *n = th->held; n; n = n->next)
-		set |= SIGBIT(n->sig);
+	set = sigheld_set(th->held);
 	atomic_signal_fence(memory_order_seq_cst);
 	th->taking = false;
 	return set;
@@ -680,6 +646,6 @@ void signal_fork_child(void)
 		atomic_store(&nodes[i].used, 0);
 	atomic_store(&nodes_used, 0);
 	atomic_store(mailbox(&self_thread), NULL);
-	self_thread.held = self_thread.heldtail = NULL;
+	self_thread.held = NULL;
 	sigroute_fork_child();
 }

@@ -30,7 +30,7 @@ struct thread {
 	bool exiting;                /* result was set by pthread_exit */
 	pthread_t joins;             /* whom this thread is joining: EDEADLK of a cycle */
 	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */
-	struct signode *held, *heldtail; /* taken but masked, oldest first (own, while taking) */
+	struct signode *held;        /* queued, in the order of their turn: sigheld.c (own, while taking) */
 	_Atomic bool kicked;         /* signal 32 is on its way to it, or being handled */
 	volatile bool taking;        /* at its lists: a handler that comes now must leave them alone */
 	uint64_t waitset;            /* what its sigwait waits for, else 0 */
