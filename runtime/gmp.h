@@ -207,6 +207,8 @@ struct p {
 	uint64_t mon_longwhen;    /* its G was seen to compute, last time; 0: never */
 	uint32_t mon_longtick;    /* watched for that since this tick, */
 	uint64_t mon_longcpu;     /* when its M had used this much CPU */
+	struct m *mon_sleepm;     /* its M when sysmon went to sleep, if it computed; NULL: it did not */
+	uint64_t mon_sleepcpu;    /* and what that M had used */
 	uint64_t mon_servewhen;   /* many had run since the look before, last time; 0: never */
 	_Atomic bool mon_computes; /* not long ago: sysmon runs its timers */
 

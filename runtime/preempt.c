@@ -51,6 +51,9 @@ enum {
 	FORCE = 20000000,      /* ns after which the PC no longer counts */
 	STAY = 50000000,       /* ns for which a P counts as computing after it last did for wakeslice */
 	LOOK_MIN = 50000,      /* ns between two looks, at least, while some P computes */
+	RAN_MAX = 500000,      /* ns; who ran longer had to wait for its CPU, and is owed it */
+	SLEPT_MIN = 20000,     /* ns of sleep that prove something about who ran meanwhile */
+	SWITCHES = 10000,       /* and what of it two switches of a CPU take, usually at most */
 	SERVES = 8,            /* schedules between two looks of a P that serves */
 };
 
@@ -193,6 +196,7 @@ static uint64_t next_look; /* when something is to be done at the latest; 0: not
 static uint64_t last_look;
 static int32_t seen_urgent; /* at the last look: what was asked for them is asked */
 static bool computing;     /* some P computes for long: sysmon is interested in what is woken */
+static uint64_t slept, woke; /* sysmon, last time */
 static bool serving;       /* and one that did serves now: it hears the descriptors soon */
 
 static void send(struct p *pp, struct m *mp)
@@ -216,6 +220,42 @@ static void resend(struct p *pp, uint64_t now)
 	send(pp, mp);
 }
 
+/* Before sysmon sleeps, and when it wakes. */
+static void note_sleep(void)
+{
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		struct p *pp = allp[i];
+		struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+
+		pp->mon_sleepm = NULL;
+		if (atomic_load(&pp->mon_computes) && mp &&
+		    !os_thread_cpu(mp->ostid, &pp->mon_sleepcpu))
+			pp->mon_sleepm = mp;
+	}
+	slept = nanotime();
+}
+
+/*
+ * It computed all the time that we slept, and has not run since: we took its CPU.  (It may have
+ * blocked in the last microseconds, as it may after any other proof.)
+ */
+static bool displaced(struct p *pp, struct m *mp)
+{
+	uint64_t cpu;
+
+	return pp->mon_sleepm == mp && woke - slept >= SLEPT_MIN && !os_thread_cpu(mp->ostid, &cpu) &&
+	       cpu - pp->mon_sleepcpu + SWITCHES >= woke - slept;
+}
+
+/*
+ * To ask the kernel means to wake another thread and wait for it: at the end of that, sysmon may be
+ * without a CPU until the next tick.
+ */
+static bool surely_runs(struct p *pp, struct m *mp)
+{
+	return aside_moves(mp->ostid) || displaced(pp, mp) || aside_runs(mp->ostid);
+}
+
 /* used: of its slice, to be kept; 0: the slice is over. */
 static void ask(struct p *pp, uint64_t now, uint64_t used)
 {
@@ -223,7 +263,7 @@ static void ask(struct p *pp, uint64_t now, uint64_t used)
 	uint32_t s = Prunning;
 
 	if (!mp || now - pp->mon_askwhen < (used ? RETRY_URGENT : RETRY) ||
-	    !aside_runs(mp->ostid))
+	    !surely_runs(pp, mp))
 		return;
 	if (!atomic_compare_exchange_strong(&pp->status, &s, Psignal))
 		return;
@@ -504,6 +544,26 @@ static bool sleep_polling(uint64_t until)
 	return true;
 }
 
+/*
+ * Before it may be woken, sysmon sleeps for as long as it ran.  The kernel (EEVDF, Linux 6.6) lets
+ * who has had more than its share wait, woken or not, and looks again only at its next tick: up to
+ * 4 ms, in which nobody hears what is due.  By then it has its share again; and looking does not
+ * become a load of its own, however many alarms there are.
+ */
+static uint64_t sleep_off(uint64_t now)
+{
+	uint64_t ran = now - last_look, when;
+
+	if (ran > RAN_MAX)
+		ran = RAN_MAX;
+	when = now + ran;
+	if (when < last_look + LOOK_MIN)
+		when = last_look + LOOK_MIN;
+	note_sleep();
+	os_usleep((uint32_t)((when - now) / 1000) + 1);
+	return woke = nanotime();
+}
+
 void preempt_sleep(uint32_t us)
 {
 	uint64_t now, until;
@@ -522,17 +582,18 @@ void preempt_sleep(uint32_t us)
 		os_usleep((uint32_t)((until - now) / 1000));
 		return;
 	}
+	now = sleep_off(now);
 	atomic_store(&sched.monwake, 0);
 	atomic_store(&sched.monuntil, until);
 	/*
 	 * Not while some P serves: it would find nothing to do, sleep and be woken for each, and each
 	 * that we make ready is urgent.
 	 */
-	if ((serving || !sleep_polling(until)) && !came(until))
-		os_futex_wait((uint32_t *)&sched.monwake, 0, until);
+	if (now < until && !came(until)) {
+		note_sleep();
+		if (serving || !sleep_polling(until))
+			os_futex_wait((uint32_t *)&sched.monwake, 0, until);
+		woke = nanotime();
+	}
 	atomic_store(&sched.monuntil, 0);
-	/* However many alarms there are, looking must not become a load of its own. */
-	now = nanotime();
-	if (now < until && now < last_look + LOOK_MIN)
-		os_usleep((uint32_t)((last_look + LOOK_MIN - now) / 1000) + 1);
 }
