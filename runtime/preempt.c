@@ -53,7 +53,7 @@ enum {
 	LOOK_MIN = 50000,      /* ns between two looks, at least, while some P computes */
 	RAN_MAX = 500000,      /* ns; who ran longer had to wait for its CPU, and is owed it */
 	SLEPT_MIN = 20000,     /* ns of sleep that prove something about who ran meanwhile */
-	SWITCHES = 10000,       /* and what of it two switches of a CPU take, usually at most */
+	SWITCHES = 10000,      /* and what of it two switches of a CPU take, usually at most */
 	SERVES = 8,            /* schedules between two looks of a P that serves */
 };
 
@@ -197,6 +197,7 @@ static uint64_t last_look;
 static int32_t seen_urgent; /* at the last look: what was asked for them is asked */
 static bool computing;     /* some P computes for long: sysmon is interested in what is woken */
 static uint64_t slept, woke; /* sysmon, last time */
+static bool alarmed;       /* it was woken before its time */
 static bool serving;       /* and one that did serves now: it hears the descriptors soon */
 
 static void send(struct p *pp, struct m *mp)
@@ -244,7 +245,7 @@ static bool displaced(struct p *pp, struct m *mp)
 	uint64_t cpu;
 
 	return pp->mon_sleepm == mp && woke - slept >= SLEPT_MIN && !os_thread_cpu(mp->ostid, &cpu) &&
-	       cpu - pp->mon_sleepcpu + SWITCHES >= woke - slept;
+	       cpu - pp->mon_sleepcpu + SWITCHES >= (woke - slept) / 32 * 31;
 }
 
 /*
@@ -544,24 +545,23 @@ static bool sleep_polling(uint64_t until)
 	return true;
 }
 
+static uint64_t sleep_until(uint64_t when)
+{
+	note_sleep();
+	os_usleep(when > slept ? (uint32_t)((when - slept) / 1000) + 1 : 1);
+	return woke = nanotime();
+}
+
 /*
- * Before it may be woken, sysmon sleeps for as long as it ran.  The kernel (EEVDF, Linux 6.6) lets
- * who has had more than its share wait, woken or not, and looks again only at its next tick: up to
- * 4 ms, in which nobody hears what is due.  By then it has its share again; and looking does not
- * become a load of its own, however many alarms there are.
+ * Where alarms are frequent, sysmon sleeps for as long as it ran before it may be woken.  The kernel
+ * (EEVDF, Linux 6.6) lets who has had more than its share wait, woken or not, and looks again only
+ * at its next tick: up to 4 ms, in which nobody hears what is due.  By then it has its share again.
  */
 static uint64_t sleep_off(uint64_t now)
 {
-	uint64_t ran = now - last_look, when;
+	uint64_t ran = now - last_look;
 
-	if (ran > RAN_MAX)
-		ran = RAN_MAX;
-	when = now + ran;
-	if (when < last_look + LOOK_MIN)
-		when = last_look + LOOK_MIN;
-	note_sleep();
-	os_usleep((uint32_t)((when - now) / 1000) + 1);
-	return woke = nanotime();
+	return sleep_until(now + (ran < RAN_MAX ? ran : RAN_MAX));
 }
 
 void preempt_sleep(uint32_t us)
@@ -582,7 +582,9 @@ void preempt_sleep(uint32_t us)
 		os_usleep((uint32_t)((until - now) / 1000));
 		return;
 	}
-	now = sleep_off(now);
+	if (alarmed)
+		now = sleep_off(now);
+	alarmed = true; /* whatever came, if it did before we sleep */
 	atomic_store(&sched.monwake, 0);
 	atomic_store(&sched.monuntil, until);
 	/*
@@ -594,6 +596,10 @@ void preempt_sleep(uint32_t us)
 		if (serving || !sleep_polling(until))
 			os_futex_wait((uint32_t *)&sched.monwake, 0, until);
 		woke = nanotime();
+		alarmed = woke < until;
 	}
 	atomic_store(&sched.monuntil, 0);
+	/* However many alarms there are, looking must not become a load of its own. */
+	if (alarmed && woke < last_look + LOOK_MIN)
+		sleep_until(last_look + LOOK_MIN);
 }
