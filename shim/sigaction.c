@@ -118,6 +118,25 @@ static bool synchronous(int sig, const siginfo_t *si)
 				   sig == SIGILL || sig == SIGTRAP);
 }
 
+/*
+ * Does act() stand between changing the mask and noting it?  The mask keeps out what was taken, so
+ * that is no secret any more, and this signal can be handled here and now, as it would be natively.
+ * (Deferred, the thousands that may wait in the kernel would all go to the signal thread, at each
+ * such change of a mask, and from there back to the kernel while a handler keeps them out.)
+ */
+static void finish_mask(const ucontext_t *uc)
+{
+	struct thread *th = &self_thread;
+	uint64_t mask = sigs_of(&uc->uc_sigmask);
+	int taken = th->taken;
+
+	if (likely(!taken) || runtime_busy() || !(mask & SIGBIT(taken)))
+		return;
+	g_notemask(mask & ~SIGS_NEVER);
+	th->taken = 0;
+	th->taking = false;
+}
+
 static void trampoline(int sig, siginfo_t *si, void *ctx)
 {
 	struct sigaction sa = *act_of(sig);
@@ -139,6 +158,8 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 		errno = saved;
 		return;
 	}
+	if (weft_on && on_g())
+		finish_mask(ctx);
 	if (weft_on && !synchronous(sig, si) && signals_busy()) {
 		if (unlikely(aborting(sig, si))) {
 			abort_elsewhere(sig, si);

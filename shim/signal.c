@@ -432,7 +432,9 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 		during |= SIGBIT(sig);
 	if (sa.sa_flags & SA_RESETHAND)
 		sigaction_reset(sig);
+	th->taken = (uint8_t)sig;
 	g_setmask(getg(), during & ~SIGS_NEVER);
+	th->taken = 0;
 	th->taking = false;
 	run_handler_on(sig, si, uc, &sa);
 	th->sigdone++;

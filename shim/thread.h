@@ -33,6 +33,7 @@ struct thread {
 	struct signode *held;        /* queued, in the order of their turn: sigheld.c (own, while taking) */
 	_Atomic bool kicked;         /* signal 32 is on its way to it, or being handled */
 	volatile bool taking;        /* at its lists: a handler that comes now must leave them alone */
+	volatile uint8_t taken;      /* what act() is about to handle, until its mask is in place */
 	uint64_t waitset;            /* what its sigwait waits for, else 0 */
 	_Atomic bool masked;         /* in a call with a mask of its own (callmask.h): */
 	_Atomic uint64_t callmask;   /* that mask */
