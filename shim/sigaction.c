@@ -137,6 +137,18 @@ static void finish_mask(const ucontext_t *uc)
 	th->taking = false;
 }
 
+/*
+ * The calling G is at its lists, for a few instructions, with a mask that lets in what is noted as
+ * kept out, perhaps: so the signal thread, which finds nobody, gives it back.
+ */
+static bool shut_out(int sig)
+{
+	if (!on_g() || !self_thread.taking || runtime_busy())
+		return false;
+	self_thread.shut |= SIGBIT(sig); /* taking_ends() */
+	return true;
+}
+
 static void trampoline(int sig, siginfo_t *si, void *ctx)
 {
 	struct sigaction sa = *act_of(sig);
@@ -172,8 +184,11 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 		 */
 		if (sa.sa_flags & SA_NODEFER)
 			direct4(SYS_rt_sigprocmask, SIG_BLOCK, &(uint64_t){ SIGBIT(sig) }, NULL, 8);
-		/* An idle M would get it back at once, and again, for as long as no G wants it. */
-		bool out = runtime_keepout(SIGBIT(sig));
+		/*
+		 * An idle M would get it back at once, and again, for as long as no G wants it; and who
+		 * is at its lists might never come to an end of that.
+		 */
+		bool out = runtime_keepout(SIGBIT(sig)) || shut_out(sig);
 
 		if (sigroute_defer(sig, si) || out)
 			*(uint64_t *)(void *)&((ucontext_t *)ctx)->uc_sigmask |= SIGBIT(sig);

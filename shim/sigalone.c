@@ -71,7 +71,7 @@ void sigalone_take(void)
 	if (!sigroute_drain())
 		sigalone_alarm();
 	atomic_signal_fence(memory_order_seq_cst);
-	self_thread.taking = false;
+	taking_ends(~UINT64_C(0));
 }
 
 void sigalone_fork_child(void)

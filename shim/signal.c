@@ -416,11 +416,11 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	struct thread *th = &self_thread;
 
 	if (real.sigaction(sig, NULL, &k)) {
-		th->taking = false;
+		taking_ends(~UINT64_C(0));
 		return;
 	}
 	if (k.sa_handler == SIG_DFL || k.sa_handler == SIG_IGN) {
-		th->taking = false;
+		taking_ends(~UINT64_C(0));
 		if (!ignored(sig)) /* the kernel's own default action: terminate, stop, dump core */
 			direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0),
 				direct3(SYS_gettid, 0, 0, 0), sig);
@@ -435,7 +435,7 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	th->taken = (uint8_t)sig;
 	g_setmask(getg(), during & ~SIGS_NEVER);
 	th->taken = 0;
-	th->taking = false;
+	taking_ends(~during);
 	run_handler_on(sig, si, uc, &sa);
 	th->sigdone++;
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
@@ -462,7 +462,8 @@ static int take(uint64_t set, siginfo_t *si)
 		node_put(n);
 	}
 	atomic_signal_fence(memory_order_seq_cst);
-	th->taking = sig != 0;
+	if (!sig)
+		taking_ends(~UINT64_C(0));
 	return sig;
 }
 
@@ -470,7 +471,8 @@ int signals_take(uint64_t set, siginfo_t *si)
 {
 	int sig = take(set, si);
 
-	self_thread.taking = false;
+	if (sig)
+		taking_ends(~UINT64_C(0));
 	return sig;
 }
 
@@ -504,7 +506,7 @@ static uint64_t queued(struct thread *th)
 	collect(th);
 	set = sigheld_set(th->held);
 	atomic_signal_fence(memory_order_seq_cst);
-	th->taking = false;
+	taking_ends(~UINT64_C(0));
 	return set;
 }
 

@@ -56,6 +56,21 @@ static inline bool signals_busy(void)
 {
 	return runtime_busy() || self_thread.taking || sigroute_is_router();
 }
+/*
+ * The lists of this thread's signals are at rest.  What was kept out for their sake comes in again,
+ * as far as its mask, of which this is what it lets in, has not changed meanwhile.
+ */
+static inline void taking_ends(uint64_t let_in)
+{
+	uint64_t shut;
+
+	self_thread.taking = false;
+	shut = self_thread.shut & let_in;
+	if (unlikely(self_thread.shut)) {
+		self_thread.shut = 0;
+		direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &shut, NULL, 8);
+	}
+}
 int sigroute_tid(void) hidden; /* kernel id of the signal thread */
 bool sigroute_started(void) hidden;
 bool sigroute_drain(void) hidden; /* of whoever is the one who takes from the ring */

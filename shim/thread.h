@@ -34,6 +34,7 @@ struct thread {
 	_Atomic bool kicked;         /* signal 32 is on its way to it, or being handled */
 	volatile bool taking;        /* at its lists: a handler that comes now must leave them alone */
 	volatile uint8_t taken;      /* what act() is about to handle, until its mask is in place */
+	volatile uint64_t shut;      /* kept out meanwhile, of what its mask lets in (sigaction.c) */
 	uint64_t waitset;            /* what its sigwait waits for, else 0 */
 	_Atomic bool masked;         /* in a call with a mask of its own (callmask.h): */
 	_Atomic uint64_t callmask;   /* that mask */
