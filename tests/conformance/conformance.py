@@ -192,23 +192,23 @@ class Runner:
                     row.verdict, suite["name"], name, procs, native, row.weft_class()),
                     row.verdict in ("lost", "unsteady"))
 
-    def row(self, suite, test, procs, runs, alone=()):
+    def row(self, suite, test, procs, runs, alone=(), beside=()):
         name = test["id"]
         return report.Row(suite, test, procs, self.baselines[suite["name"]].cls(name), runs,
                           self.flaky(suite, test), self.known.of(suite["name"], name), alone,
-                          self.choices.get(suite["name"] + "/" + name))
+                          self.choices.get(suite["name"] + "/" + name), beside)
 
     def look_again(self):
         """What was lost or unsteady, with nothing beside it and natively in turn: whose fault is it?"""
         for i, row in enumerate(self.rows):
             if row.verdict not in ("lost", "unsteady"):
                 continue
-            alone = []
+            alone, beside = [], []
             for _ in range(AGAIN):
-                self.native_once(row.suite, row.test)
+                beside.append(self.native_once(row.suite, row.test))
                 alone.append(self.weft_once(row.suite, row.test, row.procs,
                                             self.baselines[row.suite["name"]].seconds(row.test["id"])))
-            self.rows[i] = self.row(row.suite, row.test, row.procs, row.weft, alone)
+            self.rows[i] = self.row(row.suite, row.test, row.procs, row.weft, alone, beside)
             print("again, alone: %s/%s procs=%d: %s" % (
                 row.suite["name"], row.test["id"], row.procs, self.rows[i].verdict), file=sys.stderr)
 

@@ -58,7 +58,9 @@ def group_of(family):
 class Row:
     """One test at one processor count."""
 
-    def __init__(self, suite, test, procs, native, weft, flaky, notes, alone=(), choice=None):
+    def __init__(self, suite, test, procs, native, weft, flaky, notes, alone=(), choice=None,
+                 beside=()):
+        """alone: looks at what was lost, under weft; beside: natively, in turn with those."""
         self.suite, self.test, self.procs = suite, test, procs
         self.native, self.weft, self.notes = native, list(weft) + list(alone), notes
         weft = self.weft
@@ -66,7 +68,8 @@ class Row:
         self.verdict = "same"
         if native == "PASS":
             if passed == 0:
-                self.verdict = "lost"
+                lucky = flaky and any(result.cls != "PASS" for result in beside)
+                self.verdict = "flaky" if lucky else "lost"
             elif passed < len(weft):
                 self.verdict = "flaky" if flaky else "unsteady"
                 if alone and all(result.cls == "PASS" for result in alone) and not any(
