@@ -226,6 +226,7 @@ struct g *g_new(const struct gattr *a)
 		g_free(gp);
 		return NULL;
 	}
+	gp->stack.room = stack_room(&full);
 	gp->goid = nextgoid();
 	gp->name[0] = '\0';
 	atomic_store_explicit(&gp->interrupted, false, memory_order_relaxed);
@@ -310,9 +311,20 @@ uint32_t g_tid(const struct g *gp)
 
 void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard)
 {
-	*base = gp->stack.base;
-	*size = (size_t)(gp->stack.top - gp->stack.base);
+	*base = gp->stack.base + gp->stack.room;
+	*size = (size_t)(gp->stack.top - gp->stack.base) - gp->stack.room;
 	*guard = gp->stack.guard;
+}
+
+size_t g_stackleft(void)
+{
+	struct g *gp = weft_tls.g;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t low = gp ? (uintptr_t)gp->stack.base + gp->stack.guard : 0;
+
+	if (!low || here < low || here > (uintptr_t)gp->stack.top)
+		return SIZE_MAX; /* main's, which grows, or an alternate one */
+	return here - low;
 }
 
 void g_setname(struct g *gp, const char *name)

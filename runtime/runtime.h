@@ -172,6 +172,7 @@ void g_free(struct g *gp);
 uint64_t g_id(const struct g *gp);
 uint32_t g_tid(const struct g *gp); /* what g_set_tls stored */
 uint32_t g_nextid(void); /* next unique 0x10000000..0x3fffffff id; g_set_tls stores it */
+size_t g_stackleft(void); /* bytes below the caller, on the calling G's own stack */
 void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard);
 void g_setname(struct g *gp, const char *name);
 void g_getname(const struct g *gp, char name[16]);

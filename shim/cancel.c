@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <ucontext.h>
 
-enum { SIGCANCEL_ = 32 };
+enum { SIGCANCEL_ = 32, NEST_ROOM = 9 * 1024 };
 
 struct kernel_sigaction {
 	void (*handler)(int, siginfo_t *, void *);
@@ -180,7 +180,7 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 	ucontext_t *uc = ctx;
 	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
 	struct tcb *t = tcb_self();
-	bool preempt, ends;
+	bool preempt, ends, cramped;
 
 	(void)sig;
 	(void)si;
@@ -206,10 +206,15 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 		let_in();
 		sched_apply_here();
 	}
-	/* Again, should one have come that was not kicked for any more. */
-	ends = take_signals(uc);
+	/*
+	 * A handler runs already, on a stack that might be too small for another of ours and of the
+	 * kernel's, which come on top of those that the program reckons with: when that has returned.
+	 */
+	cramped = unlikely(g_stackleft() < NEST_ROOM) && in_handler();
+	ends = !cramped && take_signals(uc);
 	atomic_store(&self_thread.kicked, false);
-	if (unlikely(atomic_load(mailbox(&self_thread)) != NULL))
+	/* Again, should one have come that was not kicked for any more. */
+	if (unlikely(atomic_load(mailbox(&self_thread)) != NULL) && !cramped)
 		ends |= take_signals(uc);
 	if (ends) {
 		/*

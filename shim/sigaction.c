@@ -50,15 +50,26 @@ static void call_handler(int sig, siginfo_t *si, void *uc, const struct sigactio
 		((void (*)(int, siginfo_t *, void *))(void *)sa->sa_handler)(sig, si, uc);
 }
 
+/* A handler that was left by a jump leaves its mark, which is above the stack then. */
+bool in_handler(void)
+{
+	return (uintptr_t)__builtin_frame_address(0) < self_thread.handlersp;
+}
+
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 {
+	uintptr_t outer = self_thread.handlersp;
+
+	if (!in_handler())
+		self_thread.handlersp = (uintptr_t)__builtin_frame_address(0);
 	if (likely(sig != SIGABRT)) {
 		call_handler(sig, si, uc, sa);
-		return;
+	} else {
+		atomic_fetch_add(&aborts_begun, 1);
+		call_handler(sig, si, uc, sa);
+		atomic_fetch_add(&aborts_ended, 1);
 	}
-	atomic_fetch_add(&aborts_begun, 1);
-	call_handler(sig, si, uc, sa);
-	atomic_fetch_add(&aborts_ended, 1);
+	self_thread.handlersp = outer;
 }
 
 /*

@@ -229,13 +229,15 @@ int thread_kill(struct thread *th, int sig, const siginfo_t *info)
 
 int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared)
 {
+	struct g *gp = th ? __atomic_load_n(&th->g, __ATOMIC_RELAXED) : NULL;
 	struct signode *n;
 	void *first;
 
 	if (sig < 0 || sig > NSIG_ || sig == 32 || sig == 33)
 		return EINVAL;
-	if (sig == 0 || (atomic_load(&th->state) & TH_EXITED))
-		return 0; /* as glibc since 2.34: a thread that has ended, or is ending, ignores it */
+	/* As glibc since 2.34: a thread that has ended, or is ending, ignores it. */
+	if (sig == 0 || !gp || (atomic_load(&th->state) & TH_EXITED))
+		return shared ? ESRCH : 0;
 	/* Stop, continue and kill act on the process whatever its threads do. */
 	if (sig == SIGKILL || sig == SIGSTOP || sig == SIGCONT) {
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), direct3(SYS_gettid, 0, 0, 0), sig);
@@ -244,7 +246,7 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 	/* As the kernel: what is ignored and not blocked is not even queued. */
 	if (!(thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)) && ignored(sig))
 		return 0;
-	first = atomic_load(mailbox(th));
+	first = atomic_load(g_mailbox(gp));
 	if (sig < 34 && first && has(first, sig))
 		return 0; /* a standard signal is pending once */
 	n = node_get();
@@ -252,7 +254,7 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 		return EAGAIN;
 	n->sig = sig;
 	n->shared = shared;
-	n->life = g_id(th->g);
+	n->life = g_id(gp);
 	if (info) {
 		n->info = *info;
 	} else {
@@ -264,9 +266,10 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 	}
 	do
 		n->next = first;
-	while (!atomic_compare_exchange_weak(mailbox(th), &first, n));
-	if (unlikely(atomic_load(&th->state) & (TH_ENDING | TH_EXITED)) && th != &self_thread) {
-		abandon(atomic_exchange(mailbox(th), NULL));
+	while (!atomic_compare_exchange_weak(g_mailbox(gp), &first, n));
+	if (unlikely((atomic_load(&th->state) & (TH_ENDING | TH_EXITED)) ||
+		     __atomic_load_n(&th->g, __ATOMIC_RELAXED) != gp) && th != &self_thread) {
+		abandon(atomic_exchange(g_mailbox(gp), NULL));
 		return 0;
 	}
 	atomic_store(&th->look, true);
@@ -276,8 +279,8 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 	}
 	if ((thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)))
 		return 0; /* masked: it will look when it unblocks */
-	sigroute_kick(th->g);
-	if (atomic_load(mailbox(th)))
+	sigroute_kick(gp);
+	if (atomic_load(g_mailbox(gp)))
 		sigroute_watch();
 	return 0;
 }
@@ -297,8 +300,9 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 	    sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
 		return false;
 	gp = sigroute_find(sig);
-	if (gp) {
-		*err = thread_signal(g_data(gp), sig, si, true);
+	*err = gp ? thread_signal(g_data(gp), sig, si, true) : ESRCH;
+	if (*err != ESRCH) {
+		return true;
 	} else if (!sigroute_started()) {
 		return false; /* one kernel thread, which keeps it out as its G does */
 	} else {

@@ -231,9 +231,14 @@ static bool route(int sig, siginfo_t *si)
 	for (;;) {
 		struct g *gp = named ? named->g : find(sig);
 		enum given given;
+		int err;
 
-		if (gp)
-			return thread_signal(g_data(gp), sig, si, !named) != EAGAIN;
+		if (gp) {
+			err = thread_signal(g_data(gp), sig, si, !named);
+			if (err == ESRCH)
+				continue; /* it has ended meanwhile */
+			return err != EAGAIN;
+		}
 		given = give_back(sig, si);
 		if (given != WANTED)
 			return given == GIVEN;

@@ -32,6 +32,7 @@ struct thread {
 	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */
 	struct signode *held;        /* queued, in the order of their turn: sigheld.c (own, while taking) */
 	_Atomic bool kicked;         /* signal 32 is on its way to it, or being handled */
+	volatile uintptr_t handlersp; /* stack of the outermost handler; stale once the stack is above it */
 	volatile bool taking;        /* at its lists: a handler that comes now must leave them alone */
 	volatile uint8_t taken;      /* what act() is about to handle, until its mask is in place */
 	volatile uint64_t shut;      /* kept out meanwhile, of what its mask lets in (sigaction.c) */
@@ -64,11 +65,18 @@ static inline void *_Atomic *mailbox(struct thread *th)
 	return g_mailbox(th->g);
 }
 
-/* What it lets in: its mask, or that of the call it is in. */
+/*
+ * What it keeps out: its mask, or that of the call it is in.  Another's may be between two lives,
+ * when its memory is wiped.
+ */
 static inline uint64_t thread_mask(const struct thread *th)
 {
+	struct g *gp = __atomic_load_n(&th->g, __ATOMIC_RELAXED);
+
+	if (unlikely(!gp))
+		return ~UINT64_C(0);
 	return atomic_load(&th->masked) ? atomic_load_explicit(&th->callmask, memory_order_relaxed)
-					: g_mask(th->g);
+					: g_mask(gp);
 }
 
 /* The G behind a pthread_t; NULL for a kernel thread that weft does not schedule. */
