@@ -226,7 +226,6 @@ struct g *g_new(const struct gattr *a)
 		g_free(gp);
 		return NULL;
 	}
-	gp->stack.room = stack_room(&full);
 	gp->goid = nextgoid();
 	gp->name[0] = '\0';
 	atomic_store_explicit(&gp->interrupted, false, memory_order_relaxed);
@@ -311,8 +310,8 @@ uint32_t g_tid(const struct g *gp)
 
 void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard)
 {
-	*base = gp->stack.base + gp->stack.room;
-	*size = (size_t)(gp->stack.top - gp->stack.base) - gp->stack.room;
+	*base = gp->stack.base;
+	*size = (size_t)(gp->stack.top - gp->stack.base);
 	*guard = gp->stack.guard;
 }
 

@@ -62,7 +62,6 @@ struct stack {
 	size_t size;              /* all of it: guard, stack, tls area */
 	size_t guard;
 	char *top;                /* first byte above the usable stack; the tls area is further up */
-	size_t room;              /* below what was asked for, and told nobody: for signal frames of ours */
 	bool user;                /* the program's own memory: only the tls area is ours */
 	char *area;               /* the tls area (top, or a mapping of its own when user) */
 	size_t areasize;
@@ -422,7 +421,6 @@ static inline bool netpoll_watching(void)
 /* ---- stack.c, g.c, arena.c ---- */
 bool stack_alloc(struct stack *s, const struct gattr *a) hidden;
 void stack_free(struct stack *s) hidden;
-size_t stack_room(const struct gattr *a) hidden;
 size_t stack_class(const struct gattr *a) hidden;
 void *persistentalloc(size_t n) hidden; /* zeroed, never freed; NULL: no memory */
 struct g *g_at(uint32_t i) hidden;

@@ -14,11 +14,7 @@
  */
 #include "runtime/gmp.h"
 
-enum {
-	SLOTS = 64,
-	SMALL = 256 * 1024,  /* a stack of less has room for frames that are not the program's: */
-	ROOM = 16 * 1024,    /* four or five of the kernel's, with AVX-512 */
-};
+enum { SLOTS = 64 };
 
 static struct lock stacklock = LOCK_INIT(Stack);
 static char *slab;       /* (stacklock) rest of the current reservation of standard slots */
@@ -30,16 +26,6 @@ static size_t up(size_t n, size_t a)
 	return (n + a - 1) & ~(a - 1);
 }
 
-/*
- * A program that asks for PTHREAD_STACK_MIN knows how many handlers of its own may nest on it.
- * Signal 32 comes on top: each such frame is 3.3 KB with AVX-512, and so may the handler that it
- * brings.
- */
-size_t stack_room(const struct gattr *a)
-{
-	return !a->stack && a->stacksize < SMALL ? ROOM : 0;
-}
-
 /* Bytes of the whole slot that a asks for; 0 for the program's own stack. */
 size_t stack_class(const struct gattr *a)
 {
@@ -47,7 +33,7 @@ size_t stack_class(const struct gattr *a)
 
 	if (a->stack)
 		return 0;
-	return up(a->guardsize, page) + stack_room(a) + up(a->stacksize + a->tlsarea + 64, page);
+	return up(a->guardsize, page) + up(a->stacksize + a->tlsarea + 64, page);
 }
 
 static char *slot(size_t n)
@@ -138,7 +124,7 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 	 * Whole pages of what was asked for, as libc would report it: what rounding left over stays
 	 * unused.
 	 */
-	s->top = s->base + s->guard + stack_room(a) + up(a->stacksize, page);
+	s->top = s->base + s->guard + up(a->stacksize, page);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (unlikely(atomic_load_explicit(&executable, memory_order_relaxed)))
 		make_executable(s);

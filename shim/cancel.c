@@ -210,7 +210,7 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 	 * A handler runs already, on a stack that might be too small for another of ours and of the
 	 * kernel's, which come on top of those that the program reckons with: when that has returned.
 	 */
-	cramped = unlikely(g_stackleft() < NEST_ROOM) && in_handler();
+	cramped = unlikely(g_stackleft() < NEST_ROOM) && (in_handler() || before_handler(pc));
 	ends = !cramped && take_signals(uc);
 	atomic_store(&self_thread.kicked, false);
 	/* Again, should one have come that was not kicked for any more. */

@@ -50,10 +50,20 @@ static void call_handler(int sig, siginfo_t *si, void *uc, const struct sigactio
 		((void (*)(int, siginfo_t *, void *))(void *)sa->sa_handler)(sig, si, uc);
 }
 
+static void trampoline(int sig, siginfo_t *si, void *ctx);
+
 /* A handler that was left by a jump leaves its mark, which is above the stack then. */
 bool in_handler(void)
 {
 	return (uintptr_t)__builtin_frame_address(0) < self_thread.handlersp;
+}
+
+/* The kernel makes the frames of all that is pending before the first handler's first step. */
+bool before_handler(uintptr_t pc)
+{
+	enum { PROLOGUE = 64 };
+
+	return pc - (uintptr_t)trampoline < PROLOGUE;
 }
 
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)

@@ -42,6 +42,7 @@ bool sigroute_requeue(int sig, siginfo_t *si) hidden;
 void sigroute_original(siginfo_t *si) hidden;
 bool signal_restarts(int sig) hidden; /* siginterrupt() has not said otherwise */
 bool in_handler(void) hidden; /* the caller runs below a handler of the program, on its stack */
+bool before_handler(uintptr_t pc) hidden; /* or is about to, interrupted there */
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
 void sigaction_adopt(void) hidden;
 void sigaction_reset(int sig) hidden; /* SA_RESETHAND: the next one finds the default action */
