@@ -301,19 +301,14 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 		return false;
 	gp = sigroute_find(sig);
 	*err = gp ? thread_signal(g_data(gp), sig, si, true) : ESRCH;
-	if (*err != ESRCH) {
+	if (*err != ESRCH)
 		return true;
-	} else if (!sigroute_started()) {
+	if (!sigroute_started())
 		return false; /* one kernel thread, which keeps it out as its G does */
-	} else {
-		/*
-		 * All keep it out, perhaps for a handler's time only: the signal thread waits for
-		 * that.
-		 */
-		*err = 0;
-		sigroute_defer(sig, si);
-		sigroute_settle();
-	}
+	/* All keep it out, perhaps for a handler's time only: the signal thread waits for that. */
+	*err = 0;
+	sigroute_defer(sig, si);
+	sigroute_settle();
 	return true;
 }
 
