@@ -221,7 +221,7 @@ static void resend(struct p *pp, uint64_t now)
 	send(pp, mp);
 }
 
-/* Before sysmon sleeps, and when it wakes. */
+/* Before sysmon sleeps: what each M that computes has used. */
 static void note_sleep(void)
 {
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
@@ -237,24 +237,17 @@ static void note_sleep(void)
 }
 
 /*
- * It computed all the time that we slept, and has not run since: we took its CPU.  (It may have
- * blocked in the last microseconds, as it may after any other proof.)
+ * It computed all the time that we slept, and runs, or would but for us: we took its CPU.  (It may
+ * have blocked in the last microseconds, as it may after any other proof.)  Asked first: to ask the
+ * kernel means to wake another thread and wait for it, and at the end of that sysmon may be without
+ * a CPU until the next tick.
  */
-static bool displaced(struct p *pp, struct m *mp)
+static bool computed(struct p *pp, struct m *mp)
 {
 	uint64_t cpu;
 
 	return pp->mon_sleepm == mp && woke - slept >= SLEPT_MIN && !os_thread_cpu(mp->ostid, &cpu) &&
 	       cpu - pp->mon_sleepcpu + SWITCHES >= (woke - slept) / 32 * 31;
-}
-
-/*
- * To ask the kernel means to wake another thread and wait for it: at the end of that, sysmon may be
- * without a CPU until the next tick.
- */
-static bool surely_runs(struct p *pp, struct m *mp)
-{
-	return aside_moves(mp->ostid) || displaced(pp, mp) || aside_runs(mp->ostid);
 }
 
 /* used: of its slice, to be kept; 0: the slice is over. */
@@ -264,7 +257,7 @@ static void ask(struct p *pp, uint64_t now, uint64_t used)
 	uint32_t s = Prunning;
 
 	if (!mp || now - pp->mon_askwhen < (used ? RETRY_URGENT : RETRY) ||
-	    !surely_runs(pp, mp))
+	    !(computed(pp, mp) || aside_runs(mp->ostid)))
 		return;
 	if (!atomic_compare_exchange_strong(&pp->status, &s, Psignal))
 		return;
@@ -587,12 +580,12 @@ void preempt_sleep(uint32_t us)
 	alarmed = true; /* whatever came, if it did before we sleep */
 	atomic_store(&sched.monwake, 0);
 	atomic_store(&sched.monuntil, until);
-	/*
-	 * Not while some P serves: it would find nothing to do, sleep and be woken for each, and each
-	 * that we make ready is urgent.
-	 */
 	if (now < until && !came(until)) {
 		note_sleep();
+		/*
+		 * No polling while some P serves: it would find nothing to do, sleep and be woken for
+		 * each, and each that we make ready is urgent.
+		 */
 		if (serving || !sleep_polling(until))
 			os_futex_wait((uint32_t *)&sched.monwake, 0, until);
 		woke = nanotime();
