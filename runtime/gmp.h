@@ -161,6 +161,8 @@ struct p {
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
 	_Atomic uint32_t runs;        /* every G that began to run, also what inherits a slice (o) */
+	uint32_t commonseen;      /* sched.commongets at a tick that looks around, */
+	uint64_t commonwhen;      /* and since when it is that (o) */
 	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
 	uint32_t urgenttick;      /* schedtick of the last urgent one, */
 	uint64_t urgentwhen;      /* and when the row of them began that it ended (o) */
@@ -237,6 +239,7 @@ struct sched {
 	struct gqueue urgent;     /* (L) woken while no P was free: taken before anything else */
 	_Atomic int32_t runqsize; /* mirror of the size of both, read without the lock */
 	_Atomic int32_t urgentsize;
+	_Atomic uint32_t commongets; /* how often somebody took from runq (written under lock) */
 	struct m *midle;          /* (L) LIFO */
 	int32_t nmidle;           /* (L) */
 	int32_t nm;               /* (L) Ms alive, sysmon apart */

@@ -236,6 +236,30 @@ static bool urgent_first(struct p *pp, uint32_t tick)
 	return true;
 }
 
+/*
+ * At a tick that looks around, the common queue goes first: a local one that is fed again and again
+ * would never leave it its turn.  Where Gs compute for whole slices that is one too many here and
+ * one too few on the P that will take it when its own are through (3 and 1 of four share two Ps
+ * with 67 and 200 %): there only if nobody took from it for as long as the local ones may need.
+ */
+static bool common_first(struct p *pp, uint32_t tick)
+{
+	uint32_t gets = atomic_load_explicit(&sched.commongets, memory_order_relaxed);
+	uint32_t ring = runqring(pp);
+	uint64_t now;
+
+	if (tick % GLOBAL_TICK || atomic_load(&sched.runqsize) == 0)
+		return false;
+	if (!atomic_load_explicit(&pp->mon_computes, memory_order_relaxed) || ring == 0)
+		return true;
+	now = nanotime();
+	if (pp->commonseen != gets) {
+		pp->commonseen = gets;
+		pp->commonwhen = now;
+	}
+	return now - pp->commonwhen >= (ring + 2) * (uint64_t)weft_opt.slice;
+}
+
 /* With a P in hand: something to run, or NULL. */
 struct g *lookaround(struct m *mp, bool *inherit)
 {
@@ -244,7 +268,7 @@ struct g *lookaround(struct m *mp, bool *inherit)
 	bool again;
 
 	do {
-		bool ran = false;
+		bool ran = false, common;
 		uint32_t tick;
 
 		again = false;
@@ -257,10 +281,10 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			pp->polltick = tick;
 			netpoll_look();
 		}
-		if ((tick % GLOBAL_TICK == 0 && atomic_load(&sched.runqsize) > 0) ||
-		    urgent_first(pp, tick)) {
+		common = common_first(pp, tick);
+		if (common || urgent_first(pp, tick)) {
 			lock(&sched.lock);
-			gp = globrunqget(pp, 1, tick % GLOBAL_TICK != 0);
+			gp = globrunqget(pp, 1, !common);
 			unlock(&sched.lock);
 			if (gp)
 				return gp;
