@@ -29,6 +29,8 @@ enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4, P
 
 enum {
 	RUNQ_SIZE = 256,     /* local ring */
+	BURST_LONG = 20000,  /* ns; who runs longer at a time is worth a CPU */
+	BURST_MAX = 100000,  /* and more than this counts as this */
 	GLOBAL_TICK = 61,    /* every 61st schedule looks at the global queue first */
 	MONITOR_SLICE = 100000, /* ns for which sysmon and its aside may compute at once: the least there is */
 	GFREE_HIGH = 64,     /* local free Gs: at 64 ... */
@@ -163,6 +165,10 @@ struct p {
 	_Atomic uint32_t runs;        /* every G that began to run, also what inherits a slice (o) */
 	uint32_t commonseen;      /* sched.commongets at a tick that looks around, */
 	uint64_t commonwhen;      /* and since when it is that (o) */
+	uint64_t workwhen;        /* when Gs were queued here by the poller; 0: worked off, */
+	uint32_t workruns;        /* runs at that time (o) */
+	_Atomic uint64_t burst;   /* ns that one of them takes, mean; */
+	_Atomic uint64_t workedwhen; /* when they were worked off last (o; sysmon reads both) */
 	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
 	uint32_t urgenttick;      /* schedtick of the last urgent one, */
 	uint64_t urgentwhen;      /* and when the row of them began that it ended (o) */
@@ -331,6 +337,7 @@ void globrunqput(struct g *gp, bool front) hidden;
 void globrunqputbatch(struct gqueue *q, bool front) hidden;
 void globrunqwoken(struct g *gp) hidden; /* without a P: nobody would look */
 void wakep(void) hidden;
+void p_begins(struct p *pp) hidden; /* who the poller made ready queue here */
 void resetspinning(struct m *mp) hidden;
 void startm(struct p *pp, bool spinning) hidden;
 void stopm(struct m *mp, uint64_t until) hidden;
@@ -434,6 +441,7 @@ void g_cachefree(struct p *pp) hidden;
 /* ---- preempt.c ---- */
 void preempt_look(uint64_t now) hidden; /* sysmon only, both */
 void preempt_sleep(uint32_t us) hidden;   /* at most; less when somebody's slice ends */
+uint64_t preempt_pollgap(uint64_t usual) hidden; /* ns after which sysmon polls for busy Ms */
 void preempt_alarm(uint64_t when) hidden; /* sysmon must not sleep past this, if it is interested */
 void p_leave_slow(struct p *pp, uint32_t to) hidden;
 

@@ -168,16 +168,34 @@ int netpoll_wait(struct os_event *ev, uint64_t deadline)
 	return n;
 }
 
+/*
+ * Is an idle P to help with so many?  That depends on how long each of them runs: a hundred short
+ * ones are done before another M has a CPU; two that take 40 us each wait for one another while a
+ * CPU stands idle.
+ */
+static bool worth_helping(struct p *pp, unsigned woken)
+{
+	if (woken > weft_opt.pollsurplus)
+		return true;
+	return woken > 1 &&
+	       atomic_load_explicit(&pp->burst, memory_order_relaxed) >= BURST_LONG &&
+	       atomic_load_explicit(&sched.npidle, memory_order_relaxed) > 0;
+}
+
 unsigned netpoll_ready(const struct os_event *ev, int n)
 {
+	struct p *pp = getp();
 	unsigned woken = 0;
 
 	if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) != (n > 1))
 		atomic_store_explicit(&sched.pollmany, n > 1, memory_order_relaxed);
 	for (int i = 0; i < n; i++)
 		woken += polldesc_fire(ev[i].data, ev[i].events);
-	if (woken > weft_opt.pollsurplus && getp())
-		wakep();
+	if (woken && pp) {
+		p_begins(pp);
+		if (worth_helping(pp, woken))
+			wakep();
+	}
 	return woken;
 }
 

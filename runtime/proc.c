@@ -257,7 +257,32 @@ static bool common_first(struct p *pp, uint32_t tick)
 		pp->commonseen = gets;
 		pp->commonwhen = now;
 	}
-	return now - pp->commonwhen >= (ring + 2) * (uint64_t)weft_opt.slice;
+	return now - pp->commonwhen >= ((ring < 2 ? ring : 2) + 2) * (uint64_t)weft_opt.slice;
+}
+
+/* The poller queues work, */
+void p_begins(struct p *pp)
+{
+	if (pp->workwhen)
+		return;
+	pp->workwhen = nanotime();
+	pp->workruns = atomic_load_explicit(&pp->runs, memory_order_relaxed);
+}
+
+/*
+ * and it is done: how long did each take?  By the clock on the wall, which costs a tenth of the M's
+ * own; hence the mean of many, and what waiting for a CPU may add to one of them bounded.
+ */
+static void p_worked_off(struct p *pp)
+{
+	uint32_t runs = atomic_load_explicit(&pp->runs, memory_order_relaxed) - pp->workruns;
+	uint64_t burst = atomic_load_explicit(&pp->burst, memory_order_relaxed);
+	uint64_t now = nanotime(), each = runs ? (now - pp->workwhen) / runs : burst;
+
+	each = each < BURST_MAX ? each : BURST_MAX;
+	atomic_store_explicit(&pp->burst, burst - burst / 8 + each / 8, memory_order_relaxed);
+	atomic_store_explicit(&pp->workedwhen, now, memory_order_relaxed);
+	pp->workwhen = 0;
 }
 
 /* With a P in hand: something to run, or NULL. */
@@ -300,12 +325,14 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			if (gp)
 				return gp;
 		}
+		if (pp->workwhen)
+			p_worked_off(pp);
 		/*
 		 * Asking first saves giving the P away and taking it back where much comes; where
 		 * one at a time comes it is a call for nothing before the one that sleeps.
 		 */
-		if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) && nobody_polls() &&
-		    netpoll_look()) {
+		if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) &&
+		    (nobody_polls() || atomic_load(&sched.monpolls)) && netpoll_look()) {
 			gp = runqget(pp, inherit);
 			if (gp)
 				return gp;

@@ -61,14 +61,13 @@ static int retake(uint64_t now)
 }
 
 /* All Ps are busy for long, or in system calls: nobody heard the descriptors. */
-static int poll_for_busy(uint64_t now)
+static void poll_for_busy(uint64_t now)
 {
 	uint64_t last = atomic_load(&sched.lastpoll);
 
-	if (!netpoll_watching() || last == 0 || last + SLICE > now ||
-	    !atomic_compare_exchange_strong(&sched.lastpoll, &last, now))
-		return 0;
-	return netpoll_look() != 0;
+	if (netpoll_watching() && last && last + preempt_pollgap(SLICE) <= now &&
+	    atomic_compare_exchange_strong(&sched.lastpoll, &last, now))
+		netpoll_look();
 }
 
 /* Work that waits although a P is idle: ready() wakes nobody, so this is the backstop. */
@@ -184,8 +183,8 @@ static void *sysmon(void *arg)
 		}
 		now = nanotime();
 		preempt_look(now);
-		did = retake(now) + wake_for_queued(now) +
-		      poll_for_busy(now);
+		did = retake(now) + wake_for_queued(now);
+		poll_for_busy(now);
 		idle = did ? 0 : idle + 1;
 		wish = handoff_look(now);
 		if (taken && m_wants_spare())
