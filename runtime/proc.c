@@ -640,6 +640,13 @@ void goyield(void)
 		mcall(goyield0);
 }
 
+/* Chaos makes decisions that nobody may rely on: where an order is promised it has none to make. */
+void runtime_promised(void)
+{
+	if (unlikely(weft_opt.chaos))
+		weft_opt.chaos = 0;
+}
+
 void runtime_yieldhere(void)
 {
 	struct g *gp = weft_tls.g;

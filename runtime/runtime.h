@@ -404,6 +404,7 @@ void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 bool runtime_note_running(uintptr_t pc, uintptr_t sp);
 void runtime_pinreport(void); /* at exit, if the option asks for it */
 bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
+void runtime_promised(void); /* the program was promised an order: chaos ends */
 void runtime_yieldhere(void);
 /*
  * Called at every interposed entry: gives way if that was asked for at a bad moment; with chaos,

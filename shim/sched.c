@@ -74,6 +74,9 @@ static void kernel_read(struct attrs *a)
 	a->priority = sp.sched_priority;
 	a->nice = 20 - (int)direct3(SYS_getpriority, PRIO_PROCESS, 0, 0);
 	direct3(SYS_sched_getaffinity, 0, sizeof(a->cpus), a->cpus);
+	/* POSIX 2.8.4: these say who is next. */
+	if (a->policy == SCHED_FIFO || a->policy == SCHED_RR)
+		runtime_promised();
 }
 
 static long kernel_policy(int policy, int priority)
