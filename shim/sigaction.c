@@ -83,27 +83,35 @@ void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 }
 
 /*
- * libc's abort() where no handler may run: on a kernel thread that setuid reached, and which got
+ * libc's abort() where no handler should run: on a kernel thread that setuid reached, and which got
  * another answer than its caller.  It raises the signal again, with the default action, as soon as
- * the handler has returned; so it is kept here until a G has run that.  The G may be the one that
- * was interrupted here, so not for ever.
+ * the handler has returned; so it is kept here until a G has run that.  False: none does.  The only
+ * one may be the one that was interrupted here, or an M be wanted, and none can be made while
+ * setuid holds libc's list of threads.
  */
-static void abort_elsewhere(int sig, const siginfo_t *si)
+static bool aborted_elsewhere(int sig, const siginfo_t *si)
 {
-	enum { TRIES = 10000 }; /* ten seconds: a busy machine */
+	enum { TRIES = 1000 }; /* a second */
 	uint32_t begun = atomic_load(&aborts_begun), ended = atomic_load(&aborts_ended);
 	struct timespec ms = {0, 1000000};
 
+	/* Nobody would bring it for the signal thread. */
+	if (sigroute_is_router())
+		return false;
 	sigroute_defer(sig, si);
-	for (int i = 0; i < TRIES && atomic_load(&aborts_begun) == begun; i++)
+	for (int i = 0; atomic_load(&aborts_begun) == begun; i++) {
+		if (i == TRIES)
+			return false;
 		direct3(SYS_nanosleep, &ms, NULL, 0);
-	while (atomic_load(&aborts_begun) != begun && atomic_load(&aborts_ended) == ended)
+	}
+	while (atomic_load(&aborts_ended) == ended)
 		direct3(SYS_nanosleep, &ms, NULL, 0);
+	return true;
 }
 
 static bool aborting(int sig, const siginfo_t *si)
 {
-	return sig == SIGABRT && si->si_code == SI_TKILL && !sigroute_is_router() &&
+	return sig == SIGABRT && si->si_code == SI_TKILL &&
 	       si->si_pid == (pid_t)direct3(SYS_getpid, 0, 0, 0);
 }
 
@@ -195,7 +203,9 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 		finish_mask(ctx);
 	if (weft_on && !synchronous(sig, si) && signals_busy()) {
 		if (unlikely(aborting(sig, si))) {
-			abort_elsewhere(sig, si);
+			/* Natively it may be any thread's. */
+			if (!aborted_elsewhere(sig, si))
+				run_handler(sig, si, ctx, &sa);
 			errno = saved;
 			return;
 		}
