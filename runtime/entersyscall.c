@@ -86,7 +86,7 @@ void exitsyscall0(void *arg)
 		globrunqwoken(gp);
 	unlock(&sched.lock);
 	if (!pp)
-		preempt_alarm(0);
+		monitor_alarm(0);
 	if (pp) {
 		/* Straight back on: the local queue's next slot, then the ordinary way. */
 		acquirep(mp, pp);

@@ -327,7 +327,6 @@ static inline uint64_t nextrand(uint64_t *s)
 
 /* ---- proc.c, m.c, p.c ---- */
 void schedule(void *unused) __attribute__((noreturn)) hidden;
-bool poll_is_due(struct p *pp) hidden;
 void ready(struct g *gp, enum readyhow how) hidden;
 /* gopark() and goready() of who is pinned before and after. */
 void gopark_pinned(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,
@@ -337,7 +336,6 @@ void globrunqput(struct g *gp, bool front) hidden;
 void globrunqputbatch(struct gqueue *q, bool front) hidden;
 void globrunqwoken(struct g *gp) hidden; /* without a P: nobody would look */
 void wakep(void) hidden;
-void p_begins(struct p *pp) hidden; /* who the poller made ready queue here */
 void resetspinning(struct m *mp) hidden;
 void startm(struct p *pp, bool spinning) hidden;
 void stopm(struct m *mp, uint64_t until) hidden;
@@ -360,8 +358,16 @@ void startlockedm(struct m *mp, struct g *gp) hidden;
 void mwake(struct m *mp) hidden; /* one that sleeps in stopm or stoplockedm */
 void exitsyscall0(void *gp) hidden;
 void regainp(struct g *gp) hidden;
-struct g *lookaround(struct m *mp, bool *inherit) hidden; /* proc.c's own; unit tests step it */
+
+/* ---- find.c, idle.c ---- */
+struct g *lookaround(struct m *mp, bool *inherit) hidden; /* with a P: something to run, or NULL */
+struct g *findrunnable(struct m *mp, bool *inherit) hidden; /* may idle; returns with a P */
+void idle(struct m *mp) hidden;        /* without a P, until there is one */
+void setspinning(struct m *mp) hidden;
+bool nobody_polls(void) hidden;
 bool anywork(void) hidden;
+bool poll_is_due(struct p *pp) hidden;
+void p_begins(struct p *pp) hidden; /* who the poller made ready queue here */
 
 /*
  * On g0, of the G that was switched away and goes on later: from the release on its context may be
@@ -438,11 +444,12 @@ struct g *g_make(void) hidden;
 void g_seedids(void) hidden; /* at the start of a process; of a fork child too */
 void g_cachefree(struct p *pp) hidden;
 
-/* ---- preempt.c ---- */
-void preempt_look(uint64_t now) hidden; /* sysmon only, both */
-void preempt_sleep(uint32_t us) hidden;   /* at most; less when somebody's slice ends */
-uint64_t preempt_pollgap(uint64_t usual) hidden; /* ns after which sysmon polls for busy Ms */
-void preempt_alarm(uint64_t when) hidden; /* sysmon must not sleep past this, if it is interested */
+/* ---- monlook.c, monsleep.c, preempt.c ---- */
+/* sysmon only: a look at all Ps; at most so long a sleep, less when somebody's slice ends; */
+void monitor_look(uint64_t now) hidden;
+void monitor_sleep(uint32_t us) hidden;
+uint64_t monitor_pollgap(uint64_t usual) hidden; /* and ns after which it polls for busy Ms */
+void monitor_alarm(uint64_t when) hidden; /* sysmon must not sleep past this, if it is interested */
 void p_leave_slow(struct p *pp, uint32_t to) hidden;
 
 /* ---- sysmon.c, trace.c ---- */

@@ -117,7 +117,7 @@ static inline void ready_pinned(struct g *gp, enum readyhow how)
 		globrunqwoken(gp);
 		unlock(&sched.lock);
 		wakep();
-		preempt_alarm(0);
+		monitor_alarm(0);
 	}
 }
 

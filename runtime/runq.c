@@ -222,7 +222,7 @@ static void setsize(int32_t n)
 
 /*
  * Woken by a timer, by the kernel or from outside, and no P was at hand.  If all Ps compute for
- * long, one is preempted for it (preempt.c).  A queue of its own: in the common one, those who
+ * long, one is preempted for it (monlook.c).  A queue of its own: in the common one, those who
  * compute and wait for their next slice would look the same, and the time after which somebody is
  * preempted become everybody's slice.
  */

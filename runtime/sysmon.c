@@ -3,7 +3,7 @@
  *
  * Every 20 us, doubling to 10 ms after 50 idle rounds: takes Ps from system calls that last
  * (retake), finds queued work beside an idle P and timers nobody runs, reaps idle Ms, re-reads the
- * CPU limits once a second, asks Gs that had their slice to give way (preempt.c), prints the
+ * CPU limits once a second, asks Gs that had their slice to give way (monlook.c), prints the
  * schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
  *
  * Must never: own a P, block on anything a G may hold.
@@ -65,7 +65,7 @@ static void poll_for_busy(uint64_t now)
 {
 	uint64_t last = atomic_load(&sched.lastpoll);
 
-	if (netpoll_watching() && last && last + preempt_pollgap(SLICE) <= now &&
+	if (netpoll_watching() && last && last + monitor_pollgap(SLICE) <= now &&
 	    atomic_compare_exchange_strong(&sched.lastpoll, &last, now))
 		netpoll_look();
 }
@@ -170,7 +170,7 @@ static void *sysmon(void *arg)
 			delay = TICK_MIN;
 		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
 			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
-		preempt_sleep(wish && wish < delay ? wish : delay);
+		monitor_sleep(wish && wish < delay ? wish : delay);
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
 			/* A report wants to see when a block ends. */
@@ -182,7 +182,7 @@ static void *sysmon(void *arg)
 			allidle = 0;
 		}
 		now = nanotime();
-		preempt_look(now);
+		monitor_look(now);
 		did = retake(now) + wake_for_queued(now);
 		poll_for_busy(now);
 		idle = did ? 0 : idle + 1;

@@ -148,7 +148,7 @@ void timer_add(struct timer *t, uint64_t when)
 	unlock(&pp->timerslock);
 	netpoll_wake_for(when);
 	if (unlikely(atomic_load(&pp->mon_computes)))
-		preempt_alarm(when);
+		monitor_alarm(when);
 }
 
 bool timer_del(struct timer *t)
