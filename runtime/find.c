@@ -116,12 +116,16 @@ static bool common_first(struct p *pp, uint32_t tick)
 	uint32_t ring = runqring(pp);
 	uint64_t now;
 
-	if (tick % GLOBAL_TICK || atomic_load(&sched.runqsize) == 0)
+	if (tick % GLOBAL_TICK)
 		return false;
+	if (atomic_load(&sched.runqsize) == 0) {
+		pp->commonwhen = 0;
+		return false;
+	}
 	if (!atomic_load_explicit(&pp->mon_computes, memory_order_relaxed) || ring == 0)
 		return true;
 	now = nanotime();
-	if (pp->commonseen != gets) {
+	if (pp->commonseen != gets || !pp->commonwhen) {
 		pp->commonseen = gets;
 		pp->commonwhen = now;
 	}

@@ -164,7 +164,7 @@ struct p {
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
 	_Atomic uint32_t runs;        /* every G that began to run, also what inherits a slice (o) */
 	uint32_t commonseen;      /* sched.commongets at a tick that looks around, */
-	uint64_t commonwhen;      /* and since when it is that (o) */
+	uint64_t commonwhen;      /* and since when it is that; 0: nothing waited there (o) */
 	uint64_t workwhen;        /* when Gs were queued here by the poller; 0: worked off, */
 	uint32_t workruns;        /* runs at that time (o) */
 	_Atomic uint64_t burst;   /* ns that one of them takes, mean; */

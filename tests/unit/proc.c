@@ -73,6 +73,47 @@ Test(proc, a_busy_queue_cannot_starve_the_global_one)
 	cr_expect_eq(looks, 61);
 }
 
+Test(proc, where_gs_compute_the_global_queue_is_left_to_who_has_less)
+{
+	struct g *gs = make_gs(4);
+
+	weft_opt.slice = 3600 * 1000000000ULL;
+	atomic_store(&allp[0]->mon_computes, true);
+	globrunqput(&gs[0], false);
+	runqput(allp[0], &gs[1], false);
+	runqput(allp[0], &gs[2], false);
+	at_tick(61);
+	cr_expect_eq(choose(), 2);
+	runqput(allp[0], &gs[3], false);
+	/* Nobody took it for a long time: nobody will. */
+	weft_opt.slice = 0;
+	at_tick(122);
+	cr_expect_eq(choose(), 1);
+	cr_expect_eq(choose(), 3);
+}
+
+Test(proc, how_long_they_run_is_the_mean_of_what_was_worked_off)
+{
+	struct g *gs = make_gs(2);
+	struct p *pp = allp[0];
+
+	at_tick(1);
+	for (int round = 0; round < 40; round++) {
+		p_begins(pp);
+		for (int i = 0; i < 2; i++) {
+			runqput(pp, &gs[i], false);
+			choose();
+			atomic_fetch_add(&pp->runs, 1);
+		}
+		pp->workwhen -= 2 * 50000; /* ns that both took */
+		cr_assert_eq(choose(), 0);
+		cr_assert_eq(pp->workwhen, 0);
+	}
+	/* 7/8 to the power of 40 is missing, and what the test itself takes is added. */
+	cr_expect_gt(atomic_load(&pp->burst), 49000);
+	cr_expect_leq(atomic_load(&pp->burst), BURST_MAX);
+}
+
 Test(proc, a_chain_of_runnext_is_one_slice)
 {
 	struct g *gs = make_gs(1);
