@@ -38,8 +38,10 @@ static bool ended(void *arg)
 /* Of a thread that has ended and that nobody else will free: now nobody knows it. */
 static void forget(struct thread *th, struct g *gp)
 {
+	uint32_t detached = atomic_load_explicit(&th->state, memory_order_relaxed) & TH_DETACHED;
+
 	/* No other bit can be set any more: who would have to has no valid thread id. */
-	atomic_store_explicit(&th->state, TH_EXITED | TH_GONE, memory_order_release);
+	atomic_store_explicit(&th->state, TH_EXITED | TH_GONE | detached, memory_order_release);
 	if (gp != g_main()) {
 		g_await_off(gp);
 		g_free(gp);
@@ -268,10 +270,11 @@ static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
 
 	testcancel();
 	old = atomic_load_explicit(&th->state, memory_order_acquire);
+	/* Both as libc: one that ended detached looks detached still, and one may ask about itself. */
+	if (old & TH_DETACHED)
+		return EINVAL;
 	if (old & TH_GONE)
 		return ESRCH;
-	if (old & TH_DETACHED)
-		return EINVAL; /* before EDEADLK, as libc: a detached thread may ask about itself */
 	if (t == (pthread_t)tcb_self())
 		return EDEADLK;
 	/* A cycle, unless th will leave its join: it was cancelled, or is ending already. */
@@ -347,7 +350,7 @@ EXPORT int pthread_detach(pthread_t t)
 	if (!weft_on || !th->g)
 		return real.pthread_detach(t);
 	gp = th->g;
-	if (atomic_load(&th->state) & TH_GONE)
+	if ((atomic_load(&th->state) & (TH_GONE | TH_DETACHED)) == TH_GONE)
 		return ESRCH;
 	old = atomic_fetch_or(&th->state, TH_DETACHED);
 	if (old & TH_DETACHED)

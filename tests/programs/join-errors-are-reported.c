@@ -1,6 +1,6 @@
 /*
- * The errors of join: oneself (EDEADLK), a detached thread (EINVAL); and what a third party sees
- * while somebody is joining.  (A second joiner and two threads that join each other are not tried:
+ * The errors of join: oneself (EDEADLK), a detached thread (EINVAL), ended or not; and what a third
+ * party sees while somebody is joining.  (A second joiner and two threads that join each other are not tried:
  * glibc's own check for them compares the wrong way round since 2.34 and both wait for ever.)
  */
 #include "check.h"
@@ -31,6 +31,37 @@ static void *detached_joins_self(void *arg)
 	return NULL;
 }
 
+static void *returns(void *arg)
+{
+	return arg;
+}
+
+/* Nobody else makes a thread, so the id is nobody else's yet: libc says EINVAL then. */
+static void ended_detached(void)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+
+	CHECK_OK(pthread_attr_init(&attr));
+	CHECK_OK(pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED));
+	CHECK_OK(pthread_create(&t, &attr, returns, NULL));
+	let_others_block();
+	CHECK_EQ(pthread_join(t, NULL), EINVAL);
+	CHECK_EQ(pthread_detach(t), EINVAL);
+	CHECK_OK(pthread_attr_destroy(&attr));
+
+	t = spawn(returns, NULL);
+	let_others_block();
+	CHECK_OK(pthread_detach(t));
+	CHECK_EQ(pthread_join(t, NULL), EINVAL);
+	CHECK_EQ(pthread_detach(t), EINVAL);
+
+	t = spawn(returns, NULL);
+	join(t);
+	CHECK_EQ(pthread_join(t, NULL), ESRCH);
+	CHECK_EQ(pthread_detach(t), ESRCH);
+}
+
 static void *join_it(void *arg)
 {
 	return join(*(pthread_t *)arg);
@@ -49,6 +80,9 @@ int main(void)
 	spawn(detached_joins_self, &done);
 	CHECK_SYS(sem_wait(&done));
 	passed("a detached thread cannot be joined, by itself neither");
+
+	ended_detached();
+	passed("one that has ended detached, neither");
 
 	pthread_t t = spawn(held, "value");
 	pthread_t joiner = spawn(join_it, &t);
