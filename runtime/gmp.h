@@ -286,6 +286,7 @@ struct sched {
 
 	_Atomic bool oversubscribed; /* more Ps than CPUs */
 	_Atomic bool attended;    /* somebody sees to signals while all Gs are parked (lotpark.c) */
+	_Atomic uint64_t keepout; /* and these are his, not an idle M's */
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
 	size_t stdstack;          /* size class of pooled stacks: area included (c once set) */
@@ -353,6 +354,7 @@ void m_reap(void) hidden;
 int m_start_wanted(void) hidden;
 bool m_wants_spare(void) hidden;
 void m_make_spare(void) hidden; /* maker only */
+void m_keepout(void) hidden; /* an M without a G is about to sleep */
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
 void mwake(struct m *mp) hidden; /* one that sleeps in stopm or stoplockedm */

@@ -197,17 +197,18 @@ static inline __attribute__((always_inline)) int park_g(struct waiter *w, const 
 	return err;
 }
 
-void runtime_attended(bool yes)
+void runtime_attended(bool yes, uint64_t keepout)
 {
+	atomic_store(&sched.keepout, yes ? keepout : 0);
 	atomic_store(&sched.attended, yes);
 }
 
 /* Its own parks go ahead; should it fail, the next one asks again. */
 static __attribute__((noinline)) void attend(void)
 {
-	runtime_attended(true);
+	runtime_attended(true, 0);
 	if (hooks.attend && !hooks.attend())
-		runtime_attended(false);
+		runtime_attended(false, 0);
 }
 
 int lot_park(const struct park *pk)

@@ -201,6 +201,32 @@ void mwake(struct m *mp)
  * Sleeps until startm hands a P over, or until the deadline (0: none); then m->p may still be NULL.
  * The M is on the idle list meanwhile; a nap that ends takes it off again.
  */
+/*
+ * What an M lets in, the process lets in; and an idle one has the mask of the last G it ran, which may
+ * have ended, or keep out by now what nobody is to let in.
+ */
+void m_keepout(void)
+{
+	struct m *mp = weft_tls.m;
+	uint64_t out = atomic_load_explicit(&sched.keepout, memory_order_relaxed);
+
+	if (out && mp && mp->sigmask != out) {
+		os_sigmask(out);
+		__atomic_store_n(&mp->sigmask, out, __ATOMIC_RELEASE);
+	}
+}
+
+bool runtime_allkeepout(uint64_t set)
+{
+	bool all = true;
+
+	lock(&sched.lock);
+	for (struct m *mp = sched.allm; mp && all; mp = mp->alllink)
+		all = !mp->ostid || (__atomic_load_n(&mp->sigmask, __ATOMIC_ACQUIRE) & set) == set;
+	unlock(&sched.lock);
+	return all;
+}
+
 void stopm(struct m *mp, uint64_t until)
 {
 	struct p *pp;
@@ -219,6 +245,7 @@ void stopm(struct m *mp, uint64_t until)
 	sched.nmidle++;
 	mp->idlesince = nanotime();
 	unlock(&sched.lock);
+	m_keepout();
 	while (atomic_load(&mp->park) == 0) {
 		struct m **link;
 

@@ -61,7 +61,7 @@ static bool usable(int ep, int bell)
 {
 	struct os_event ev;
 
-	return !os_poll_add(ep, bell, OS_POLLIN, BELL) && !os_poll_wait(ep, &ev, 1, OS_NOWAIT);
+	return !os_poll_add(ep, bell, OS_POLLIN, BELL) && !os_poll_wait(ep, &ev, 1, OS_NOWAIT, NULL);
 }
 
 bool netpoll_open(void)
@@ -150,13 +150,17 @@ static int without_bell(struct os_event *ev, int n, bool *rang)
 
 int netpoll_wait(struct os_event *ev, uint64_t deadline)
 {
+	uint64_t count, out = atomic_load_explicit(&sched.keepout, memory_order_relaxed);
 	int ep = netpoll_fd(), n;
 	bool rang = false;
-	uint64_t count;
 
-	if (ep < 0)
+	if (ep < 0) {
+		m_keepout();
 		return wait_futex(deadline);
-	n = without_bell(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, deadline), &rang);
+	}
+	/* As m_keepout(), without calls of its own: this is where a server's Ms sleep. */
+	n = os_poll_wait(ep, ev, NETPOLL_BATCH, deadline, out ? &out : NULL);
+	n = without_bell(ev, n, &rang);
 	if (rang) {
 		os_read(atomic_load(&bellfd), &count, sizeof(count));
 		/*
@@ -211,7 +215,7 @@ unsigned netpoll_look(void)
 	/* sysmon need not; unless there is a poller (0), or was one meanwhile. */
 	if (last)
 		atomic_compare_exchange_strong(&sched.lastpoll, &last, nanotime());
-	n = without_bell(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, OS_NOWAIT), &rang);
+	n = without_bell(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, OS_NOWAIT, NULL), &rang);
 	if (n)
 		return netpoll_ready(ev, n);
 	atomic_store_explicit(&sched.pollmany, false, memory_order_relaxed);

@@ -141,7 +141,7 @@ bool runtime_monitor(void);
  * Signals that come while all Gs are parked are somebody's business: of a thread that the shim
  * makes.  Until it has, as in a child of fork(2) that has not parked, a G asks it before it parks.
  */
-void runtime_attended(bool yes);
+void runtime_attended(bool yes, uint64_t keepout); /* keepout: a mask, for Ms that sleep without a G */
 
 struct gattr {
 	size_t stacksize; /* bytes the program may use; 0: the default */
@@ -187,6 +187,11 @@ void g_notemask(uint64_t mask);
  * caller puts them into the mask that it returns to.  False: a G runs here.
  */
 bool runtime_keepout(uint64_t set);
+/*
+ * When every G keeps set out, so do the kernel threads that run them, but for one that is between
+ * two Gs: for as long as it looks for the next.
+ */
+bool runtime_allkeepout(uint64_t set);
 /*
  * In a signal handler that interrupted a G outside the runtime: what the kernel had for the
  * interrupted code, which may be newer than the notes.  Before anything that may give this M to

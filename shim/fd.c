@@ -13,6 +13,7 @@
  * already.
  */
 #include "shim/netfd.h"
+#include "shim/sigroute.h"
 
 #include <limits.h>
 #include <linux/close_range.h>
@@ -114,6 +115,8 @@ EXPORT int signalfd(int fd, const sigset_t *mask, int flags)
 {
 	int r = real.signalfd(fd, mask, flags);
 
+	if (r >= 0)
+		signals_described(sigs_of(mask));
 	return weft_on && fd == -1 ? netfd_made(r) : r;
 }
 

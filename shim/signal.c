@@ -89,6 +89,8 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 			sigroute_unblocked(was & ~mask);
 			signals_deliver();
 		}
+		if (mask & ~was)
+			sigroute_shut(mask & ~was);
 	}
 	return 0;
 }
@@ -217,9 +219,44 @@ void signals_end(void)
 	sigroute_settle();
 	atomic_fetch_or(&th->state, TH_ENDING);
 	signals_deliver();
+	sigroute_shut(~g_mask(getg()));
 	n = th->held;
 	th->held = NULL;
 	abandon(n);
+}
+
+/*
+ * A signalfd is read in the kernel, which knows nothing of what is held here for one thread.  So what
+ * some signalfd is for, and nobody lets in, waits there, for the process.  (Its si_code is then that
+ * of kill(); and should another thread let it in first, that one has it.)
+ */
+static _Atomic uint64_t described;
+
+static bool to_descriptor(struct thread *th, int sig, const siginfo_t *info)
+{
+	pid_t pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
+
+	if (likely(!(atomic_load(&described) & SIGBIT(sig))) || !(thread_mask(th) & SIGBIT(sig)) ||
+	    (th->waitset & SIGBIT(sig)) || sigroute_find(sig))
+		return false;
+	if (info && info->si_code < 0 && info->si_code != SI_TKILL)
+		return !direct3(SYS_rt_sigqueueinfo, pid, sig, info);
+	return !direct3(SYS_kill, pid, sig, 0);
+}
+
+void signals_described(uint64_t set)
+{
+	siginfo_t info;
+	int sig;
+
+	atomic_fetch_or(&described, set);
+	if (!on_g())
+		return;
+	/* And what the caller was sent before. */
+	while ((sig = signals_take(set & g_mask(getg()), &info)) > 0) {
+		set &= ~SIGBIT(sig);
+		thread_kill(&self_thread, sig, &info);
+	}
 }
 
 int thread_kill(struct thread *th, int sig, const siginfo_t *info)
@@ -245,6 +282,8 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 	}
 	/* As the kernel: what is ignored and not blocked is not even queued. */
 	if (!(thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)) && ignored(sig))
+		return 0;
+	if (to_descriptor(th, sig, info))
 		return 0;
 	first = atomic_load(g_mailbox(gp));
 	if (sig < 34 && first && has(first, sig))

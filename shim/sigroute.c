@@ -49,6 +49,7 @@ static _Atomic uint32_t settlers;  /* sleep on rounds */
 static _Atomic uint32_t watching;  /* some G has undelivered signals */
 static _Atomic uint64_t blocked;   /* what the signal thread blocks because every G does */
 static _Atomic uint64_t unblock;   /* of these, what some G lets in again */
+static _Atomic uint64_t shut;      /* what every G keeps out now, and the signal thread shall, too */
 static _Atomic int router_started;
 static _Atomic int router_tid; /* 0 until it runs */
 static uint64_t held_out;          /* the signal thread's own: blocked until it has taken what it has */
@@ -78,7 +79,8 @@ int sigroute_tid(void)
 /* The signal thread is done with what came before the slot upto. */
 static bool settled(uint32_t upto)
 {
-	return !atomic_load(&unblock) && (int32_t)(atomic_load(&routed) - upto) >= 0;
+	return !atomic_load(&unblock) && !atomic_load(&shut) &&
+	       (int32_t)(atomic_load(&routed) - upto) >= 0;
 }
 
 /*
@@ -365,11 +367,68 @@ void sigroute_unblocked(uint64_t set)
 	ring_bell();
 }
 
+/* Of set, what no G lets in. */
+static uint64_t kept_out(uint64_t set)
+{
+	struct g *gp = g_main();
+	uint32_t i = 0;
+
+	do {
+		struct thread *th = g_data(gp);
+
+		if (th && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED)))
+			set &= thread_mask(th);
+	} while (set && (gp = g_next(&i)));
+	return set;
+}
+
+static void apply_shut(void)
+{
+	uint64_t set = atomic_load(&shut);
+
+	if (!set)
+		return;
+	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 8);
+	atomic_fetch_or(&blocked, set);
+	/* As in give_back(): who changes his mind looks at blocked afterwards. */
+	sigroute_unblocked(set & ~kept_out(set));
+	atomic_fetch_and(&shut, ~set);
+}
+
+/*
+ * Where a handler is, the signal thread finds out when it gets one that nobody wants.  What the kernel
+ * does itself (it ends the process, or forgets the signal) must not even reach it.
+ */
+void sigroute_shut(uint64_t set)
+{
+	enum { SHUT_TRIES = 100 };
+	struct timespec us100 = { 0, 100000 };
+
+	atomic_thread_fence(memory_order_seq_cst); /* the caller's mask, before the others' */
+	set = kept_out(set & ~(atomic_load(&blocked) | SIGS_NEVER));
+	if (likely(!set) || !sigroute_started())
+		return;
+	for (int sig = 1; sig <= NSIG_; sig++)
+		if (act_of(sig)->sa_handler != SIG_DFL && act_of(sig)->sa_handler != SIG_IGN)
+			set &= ~SIGBIT(sig);
+	if (!set)
+		return;
+	if (self_thread.g && atomic_load(&self_thread.state) & TH_ENDING)
+		g_setmask(getg(), g_mask(getg()) | set);
+	atomic_fetch_or(&shut, set);
+	ring_bell();
+	sigroute_settle();
+	for (int i = 0; i < SHUT_TRIES && !runtime_allkeepout(set); i++)
+		direct3(SYS_nanosleep, &us100, NULL, 0);
+}
+
 static void *router(void *arg)
 {
-	uint64_t mask = (uint64_t)(uintptr_t)arg & ~SIGS_OURS, nextkick = 0;
+	uint64_t mask, nextkick = 0;
 
+	(void)arg;
 	is_router = true;
+	mask = kept_out(~SIGS_OURS);
 	atomic_store(&router_tid, (int)direct3(SYS_gettid, 0, 0, 0));
 	atomic_store(&blocked, mask);
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
@@ -379,6 +438,7 @@ static void *router(void *arg)
 		bool all;
 
 		apply_unblock();
+		apply_shut();
 		all = sigroute_drain();
 		if (all && held_out)
 			let_in_again();
@@ -413,8 +473,8 @@ bool sigroute_start(void)
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)
 		stack = NULL;
-	if (stack && !thread_native(router, (void *)(uintptr_t)g_mask(getg()), stack, STACK, &os)) {
-		runtime_attended(true);
+	if (stack && !thread_native(router, NULL, stack, STACK, &os)) {
+		runtime_attended(true, ~SIGS_OURS);
 		sigalone_silence();
 		return true;
 	}
@@ -432,11 +492,12 @@ void sigroute_fork_child(void)
 	atomic_store(&limit, 0);
 	atomic_store(&routed, 0);
 	atomic_store(&unblock, 0);
+	atomic_store(&shut, 0);
 	atomic_store(&coalesced, 0);
 	atomic_store(&watching, 0);
 	atomic_store(&settlers, 0);
 	atomic_store(&router_started, 0);
 	atomic_store(&router_tid, 0);
-	runtime_attended(false);
+	runtime_attended(false, 0);
 	sigalone_fork_child();
 }

@@ -32,6 +32,8 @@ void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted) hidden;
  * thread should this one end first.
  */
 int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared) hidden;
+void sigroute_shut(uint64_t set) hidden; /* the caller lets these in no more, or ends */
+void signals_described(uint64_t set) hidden; /* a signalfd was made for these */
 /* The G of this process that takes a signal sent to the process now; NULL: all keep it out. */
 struct g *sigroute_find(int sig) hidden;
 /*

@@ -120,8 +120,11 @@ struct os_event {
 int os_poll_create(void);                /* an epoll instance; all descriptors here close on exec */
 int os_poll_add(int ep, int fd, uint32_t events, uint64_t data); /* or changes what is there */
 int os_poll_del(int ep, int fd);
-/* Events, 0 at the deadline (CLOCK_MONOTONIC ns; 0: none) or -errno; OS_NOWAIT: only looks. */
-int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline);
+/*
+ * Events, 0 at the deadline (CLOCK_MONOTONIC ns; 0: none) or -errno; OS_NOWAIT: only looks.  mask: the
+ * signals kept out meanwhile; NULL: as they are.
+ */
+int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline, const uint64_t *mask);
 #define OS_NOWAIT UINT64_MAX
 int os_eventfd(void);                    /* a counter that never blocks */
 int os_dup_above(int fd, int lowest);    /* a second number for it */

@@ -1,6 +1,7 @@
 /*
  * signalfd: signals that all threads block are read from a descriptor, by threads that wait in
- * read, poll and epoll, sent to the process by kill and sigqueue; each arrives once.
+ * read, poll and epoll, sent to the process by kill and sigqueue; each arrives once.  And signals
+ * that are directed at the thread that reads: by itself before, and by another while it waits.
  */
 #include "check.h"
 #include <poll.h>
@@ -35,6 +36,87 @@ static void *takes(void *arg)
 		taken[si.ssi_int]++;
 		total++;
 	}
+}
+
+static int own_fd(int sig, int flags)
+{
+	sigset_t set;
+	int own;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	CHECK_SYS(own = signalfd(-1, &set, flags));
+	return own;
+}
+
+static int read_value(int own)
+{
+	struct signalfd_siginfo si;
+
+	CHECK_EQ(read(own, &si, sizeof si), sizeof si);
+	CHECK_EQ(si.ssi_pid, (unsigned)getpid());
+	return si.ssi_signo == (unsigned)SIGRTMIN + 3 ? si.ssi_int : -(int)si.ssi_signo;
+}
+
+static void *tells_itself(void *arg)
+{
+	union sigval v = { .sival_int = 7 };
+	struct pollfd p = { .events = POLLIN };
+	sigset_t pending;
+
+	(void)arg;
+	CHECK_SYS(raise(SIGUSR1)); /* before there is a descriptor for it */
+	p.fd = own_fd(SIGUSR1, SFD_NONBLOCK);
+	CHECK_EQ(poll(&p, 1, 1000), 1);
+	CHECK_EQ(read_value(p.fd), -SIGUSR1);
+	CHECK_OK(pthread_kill(pthread_self(), SIGUSR1));
+	CHECK_EQ(poll(&p, 1, 1000), 1);
+	CHECK_EQ(read_value(p.fd), -SIGUSR1);
+	CHECK_ERR(read(p.fd, &pending, 128), EAGAIN);
+	CHECK_SYS(close(p.fd));
+	p.fd = own_fd(SIGRTMIN + 3, 0);
+	for (int i = 0; i < 3; i++, v.sival_int++)
+		CHECK_OK(pthread_sigqueue(pthread_self(), SIGRTMIN + 3, v));
+	CHECK_SYS(sigpending(&pending));
+	CHECK_EQ(sigismember(&pending, SIGRTMIN + 3), 1);
+	for (int i = 7; i < 10; i++)
+		CHECK_EQ(read_value(p.fd), i);
+	CHECK_SYS(sigpending(&pending));
+	CHECK_EQ(sigismember(&pending, SIGRTMIN + 3), 0);
+	CHECK_SYS(close(p.fd));
+	return NULL;
+}
+
+static void *is_told(void *arg)
+{
+	struct pollfd p = { .fd = own_fd(SIGUSR2, 0), .events = POLLIN };
+
+	if (arg)
+		CHECK_EQ(poll(&p, 1, -1), 1);
+	CHECK_EQ(read_value(p.fd), -SIGUSR2);
+	CHECK_SYS(close(p.fd));
+	return NULL;
+}
+
+static void one_thread(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
+	sigaddset(&set, SIGRTMIN + 3);
+	CHECK_OK(pthread_sigmask(SIG_BLOCK, &set, NULL));
+	join(spawn(tells_itself, NULL));
+	passed("what a thread was sent is read by it");
+	for (int i = 0; i < 2; i++) {
+		pthread_t t = spawn(is_told, i ? &set : NULL);
+
+		let_others_block();
+		CHECK_OK(pthread_kill(t, SIGUSR2));
+		join(t);
+	}
+	passed("and while it waits in read or poll");
 }
 
 int main(void)
@@ -80,5 +162,6 @@ int main(void)
 		}
 	}
 	passed("six readers ended by six signals");
+	one_thread();
 	return 0;
 }

@@ -42,16 +42,17 @@ int os_poll_del(int ep, int fd)
 	return (int)os_syscall(SYS_epoll_ctl, ep, EPOLL_CTL_DEL, fd, (long)&none, 0, 0);
 }
 
-static int wait_ms(int ep, struct os_event *ev, int n, uint64_t ns, bool until)
+static int wait_ms(int ep, struct os_event *ev, int n, uint64_t ns, bool until,
+		   const uint64_t *mask)
 {
 	int64_t ms = until ? (int64_t)(ns / 1000000 + (ns % 1000000 != 0)) : -1;
 
 	if (ms > INT32_MAX)
 		ms = INT32_MAX;
-	return (int)os_syscall(SYS_epoll_pwait, ep, (long)ev, n, ms, 0, 0);
+	return (int)os_syscall(SYS_epoll_pwait, ep, (long)ev, n, ms, (long)mask, sizeof(*mask));
 }
 
-int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline)
+int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline, const uint64_t *mask)
 {
 	static _Atomic bool no_ns;
 	uint64_t now = deadline && deadline != OS_NOWAIT ? os_nanotime() : 0;
@@ -60,11 +61,12 @@ int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline)
 	int r;
 
 	if (no_ns)
-		return wait_ms(ep, ev, n, ns, deadline != 0);
-	r = (int)os_syscall(SYS_epoll_pwait2, ep, (long)ev, n, deadline ? (long)&ts : 0, 0, 0);
+		return wait_ms(ep, ev, n, ns, deadline != 0, mask);
+	r = (int)os_syscall(SYS_epoll_pwait2, ep, (long)ev, n, deadline ? (long)&ts : 0, (long)mask,
+			    sizeof(*mask));
 	if (r == -ENOSYS || r == -EPERM) { /* an old kernel, or a filter that does not know it */
 		no_ns = true;
-		r = wait_ms(ep, ev, n, ns, deadline != 0);
+		r = wait_ms(ep, ev, n, ns, deadline != 0, mask);
 	}
 	return r;
 }

@@ -1,0 +1,109 @@
+/*
+ * A signal that every thread blocks stays pending for the process, also where its default action
+ * would end it or forget it, and whenever the last thread that let it in has blocked it or ended.
+ */
+#include "check.h"
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { THREADS = 8, ROUNDS = 20 };
+
+static sem_t go;
+
+static sigset_t of(int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	return set;
+}
+
+/* arg: a set to block; NULL: lets all in. */
+static void *waits(void *arg)
+{
+	if (arg)
+		CHECK_OK(pthread_sigmask(SIG_BLOCK, arg, NULL));
+	while (sem_wait(&go) == -1)
+		CHECK_EQ(errno, EINTR);
+	return NULL;
+}
+
+static void team(pthread_t t[THREADS], void *arg)
+{
+	for (int i = 0; i < THREADS; i++)
+		t[i] = spawn(waits, arg);
+	let_others_block();
+}
+
+static void dismiss(pthread_t t[THREADS])
+{
+	for (int i = 0; i < THREADS; i++)
+		CHECK_SYS(sem_post(&go));
+	for (int i = 0; i < THREADS; i++)
+		join(t[i]);
+}
+
+static void from_outside(int sig)
+{
+	pid_t pid = fork();
+	int status;
+
+	CHECK_SYS(pid);
+	if (pid == 0) {
+		kill(getppid(), sig);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+}
+
+static void is_pending(int sig)
+{
+	sigset_t set = of(sig), pending;
+	int got = 0;
+
+	CHECK_SYS(sigpending(&pending));
+	CHECK_EQ(sigismember(&pending, sig), 1);
+	CHECK_OK(sigwait(&set, &got));
+	CHECK_EQ(got, sig);
+}
+
+int main(void)
+{
+	static const int signals[] = { SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGWINCH, SIGTSTP };
+	pthread_t t[THREADS];
+
+	CHECK_SYS(sem_init(&go, 0, 0));
+	for (int i = 0; i < ROUNDS; i++) {
+		int sig = signals[i % (int)(sizeof(signals) / sizeof(signals[0]))];
+		sigset_t set = of(sig);
+
+		team(t, NULL); /* these let it in, and end */
+		CHECK_OK(pthread_sigmask(SIG_BLOCK, &set, NULL));
+		dismiss(t);
+		CHECK_SYS(kill(getpid(), sig));
+		is_pending(sig);
+		from_outside(sig);
+		is_pending(sig);
+		CHECK_OK(pthread_sigmask(SIG_UNBLOCK, &set, NULL));
+	}
+	passed("kept out by the last thread there is");
+
+	for (int i = 0; i < ROUNDS; i++) {
+		int sig = signals[i % (int)(sizeof(signals) / sizeof(signals[0]))];
+		sigset_t set = of(sig);
+
+		team(t, &set);
+		CHECK_OK(pthread_sigmask(SIG_BLOCK, &set, NULL));
+		CHECK_SYS(kill(getpid(), sig));
+		is_pending(sig);
+		from_outside(sig);
+		is_pending(sig);
+		CHECK_OK(pthread_sigmask(SIG_UNBLOCK, &set, NULL));
+		dismiss(t);
+	}
+	passed("kept out by nine, main last");
+	return 0;
+}
