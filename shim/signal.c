@@ -89,8 +89,11 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 			sigroute_unblocked(was & ~mask);
 			signals_deliver();
 		}
-		if (mask & ~was)
+		if (mask & ~was) {
+			/* Of two that keep it out at once, one sees the other's mask. */
+			atomic_thread_fence(memory_order_seq_cst);
 			sigroute_shut(mask & ~was);
+		}
 	}
 	return 0;
 }

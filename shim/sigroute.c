@@ -404,7 +404,6 @@ void sigroute_shut(uint64_t set)
 	enum { SHUT_TRIES = 100 };
 	struct timespec us100 = { 0, 100000 };
 
-	atomic_thread_fence(memory_order_seq_cst); /* the caller's mask, before the others' */
 	set = kept_out(set & ~(atomic_load(&blocked) | SIGS_NEVER));
 	if (likely(!set) || !sigroute_started())
 		return;
