@@ -367,19 +367,22 @@ void sigroute_unblocked(uint64_t set)
 	ring_bell();
 }
 
-/* Of set, what no G lets in. */
+/* Of set, what no G lets in.  Nothing when all have ended: exit handlers run still. */
 static uint64_t kept_out(uint64_t set)
 {
 	struct g *gp = g_main();
+	bool any = false;
 	uint32_t i = 0;
 
 	do {
 		struct thread *th = g_data(gp);
 
-		if (th && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED)))
+		if (th && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED))) {
 			set &= thread_mask(th);
+			any = true;
+		}
 	} while (set && (gp = g_next(&i)));
-	return set;
+	return any ? set : 0;
 }
 
 static void apply_shut(void)

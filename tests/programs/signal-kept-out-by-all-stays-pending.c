@@ -1,6 +1,7 @@
 /*
  * A signal that every thread blocks stays pending for the process, also where its default action
  * would end it or forget it, and whenever the last thread that let it in has blocked it or ended.
+ * When all have ended, an exit handler still runs, and lets in what the last thread did.
  */
 #include "check.h"
 #include <semaphore.h>
@@ -70,12 +71,45 @@ static void is_pending(int sig)
 	CHECK_EQ(got, sig);
 }
 
+static void kills_itself(void)
+{
+	kill(getpid(), SIGUSR1);
+}
+
+static void *ends_last(void *arg)
+{
+	join(*(pthread_t *)arg);
+	return NULL;
+}
+
+static void after_the_last(void)
+{
+	static pthread_t main_thread;
+	int status;
+	pid_t pid = fork();
+
+	CHECK_SYS(pid);
+	if (pid == 0) {
+		main_thread = pthread_self();
+		if (atexit(kills_itself))
+			_exit(1);
+		spawn(ends_last, &main_thread);
+		pthread_exit(NULL);
+	}
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSIGNALED(status));
+	CHECK_EQ(WTERMSIG(status), SIGUSR1);
+}
+
 int main(void)
 {
 	static const int signals[] = { SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGWINCH, SIGTSTP };
 	pthread_t t[THREADS];
 
 	CHECK_SYS(sem_init(&go, 0, 0));
+	for (int i = 0; i < 5; i++)
+		after_the_last();
+	passed("the exit handler's signal ends the process");
 	for (int i = 0; i < ROUNDS; i++) {
 		int sig = signals[i % (int)(sizeof(signals) / sizeof(signals[0]))];
 		sigset_t set = of(sig);
