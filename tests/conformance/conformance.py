@@ -59,7 +59,9 @@ def arguments():
     how.add_argument("--preload", metavar="LIB", help="the library: build/libweft.so")
     how.add_argument("--option", action="append", default=[], metavar="KEY=VALUE",
                      help="an option of weft; repeatable")
-    how.add_argument("--jobs", type=int, default=2, metavar="N", help="tests at a time: 2")
+    jobs = 2 * len(os.sched_getaffinity(0))
+    how.add_argument("--jobs", type=int, default=jobs, metavar="N",
+                     help="tests at a time, most of which sleep: twice the processors, %(default)s here")
     out = parser.add_argument_group("results")
     out.add_argument("--report", metavar="FILE", help="a readable report; FILE.jsonl has every run")
     out.add_argument("--matrix", action="store_true",
