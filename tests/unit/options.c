@@ -39,7 +39,7 @@ TestSuite(options, .init = fresh);
 Test(options, defaults_come_from_the_table)
 {
 	cr_expect_eq(opt.procs, 0);
-	cr_expect_eq(opt.maxthreads, 10000);
+	cr_expect_eq(opt.maxthreads, 30000);
 	cr_expect_eq(opt.stealage, 20000);
 	cr_expect_eq(opt.without, 0); /* not all the words it may hold */
 	cr_expect_str_eq(opt.breaktcb, "");
