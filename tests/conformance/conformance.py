@@ -153,6 +153,8 @@ class Runner:
 
     def weft_once(self, suite, test, procs, native_seconds):
         limit = max(LEAST_LIMIT, 3 * native_seconds + 10)
+        if self.baselines[suite["name"]].cls(test["id"]) == "TIMEOUT":
+            limit = HANG_LIMIT
         if (self.baselines[suite["name"]].cls(test["id"]) == "PASS"
                 and suite["name"] + "/" + test["id"] not in self.choices):
             limit *= load()
