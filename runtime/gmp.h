@@ -232,7 +232,7 @@ struct p {
 	_Atomic uint64_t switchwhen;
 };
 
-/* Of a count of a P's that its owner alone writes. */
+/* Of a count with one writer at a time: a P's owner, or who holds the lock. */
 static inline void count_up(_Atomic uint32_t *n)
 {
 	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1,

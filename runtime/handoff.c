@@ -129,19 +129,9 @@ void runtime_rejoin(void)
 /* ---- sysmon's -------------------------------------------------------------------------------- */
 
 /* Something an M with a P could do at once, and nobody about to do it. */
-static bool starving(uint64_t now)
+static bool starving(void)
 {
-	uint64_t first;
-
-	if (atomic_load(&sched.npidle) > 0 || atomic_load(&sched.nmspinning) > 0)
-		return false;
-	if (atomic_load(&sched.runqsize) > 0)
-		return true;
-	for (int i = 0; i < MAXPROCS && allp[i]; i++)
-		if (!runqempty(allp[i]))
-			return true;
-	first = timers_next();
-	return first && first <= now;
+	return atomic_load(&sched.npidle) == 0 && atomic_load(&sched.nmspinning) == 0 && anywork();
 }
 
 /* After the fence: gp is outside the runtime, on mp, with pp; and cannot enter before we answer. */
@@ -343,7 +333,7 @@ uint32_t handoff_look(uint64_t now)
 	if (!have_fence)
 		return 0;
 	/* Whoever wants to know where threads block wants to know all. */
-	work = starving(now) || unlikely(weft_opt.pinreport);
+	work = starving() || unlikely(weft_opt.pinreport);
 	computes = look_taken(now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++)
 		suspect |= look_p(allp[i], now, work);

@@ -199,7 +199,7 @@ static inline __attribute__((always_inline)) int park_g(struct waiter *w, const 
 
 void runtime_attended(bool yes, uint64_t keepout)
 {
-	atomic_store(&sched.keepout, yes ? keepout : 0);
+	atomic_store(&sched.keepout, keepout);
 	atomic_store(&sched.attended, yes);
 }
 

@@ -198,10 +198,6 @@ void mwake(struct m *mp)
 }
 
 /*
- * Sleeps until startm hands a P over, or until the deadline (0: none); then m->p may still be NULL.
- * The M is on the idle list meanwhile; a nap that ends takes it off again.
- */
-/*
  * What an M lets in, the process lets in; and an idle one has the mask of the last G it ran, which may
  * have ended, or keep out by now what nobody is to let in.
  */
@@ -227,6 +223,10 @@ bool runtime_allkeepout(uint64_t set)
 	return all;
 }
 
+/*
+ * Sleeps until startm hands a P over, or until the deadline (0: none); then m->p may still be NULL.
+ * The M is on the idle list meanwhile; a nap that ends takes it off again.
+ */
 void stopm(struct m *mp, uint64_t until)
 {
 	struct p *pp;

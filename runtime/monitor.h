@@ -11,7 +11,10 @@
 
 #include "runtime/gmp.h"
 
-#define RETRY_URGENT 100000 /* ns between two requests, or looks, while somebody urgent waits */
+enum {
+	RETRY = 1000000,       /* ns between two requests to a G that could not give way, or looks at it */
+	RETRY_URGENT = 100000, /* the same while somebody urgent waits */
+};
 
 struct monitor {
 	uint64_t next_look;  /* when something is to be done at the latest; 0: nothing is known */

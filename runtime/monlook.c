@@ -24,7 +24,6 @@
 #include "runtime/monitor.h"
 
 enum {
-	RETRY = 1000000,       /* ns until the next look at a G that could not give way */
 	STAY = 50000000,       /* ns for which a P counts as computing after it last did for wakeslice */
 	PATIENT = 10,          /* wakeslices that an urgent one waits where all run for long */
 	SERVES = 8,            /* schedules between two looks of a P that serves */

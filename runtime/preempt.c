@@ -35,7 +35,6 @@
 #include "runtime/monitor.h"
 
 enum {
-	RETRY = 1000000,       /* ns between two requests to a G that could not give way */
 	RESEND = 10000000,     /* ns after which a signal without effect is sent again */
 	FORCE = 20000000,      /* ns after which the PC no longer counts */
 };

@@ -314,9 +314,7 @@ struct g *globrunqget(struct p *pp, int32_t max, bool urgent)
 	if (n > RUNQ_SIZE / 2)
 		n = RUNQ_SIZE / 2;
 	setsize(sched.runq.size - n);
-	atomic_store_explicit(&sched.commongets,
-			      atomic_load_explicit(&sched.commongets, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
+	count_up(&sched.commongets);
 	gp = sched.runq.head;
 	sched.runq.head = gp->schedlink;
 	while (--n > 0) {
