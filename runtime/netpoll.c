@@ -64,6 +64,16 @@ static bool usable(int ep, int bell)
 	return !os_poll_add(ep, bell, OS_POLLIN, BELL) && !os_poll_wait(ep, &ev, 1, OS_NOWAIT, NULL);
 }
 
+static void ring(void)
+{
+	static const uint64_t one = 1;
+
+	if (netpoll_fd() >= 0)
+		os_write(atomic_load(&bellfd), &one, sizeof(one));
+	if (atomic_load(&futex_sleeper))
+		os_futex_wake((uint32_t *)&sched.pollbreak, 1);
+}
+
 bool netpoll_open(void)
 {
 	int ep, bell;
@@ -87,9 +97,14 @@ bool netpoll_open(void)
 		}
 	}
 	unlock(&openlock);
-	/* A poller on the futex must change over. */
-	if (ep >= 0 && atomic_load(&sched.lastpoll) == 0)
-		netpoll_break();
+	/*
+	 * A poller on the futex must change over.  And whatever was the word set by, it was without
+	 * the descriptor until now: then nobody would ring again.
+	 */
+	if (ep >= 0) {
+		atomic_store(&sched.pollbreak, 1);
+		ring();
+	}
 	return ep >= 0;
 }
 
@@ -224,15 +239,9 @@ unsigned netpoll_look(void)
 
 void netpoll_break(void)
 {
-	static const uint64_t one = 1;
-
 	/* The exchange deduplicates: one wake-up until the poller has cleared the word. */
-	if (atomic_exchange(&sched.pollbreak, 1) != 0)
-		return;
-	if (netpoll_fd() >= 0)
-		os_write(atomic_load(&bellfd), &one, sizeof(one));
-	if (atomic_load(&futex_sleeper))
-		os_futex_wake((uint32_t *)&sched.pollbreak, 1);
+	if (atomic_exchange(&sched.pollbreak, 1) == 0)
+		ring();
 }
 
 void netpoll_wake_for(uint64_t when)

@@ -46,6 +46,21 @@ static ino_t file_of(int fd)
 	return fstat(fd, &st) ? 0 : st.st_ino;
 }
 
+/* Whoever rings while there is no descriptor leaves a word behind that says: it was rung already. */
+Test(polldesc, a_bell_rung_before_it_was_there_is_rung_again_after)
+{
+	struct os_event ev[NETPOLL_BATCH];
+	uint64_t start = nanotime(), far = start + 10000000000;
+
+	netpoll_break();
+	cr_assert(netpoll_open());
+	cr_expect_eq(netpoll_wait(ev, far), 0);
+	cr_expect_eq(atomic_load(&sched.pollbreak), 0);
+	netpoll_break();
+	cr_expect_eq(netpoll_wait(ev, far), 0);
+	cr_expect_lt(nanotime(), far, "woken, both times");
+}
+
 Test(polldesc, an_edge_is_counted_once)
 {
 	struct polldesc *pd = netpoll_hold(&slot, p[0]);
