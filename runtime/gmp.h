@@ -287,6 +287,7 @@ struct sched {
 	_Atomic bool oversubscribed; /* more Ps than CPUs */
 	_Atomic bool attended;    /* somebody sees to signals while all Gs are parked (lotpark.c) */
 	_Atomic uint64_t keepout; /* and these are his, not an idle M's */
+	_Atomic uint64_t shut;    /* nor may a poller let these in for a moment when it wakes */
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
 	size_t stdstack;          /* size class of pooled stacks: area included (c once set) */

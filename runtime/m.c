@@ -212,13 +212,22 @@ void m_keepout(void)
 	}
 }
 
+/* Who sleeps in the poller may have another mask there than when it wakes: it looks at shut again. */
+void runtime_shut(uint64_t set)
+{
+	uint64_t was = atomic_exchange(&sched.shut, set);
+
+	if (set & ~was && !runtime_allkeepout(set))
+		netpoll_break();
+}
+
 bool runtime_allkeepout(uint64_t set)
 {
 	bool all = true;
 
 	lock(&sched.lock);
 	for (struct m *mp = sched.allm; mp && all; mp = mp->alllink)
-		all = !mp->ostid || (__atomic_load_n(&mp->sigmask, __ATOMIC_ACQUIRE) & set) == set;
+		all = (__atomic_load_n(&mp->sigmask, __ATOMIC_ACQUIRE) & set) == set;
 	unlock(&sched.lock);
 	return all;
 }

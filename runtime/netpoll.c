@@ -173,7 +173,12 @@ int netpoll_wait(struct os_event *ev, uint64_t deadline)
 		m_keepout();
 		return wait_futex(deadline);
 	}
-	/* As m_keepout(), without calls of its own: this is where a server's Ms sleep. */
+	/*
+	 * As m_keepout(), without calls of its own: this is where a server's Ms sleep.  But whoever
+	 * wakes has his own mask again, and what nobody lets in may be pending.
+	 */
+	if (weft_tls.m && atomic_load(&sched.shut) & ~weft_tls.m->sigmask)
+		m_keepout();
 	n = os_poll_wait(ep, ev, NETPOLL_BATCH, deadline, out ? &out : NULL);
 	n = without_bell(ev, n, &rang);
 	if (rang) {

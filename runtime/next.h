@@ -90,8 +90,13 @@ static inline void settle(struct m *mp, struct g *gp, bool inherit)
 static inline void settle_kernel(struct m *mp, struct g *gp)
 {
 	if (unlikely(mp->sigmask != gp->sigmask)) {
-		mp->sigmask = gp->sigmask;
+		/*
+		 * Between the two notes it says what both keep out (runtime_allkeepout()); and a
+		 * handler that the call lets in may add to it (runtime_keepout()).
+		 */
+		__atomic_fetch_and(&mp->sigmask, gp->sigmask, __ATOMIC_RELAXED);
 		os_sigmask(gp->sigmask);
+		__atomic_fetch_or(&mp->sigmask, gp->sigmask, __ATOMIC_RELEASE);
 	}
 	if (unlikely(mp->altsp != gp->altsp)) {
 		mp->altsp = gp->altsp;

@@ -189,8 +189,10 @@ void g_notemask(uint64_t mask);
 bool runtime_keepout(uint64_t set);
 /*
  * When every G keeps set out, so do the kernel threads that run them, but for one that is between
- * two Gs: for as long as it looks for the next.
+ * two Gs: for as long as it looks for the next; and one that sleeps as the poller, until it was told
+ * (set is all that no G lets in).
  */
+void runtime_shut(uint64_t set);
 bool runtime_allkeepout(uint64_t set);
 /*
  * In a signal handler that interrupted a G outside the runtime: what the kernel had for the

@@ -192,7 +192,7 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 		errno = saved;
 		return;
 	}
-	if (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
+	if (!is_handler(&sa))
 		return; /* changed since the kernel chose to call us */
 	if (sig == SIGPIPE && weft_on && on_g() && self_thread.holds) {
 		self_thread.piped = true; /* netfd.c sends it to this thread once it may run */
@@ -240,11 +240,6 @@ void sigaction_reset(int sig)
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
 
 	real.sigaction(sig, &dfl, NULL);
-}
-
-static bool is_handler(const struct sigaction *sa)
-{
-	return sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN;
 }
 
 static int install(int sig, const struct sigaction *sa)

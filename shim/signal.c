@@ -235,13 +235,16 @@ void signals_end(void)
  */
 static _Atomic uint64_t described;
 
-static bool to_descriptor(struct thread *th, int sig, const siginfo_t *info)
+static bool for_descriptor(struct thread *th, int sig)
+{
+	return unlikely(atomic_load(&described) & SIGBIT(sig)) && (thread_mask(th) & SIGBIT(sig)) &&
+	       !(th->waitset & SIGBIT(sig)) && !sigroute_find(sig);
+}
+
+static bool to_descriptor(int sig, const siginfo_t *info)
 {
 	pid_t pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
 
-	if (likely(!(atomic_load(&described) & SIGBIT(sig))) || !(thread_mask(th) & SIGBIT(sig)) ||
-	    (th->waitset & SIGBIT(sig)) || sigroute_find(sig))
-		return false;
 	if (info && info->si_code < 0 && info->si_code != SI_TKILL)
 		return !direct3(SYS_rt_sigqueueinfo, pid, sig, info);
 	return !direct3(SYS_kill, pid, sig, 0);
@@ -250,16 +253,18 @@ static bool to_descriptor(struct thread *th, int sig, const siginfo_t *info)
 void signals_described(uint64_t set)
 {
 	siginfo_t info;
-	int sig;
 
 	atomic_fetch_or(&described, set);
 	if (!on_g())
 		return;
-	/* And what the caller was sent before. */
-	while ((sig = signals_take(set & g_mask(getg()), &info)) > 0) {
-		set &= ~SIGBIT(sig);
-		thread_kill(&self_thread, sig, &info);
-	}
+	/* And what the caller was sent before: all of a number, or from the one on that stays. */
+	for (int sig = 1; sig <= NSIG_; sig++)
+		while ((set & SIGBIT(sig)) && for_descriptor(&self_thread, sig) &&
+		       signals_take(SIGBIT(sig), &info) > 0)
+			if (!to_descriptor(sig, &info)) {
+				thread_kill(&self_thread, sig, &info);
+				break;
+			}
 }
 
 int thread_kill(struct thread *th, int sig, const siginfo_t *info)
@@ -286,7 +291,7 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 	/* As the kernel: what is ignored and not blocked is not even queued. */
 	if (!(thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)) && ignored(sig))
 		return 0;
-	if (to_descriptor(th, sig, info))
+	if (for_descriptor(th, sig) && to_descriptor(sig, info))
 		return 0;
 	first = atomic_load(g_mailbox(gp));
 	if (sig < 34 && first && has(first, sig))
@@ -339,7 +344,7 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 
 	if (!on_g() || sig < 1 || sig > NSIG_ || runtime_busy() ||
 	    pid != (pid_t)direct3(SYS_getpid, 0, 0, 0) || real.sigaction(sig, NULL, &sa) ||
-	    sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
+	    !is_handler(&sa))
 		return false;
 	gp = sigroute_find(sig);
 	*err = gp ? thread_signal(g_data(gp), sig, si, true) : ESRCH;
@@ -460,7 +465,7 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 		taking_ends(~UINT64_C(0));
 		return;
 	}
-	if (k.sa_handler == SIG_DFL || k.sa_handler == SIG_IGN) {
+	if (!is_handler(&k)) {
 		taking_ends(~UINT64_C(0));
 		if (!ignored(sig)) /* the kernel's own default action: terminate, stop, dump core */
 			direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0),

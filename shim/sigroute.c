@@ -169,11 +169,17 @@ bool sigroute_defer(int sig, const siginfo_t *si)
 	return enough;
 }
 
+/* It may still be given signals. */
+static bool lives(struct thread *th)
+{
+	return th && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED));
+}
+
 static bool lets_in(struct g *gp, int sig)
 {
 	struct thread *th = g_data(gp);
 
-	return th && !(thread_mask(th) & SIGBIT(sig)) && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED));
+	return lives(th) && !(thread_mask(th) & SIGBIT(sig));
 }
 
 struct g *sigroute_find(int sig)
@@ -217,7 +223,7 @@ static enum given give_back(int sig, siginfo_t *si)
 	uint64_t mask = SIGBIT(sig);
 
 	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, 8);
-	atomic_fetch_or(&blocked, mask);
+	runtime_shut(atomic_fetch_or(&blocked, mask) | mask);
 	if (find(sig)) {
 		sigroute_unblocked(mask);
 		return WANTED;
@@ -353,7 +359,7 @@ static void apply_unblock(void)
 
 	if (!set)
 		return;
-	atomic_fetch_and(&blocked, ~set);
+	runtime_shut(atomic_fetch_and(&blocked, ~set) & ~set);
 	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, 8);
 	atomic_fetch_and(&unblock, ~set); /* what was pending is in the ring: see settle */
 }
@@ -377,7 +383,7 @@ static uint64_t kept_out(uint64_t set)
 	do {
 		struct thread *th = g_data(gp);
 
-		if (th && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED))) {
+		if (lives(th)) {
 			set &= thread_mask(th);
 			any = true;
 		}
@@ -392,36 +398,65 @@ static void apply_shut(void)
 	if (!set)
 		return;
 	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 8);
-	atomic_fetch_or(&blocked, set);
+	runtime_shut(atomic_fetch_or(&blocked, set) | set);
 	/* As in give_back(): who changes his mind looks at blocked afterwards. */
 	sigroute_unblocked(set & ~kept_out(set));
 	atomic_fetch_and(&shut, ~set);
 }
 
+/* Who ends is counted no more, but may be off its CPU, and let something in when it runs again. */
+static bool kept_out_by_the_ending(uint64_t set)
+{
+	struct g *gp;
+	uint32_t i = 0;
+
+	while ((gp = g_next(&i))) {
+		struct thread *th = g_data(gp);
+
+		if (th && th != &self_thread &&
+		    (atomic_load(&th->state) & (TH_ENDING | TH_EXITED)) == TH_ENDING &&
+		    (set & ~thread_mask(th)))
+			return false;
+	}
+	return true;
+}
+
+/* In this order: an M may be between the end of a G and the next. */
+static bool is_shut(uint64_t set)
+{
+	return !(set & ~atomic_load(&blocked)) && kept_out_by_the_ending(set) && runtime_allkeepout(set);
+}
+
 /*
  * Where a handler is, the signal thread finds out when it gets one that nobody wants.  What the kernel
- * does itself (it ends the process, or forgets the signal) must not even reach it.
+ * does itself (it ends the process, or forgets the signal) must not even reach it.  All that this waits
+ * for comes by itself, a CPU provided; the bound is that of sigroute_settle().
  */
 void sigroute_shut(uint64_t set)
 {
-	enum { SHUT_TRIES = 100 };
+	enum { SHUT_TRIES = 20000 };
 	struct timespec us100 = { 0, 100000 };
+	/* In this order: what is let in again as asked is blocked no more, then asked no more. */
+	uint64_t asked = atomic_load(&unblock);
 
-	set = kept_out(set & ~(atomic_load(&blocked) | SIGS_NEVER));
+	set = kept_out(set & ~((atomic_load(&blocked) & ~asked) | SIGS_NEVER));
 	if (likely(!set) || !sigroute_started())
 		return;
 	for (int sig = 1; sig <= NSIG_; sig++)
-		if (act_of(sig)->sa_handler != SIG_DFL && act_of(sig)->sa_handler != SIG_IGN)
+		if (is_handler(act_of(sig)))
 			set &= ~SIGBIT(sig);
 	if (!set)
 		return;
-	if (self_thread.g && atomic_load(&self_thread.state) & TH_ENDING)
+	if (atomic_load(&self_thread.state) & TH_ENDING)
 		g_setmask(getg(), g_mask(getg()) | set);
 	atomic_fetch_or(&shut, set);
 	ring_bell();
 	sigroute_settle();
-	for (int i = 0; i < SHUT_TRIES && !runtime_allkeepout(set); i++)
+	for (int i = 0; i < SHUT_TRIES && (set = kept_out(set)) && !is_shut(set); i++) {
+		if (!runtime_busy())
+			gosched(); /* to one that ends */
 		direct3(SYS_nanosleep, &us100, NULL, 0);
+	}
 }
 
 static void *router(void *arg)
@@ -433,7 +468,9 @@ static void *router(void *arg)
 	mask = kept_out(~SIGS_OURS);
 	atomic_store(&router_tid, (int)direct3(SYS_gettid, 0, 0, 0));
 	atomic_store(&blocked, mask);
+	runtime_shut(mask);
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+	sigroute_unblocked(mask & ~kept_out(mask)); /* as in give_back() */
 	for (;;) {
 		uint32_t b = atomic_load(&bell);
 		struct timespec ms = { 0, KICK_AGAIN };
@@ -495,6 +532,7 @@ void sigroute_fork_child(void)
 	atomic_store(&routed, 0);
 	atomic_store(&unblock, 0);
 	atomic_store(&shut, 0);
+	runtime_shut(0);
 	atomic_store(&coalesced, 0);
 	atomic_store(&watching, 0);
 	atomic_store(&settlers, 0);

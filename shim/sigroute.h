@@ -21,6 +21,11 @@ static inline uint64_t sigs_of(const sigset_t *set)
 	return *(const uint64_t *)(const void *)set;
 }
 
+static inline bool is_handler(const struct sigaction *sa)
+{
+	return sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN;
+}
+
 struct sigaction *act_of(int sig) hidden;
 /*
  * A handler that the kernel called on this G is about to return by sigreturn.  kernel and noted:

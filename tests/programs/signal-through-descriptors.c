@@ -74,12 +74,14 @@ static void *tells_itself(void *arg)
 	CHECK_EQ(read_value(p.fd), -SIGUSR1);
 	CHECK_ERR(read(p.fd, &pending, 128), EAGAIN);
 	CHECK_SYS(close(p.fd));
+	for (; v.sival_int < 10; v.sival_int++) /* three before and three after */
+		CHECK_OK(pthread_sigqueue(pthread_self(), SIGRTMIN + 3, v));
 	p.fd = own_fd(SIGRTMIN + 3, 0);
-	for (int i = 0; i < 3; i++, v.sival_int++)
+	for (; v.sival_int < 13; v.sival_int++)
 		CHECK_OK(pthread_sigqueue(pthread_self(), SIGRTMIN + 3, v));
 	CHECK_SYS(sigpending(&pending));
 	CHECK_EQ(sigismember(&pending, SIGRTMIN + 3), 1);
-	for (int i = 7; i < 10; i++)
+	for (int i = 7; i < 13; i++)
 		CHECK_EQ(read_value(p.fd), i);
 	CHECK_SYS(sigpending(&pending));
 	CHECK_EQ(sigismember(&pending, SIGRTMIN + 3), 0);
