@@ -65,10 +65,27 @@ static void is_pending(int sig)
 	sigset_t set = of(sig), pending;
 	int got = 0;
 
+	usleep(100); /* whoever slept wakes, and all go on */
 	CHECK_SYS(sigpending(&pending));
 	CHECK_EQ(sigismember(&pending, sig), 1);
 	CHECK_OK(sigwait(&set, &got));
 	CHECK_EQ(got, sig);
+}
+
+/* Each round another signal; the caller has blocked it. */
+static int signal_of(int round)
+{
+	static const int signals[] = { SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGWINCH, SIGTSTP };
+
+	return signals[round % (int)(sizeof(signals) / sizeof(signals[0]))];
+}
+
+static void stays_pending(int sig)
+{
+	CHECK_SYS(kill(getpid(), sig));
+	is_pending(sig);
+	from_outside(sig);
+	is_pending(sig);
 }
 
 static void kills_itself(void)
@@ -103,7 +120,6 @@ static void after_the_last(void)
 
 int main(void)
 {
-	static const int signals[] = { SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGWINCH, SIGTSTP };
 	pthread_t t[THREADS];
 
 	CHECK_SYS(sem_init(&go, 0, 0));
@@ -111,30 +127,24 @@ int main(void)
 		after_the_last();
 	passed("the exit handler's signal ends the process");
 	for (int i = 0; i < ROUNDS; i++) {
-		int sig = signals[i % (int)(sizeof(signals) / sizeof(signals[0]))];
+		int sig = signal_of(i);
 		sigset_t set = of(sig);
 
 		team(t, NULL); /* these let it in, and end */
 		CHECK_OK(pthread_sigmask(SIG_BLOCK, &set, NULL));
 		dismiss(t);
-		CHECK_SYS(kill(getpid(), sig));
-		is_pending(sig);
-		from_outside(sig);
-		is_pending(sig);
+		stays_pending(sig);
 		CHECK_OK(pthread_sigmask(SIG_UNBLOCK, &set, NULL));
 	}
 	passed("kept out by the last thread there is");
 
 	for (int i = 0; i < ROUNDS; i++) {
-		int sig = signals[i % (int)(sizeof(signals) / sizeof(signals[0]))];
+		int sig = signal_of(i);
 		sigset_t set = of(sig);
 
 		team(t, &set);
 		CHECK_OK(pthread_sigmask(SIG_BLOCK, &set, NULL));
-		CHECK_SYS(kill(getpid(), sig));
-		is_pending(sig);
-		from_outside(sig);
-		is_pending(sig);
+		stays_pending(sig);
 		CHECK_OK(pthread_sigmask(SIG_UNBLOCK, &set, NULL));
 		dismiss(t);
 	}

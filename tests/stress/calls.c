@@ -32,7 +32,7 @@ enum { CANARY = 12345, BLOCK = 3000, MEET = 12, KINDS = 14 };
 
 struct side {
 	pthread_t thread;
-	uint64_t dice, peer;     /* of what it sends, and of what it will get */
+	uint64_t seed, peer;     /* of what it sends, and of what it will get */
 	int out, in, sock;       /* pipe ends and a stream socket to the other side */
 	int event, file;         /* its own */
 };
@@ -40,14 +40,6 @@ struct side {
 static atomic_long left;         /* calls to be made */
 static atomic_bool done;
 static struct side *sides;
-
-static uint32_t throw_dice(uint64_t *s)
-{
-	*s ^= *s << 13;
-	*s ^= *s >> 7;
-	*s ^= *s << 17;
-	return (uint32_t)(*s >> 20);
-}
 
 /* A call that succeeds: its value, and errno as it was. */
 #define KEEPS(call, want)                                                                          \
@@ -57,10 +49,10 @@ static uint32_t throw_dice(uint64_t *s)
 		CHECK(errno == CANARY);                                                            \
 	} while (0)
 
-static size_t fill(uint64_t *dice, unsigned char *b)
+static size_t fill(uint64_t *seed, unsigned char *b)
 {
-	size_t n = throw_dice(dice) % BLOCK + 1;
-	uint32_t x = throw_dice(dice);
+	size_t n = dice(seed) % BLOCK + 1;
+	unsigned x = (unsigned)dice(seed);
 
 	for (size_t i = 0; i < n; i++)
 		b[i] = (unsigned char)(x + i * 7);
@@ -71,7 +63,7 @@ static size_t fill(uint64_t *dice, unsigned char *b)
 static void exchange(struct side *s, int to, int from, bool socket)
 {
 	unsigned char mine[BLOCK], got[BLOCK], want[BLOCK];
-	size_t n = fill(&s->dice, mine), m = fill(&s->peer, want);
+	size_t n = fill(&s->seed, mine), m = fill(&s->peer, want);
 
 	if (socket) {
 		KEEPS(send(to, mine, n, 0), n);
@@ -191,19 +183,19 @@ static bool goes_on(struct side *s)
 static void *runs(void *arg)
 {
 	struct side *s = arg;
-	uint64_t common = 88172645463325252ULL, own = s->dice * 3;
+	uint64_t common = 88172645463325252ULL, own = s->seed * 3;
 
 	/* The kinds are the same on both sides, for they must meet; the naps are not. */
 	for (;;) {
-		uint32_t kind = throw_dice(&common) % KINDS;
+		unsigned kind = (unsigned)(dice(&common) % KINDS);
 
 		if (kind != MEET) {
 			atomic_fetch_sub(&left, step(s, kind));
 			continue;
 		}
-		if (throw_dice(&own) % 16 == 0)
-			sleeps(throw_dice(&own) % 50000);
-		if (throw_dice(&common) % 8 == 0 && !goes_on(s))
+		if (dice(&own) % 16 == 0)
+			sleeps((long)(dice(&own) % 50000));
+		if (dice(&common) % 8 == 0 && !goes_on(s))
 			return NULL;
 	}
 }
@@ -229,8 +221,8 @@ static void connect_sides(struct side *a, struct side *b)
 	a->in = back[0];
 	a->sock = socks[0];
 	b->sock = socks[1];
-	a->peer = b->dice;
-	b->peer = a->dice;
+	a->peer = b->seed;
+	b->peer = a->seed;
 }
 
 int main(int argc, char **argv)
@@ -248,10 +240,9 @@ int main(int argc, char **argv)
 	for (long i = 0; i < 2 * pairs; i++) {
 		struct side *s = &sides[i];
 
-		s->dice = 0x9e3779b97f4a7c15ULL * (uint64_t)(i + 1);
+		s->seed = 0x9e3779b97f4a7c15ULL * (uint64_t)(i + 1);
 		CHECK((s->event = eventfd(0, 0)) >= 0);
-		CHECK((s->file = open(argv[0], O_RDONLY | O_CLOEXEC)) >= 0);
-		CHECK(fcntl(s->file, F_SETFD, 0) == 0);
+		CHECK((s->file = open(argv[0], O_RDONLY)) >= 0);
 	}
 	for (long i = 0; i < pairs; i++)
 		connect_sides(&sides[2 * i], &sides[2 * i + 1]);

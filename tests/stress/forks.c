@@ -40,14 +40,6 @@ static atomic_int stop, loading;
 static atomic_long ticket, last;
 static __thread long mine;
 
-static uint64_t dice(uint64_t *s)
-{
-	*s ^= *s << 13;
-	*s ^= *s >> 7;
-	*s ^= *s << 17;
-	return *s;
-}
-
 /* ---- what goes on meanwhile ------------------------------------------------------------------ */
 
 static void pass_token(long n)

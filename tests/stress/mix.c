@@ -47,14 +47,6 @@ static __thread uint64_t mine;
 static unsigned nsteps = 4000, nthreads = 24;
 static uint64_t seed0 = 1;
 
-static uint64_t dice(uint64_t *s)
-{
-	*s ^= *s << 13;
-	*s ^= *s >> 7;
-	*s ^= *s << 17;
-	return *s;
-}
-
 static struct timespec in(clockid_t clock, long ns)
 {
 	struct timespec ts;

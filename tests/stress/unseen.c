@@ -57,14 +57,6 @@ static long raw(long nr, long x, long y, long z, long w)
 #error "one instruction to be written for this machine"
 #endif
 
-static uint64_t dice(uint64_t *s)
-{
-	*s ^= *s << 13;
-	*s ^= *s >> 7;
-	*s ^= *s << 17;
-	return *s;
-}
-
 static void raw_sleep(long ns)
 {
 	struct timespec ts = { 0, ns };
