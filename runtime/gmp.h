@@ -123,6 +123,7 @@ struct m {
 	_Atomic uint32_t park;    /* futex: 0 asleep or about to be, 1 woken */
 	struct m *schedlink;      /* (L sched) idle or dead list */
 	struct m *alllink;        /* (L sched) */
+	struct m **allback;       /* (L sched) what points to it there */
 	struct g *lockedg;        /* the only G it may run (o) */
 	int32_t id;               /* (c) */
 	int32_t ostid;            /* kernel id */
@@ -351,7 +352,7 @@ bool p_retire_if_dying(struct m *mp) hidden;
 void mcall(void (*fn)(void *)) hidden;
 void mexit(struct m *mp) __attribute__((noreturn)) hidden;
 void m_init(struct m *mp) hidden;
-void m_reap(void) hidden;
+bool m_reap(void) hidden;
 int m_start_wanted(void) hidden;
 bool m_wants_spare(void) hidden;
 void m_make_spare(void) hidden; /* maker only */

@@ -70,14 +70,27 @@ static void *mstart(void *arg)
 	return NULL;
 }
 
+/* The two of sched.allm, with sched.lock: there may be thousands. */
+static void all_add(struct m *mp)
+{
+	mp->alllink = sched.allm;
+	mp->allback = &sched.allm;
+	if (sched.allm)
+		sched.allm->allback = &mp->alllink;
+	sched.allm = mp;
+}
+
+static void all_drop(struct m *mp)
+{
+	*mp->allback = mp->alllink;
+	if (mp->alllink)
+		mp->alllink->allback = mp->allback;
+}
+
 void mexit(struct m *mp)
 {
-	struct m **link;
-
 	lock(&sched.lock);
-	for (link = &sched.allm; *link != mp; link = &(*link)->alllink)
-		;
-	*link = mp->alllink;
+	all_drop(mp);
 	sched.nm--;
 	mp->schedlink = sched.mdead;
 	sched.mdead = mp;
@@ -92,34 +105,33 @@ static uintptr_t mp_os(const struct m *mp)
 	return __atomic_load_n(&mp->os, __ATOMIC_ACQUIRE);
 }
 
-/* Joins Ms that left (maker only: it may block). */
-void m_reap(void)
+/* Joins an M that left (maker only: it may block).  False: there is none. */
+bool m_reap(void)
 {
-	for (;;) {
-		struct m **link, *mp;
+	struct m **link, *mp;
 
-		lock(&sched.lock);
-		/*
-		 * One may have ended before its maker came to note its handle, or sysmon's list
-		 * (handoff.c) may still hold it: next time.
-		 */
-		for (link = &sched.mdead; *link && (!mp_os(*link) || handoff_lists(*link));
-		     link = &(*link)->schedlink)
-			;
-		mp = *link;
-		if (mp)
-			*link = mp->schedlink;
-		unlock(&sched.lock);
-		if (!mp)
-			return;
-		hooks.joinosproc(mp->os);
-		os_free(mp->stack, mp->stacksize);
-		/* The struct m itself is persistent memory: reused by newm through this list. */
-		lock(&sched.lock);
-		mp->schedlink = sched.mfree;
-		sched.mfree = mp;
-		unlock(&sched.lock);
-	}
+	lock(&sched.lock);
+	/*
+	 * One may have ended before its maker came to note its handle, or sysmon's list
+	 * (handoff.c) may still hold it: next time.
+	 */
+	for (link = &sched.mdead; *link && (!mp_os(*link) || handoff_lists(*link));
+	     link = &(*link)->schedlink)
+		;
+	mp = *link;
+	if (mp)
+		*link = mp->schedlink;
+	unlock(&sched.lock);
+	if (!mp)
+		return false;
+	hooks.joinosproc(mp->os);
+	os_free(mp->stack, mp->stacksize);
+	/* The struct m itself is persistent memory: reused by newm through this list. */
+	lock(&sched.lock);
+	mp->schedlink = sched.mfree;
+	sched.mfree = mp;
+	unlock(&sched.lock);
+	return true;
 }
 
 static struct m *allocm(void)
@@ -162,18 +174,13 @@ static struct m *newm(void)
 	if (!err) {
 		lock(&sched.lock);
 		mp->id = ++sched.mnext;
-		mp->alllink = sched.allm;
-		sched.allm = mp;
+		all_add(mp);
 		unlock(&sched.lock);
 		m_init(mp);
 		err = hooks.newosproc(mstart, mp, mp->stack + os_pagesize(), G0_STACK, &mp->os);
 		if (err) {
-			struct m **link;
-
 			lock(&sched.lock);
-			for (link = &sched.allm; *link != mp; link = &(*link)->alllink)
-				;
-			*link = mp->alllink;
+			all_drop(mp);
 			unlock(&sched.lock);
 		}
 	}

@@ -30,8 +30,9 @@ static void *maker(void *unused)
 		m_start_wanted();
 		if (atomic_exchange(&spare, false))
 			m_make_spare();
-		m_reap();
-		os_futex_wait((uint32_t *)&bell, n, 0);
+		/* Thousands may have left, and another be wanted meanwhile. */
+		if (!m_reap())
+			os_futex_wait((uint32_t *)&bell, n, 0);
 	}
 	return NULL;
 }

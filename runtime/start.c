@@ -54,6 +54,7 @@ void start_m0(struct g *gp, void *fs, char *top)
 	m_init(&m0);
 	*(struct weft_tls *)((char *)fs + off) = (struct weft_tls){ .m = &m0 };
 	m0.curg = gp;
+	m0.allback = &sched.allm;
 	sched.allm = &m0;
 	sched.nm = 1;
 	atomic_store(&gp->m, &m0);

@@ -16,7 +16,9 @@ enum {
 	TICK_MIN = 20,              /* us */
 	TICK_MAX = 10000,           /* us */
 	IDLE_ROUNDS = 50,
-	REAP_AFTER = 10,            /* s an idle M is kept */
+	REAP_AFTER = 10,            /* s an idle M is kept, */
+	REAP_MANY = 64,             /* if there are not more than these */
+	REAP_EVERY = 100000000,     /* ns between two looks for such */
 	KEEP_IDLE = 4,              /* idle Ms kept anyway */
 };
 
@@ -97,27 +99,46 @@ static int wake_for_queued(uint64_t now)
 	return queued;
 }
 
-/* Lets go of the coldest idle M that is idle for long.  Never M0, never a wired one. */
-static void reap_idle(uint64_t now)
+/* ns an idle M is kept: the more there are, the shorter. */
+static uint64_t keep_idle(int32_t n)
 {
-	struct m **link, **cold = NULL, *mp;
+	return REAP_AFTER * SEC * REAP_MANY / (uint64_t)(n > REAP_MANY ? n : REAP_MANY);
+}
 
-	lock(&sched.lock);
-	if (sched.nmidle > KEEP_IDLE)
-		for (link = &sched.midle; *link; link = &(*link)->schedlink)
-			if (*link != &m0 && !(*link)->lockedg &&
-			    now - (*link)->idlesince > REAP_AFTER * SEC)
-				cold = link; /* the last one is the coldest */
-	mp = cold ? *cold : NULL;
-	if (mp) {
-		*cold = mp->schedlink;
+/* Takes off the idle list what has been there for long (sched.lock); never M0, never a wired one. */
+static struct m *cold_idle(uint64_t now)
+{
+	uint64_t keep = keep_idle(sched.nmidle);
+	struct m **link = &sched.midle, *cold = NULL, *mp;
+
+	for (int n = 0; (mp = *link); n++) {
+		if (n < KEEP_IDLE || mp == &m0 || mp->lockedg || now - mp->idlesince <= keep) {
+			link = &mp->schedlink;
+			continue;
+		}
+		*link = mp->schedlink;
 		sched.nmidle--;
 		mp->dying = true;
+		mp->schedlink = cold;
+		cold = mp;
 	}
+	return cold;
+}
+
+static void reap_idle(uint64_t now)
+{
+	static uint64_t next;
+	struct m *mp, *cold;
+
+	if (now < next || __atomic_load_n(&sched.nmidle, __ATOMIC_RELAXED) <= KEEP_IDLE)
+		return;
+	next = now + REAP_EVERY;
+	lock(&sched.lock);
+	cold = cold_idle(now);
 	unlock(&sched.lock);
-	if (mp) {
-		atomic_store(&mp->park, 1);
-		os_futex_wake((uint32_t *)&mp->park, 1);
+	while ((mp = cold)) {
+		cold = mp->schedlink; /* it changes hands once the M is awake */
+		mwake(mp);
 	}
 }
 
@@ -140,7 +161,7 @@ static void sleep_deep(void)
 	}
 	lock(&sched.lock);
 	if (sched.nmidle > KEEP_IDLE)
-		until = nanotime() + REAP_AFTER * SEC;
+		until = nanotime() + keep_idle(sched.nmidle);
 	unlock(&sched.lock);
 	if (weft_opt.schedtrace) {
 		uint64_t next = nanotime() + (uint64_t)weft_opt.schedtrace * 1000000;
