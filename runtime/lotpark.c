@@ -6,8 +6,7 @@
  * interrupt follows.  An interrupt that comes meanwhile sets g->interrupted, then looks for
  * parkaddr, then locks the bucket that it names.  The G sets parkaddr, takes that lock (a full
  * barrier here: a locked instruction) and looks at interrupted: one sees the other.  If the G is
- * the one, its park is not straight, and commit, on g0, sees it.  There it is looked at last, after
- * PARKED is visible.
+ * the one, its park is not straight, and commit, on g0, sees it; that takes the lock as well.
  *
  * Must never: run hooks.poked() pinned, or while g->parked still names the outer wait.
  */
@@ -15,18 +14,22 @@
 
 #include <errno.h>
 
+/*
+ * With the bucket's lock, as an interrupt.  Without, the second of two steps (PARKED, then a look at
+ * interrupted and back) could come when the G had been woken, run, and slept again: it was then
+ * queued while it slept.
+ */
 static bool commit(struct g *gp, void *arg)
 {
 	struct waiter *w = arg;
+	struct bucket *b = lot_lock_waiter(w);
 	uint32_t s = QUEUED;
+	bool sleeps = !atomic_load(&gp->interrupted) &&
+		      atomic_compare_exchange_strong(&w->state, &s, PARKED);
 
-	if (!atomic_compare_exchange_strong(&w->state, &s, PARKED))
-		return false;
-	if (likely(!atomic_load(&gp->interrupted)))
-		return true;
-	/* Failing here means somebody woke it, and readies it. */
-	s = PARKED;
-	return !atomic_compare_exchange_strong(&w->state, &s, QUEUED);
+	/* From PARKED on a waker may ready it: neither is touched any more. */
+	unlock(&b->lock);
+	return sleeps;
 }
 
 /* Timer function: claims the waiter if nobody did. */
