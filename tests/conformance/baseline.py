@@ -32,9 +32,10 @@ class Baseline:
         del runs[:-KEPT]
 
     def save(self):
-        with open(self.path + ".new", "w") as f:
+        new = "%s.%d" % (self.path, os.getpid())  # another run may be writing its own
+        with open(new, "w") as f:
             json.dump(self.runs, f, indent=0, sort_keys=True)
-        os.rename(self.path + ".new", self.path)
+        os.rename(new, self.path)
 
     def classes(self, test):
         return [cls for cls, _ in self.runs.get(test, [])]
