@@ -211,9 +211,11 @@ struct p {
 	struct m *hand_m;         /* handoff.c's: whom it watches here, */
 	uint32_t hand_tick;       /* since this tick, */
 	uint64_t hand_cpu;        /* which had used this much CPU at the last look */
-	uint64_t hand_still;      /* and has used no more since; 0: it moves */
+	uint64_t hand_still;      /* and has used no more since; 0: it moves; */
+	uint32_t hand_doubts;     /* times in a row that it was not blocked after all */
 	uint64_t mon_askwhen;     /* the running slice was asked to end, last time; 0: not yet */
-	uint64_t mon_longwhen;    /* its G was seen to compute, last time; 0: never */
+	uint64_t mon_longwhen;    /* its G was seen to compute, last time; 0: never; */
+	uint64_t mon_stay;        /* ns for which it counts as computing after that */
 	uint32_t mon_longtick;    /* watched for that since this tick, */
 	uint64_t mon_longcpu;     /* when its M had used this much CPU */
 	struct m *mon_sleepm;     /* its M when sysmon went to sleep, if it computed; NULL: it did not */

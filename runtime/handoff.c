@@ -47,6 +47,8 @@ enum {
 	LOOK_MIN = 80000,      /* ns between two looks */
 	LOOK_SUSPECT = 100,    /* us until the next when an M stands still and work waits */
 	LOOK_WORK = 800,       /* us when work waits: with LOOK_SUSPECT less than a millisecond */
+	DOUBT = 100000,        /* ns more that it stands still before it is asked about, each time it */
+	DOUBTS = 4,            /* was not blocked, up to so many times */
 	KICK_AGAIN = 1000000,  /* ns until an M without a P is signalled once more */
 	PATIENCE = 20,         /* signals after which the PC no longer counts */
 	CHAOS_TAKES = 8,       /* chaos: one look in so many takes a P from an M that may run */
@@ -226,6 +228,26 @@ leave:
 	return false;
 }
 
+/*
+ * mp stands still since hand_still; true: pp was taken from it.  The proof costs two wake-ups, and
+ * on a busy machine an M stands still again and again because it waits for its CPU: each time that
+ * it was not blocked it is left alone for longer, still less than a millisecond.
+ */
+static bool take_if_still(struct p *pp, struct m *mp, uint64_t now, bool work)
+{
+	uint64_t still = now - pp->hand_still;
+
+	if (still < (work ? pp->hand_doubts * (uint64_t)DOUBT : KEEP))
+		return false;
+	if (take(pp, mp, pp->hand_cpu, pp->hand_still, false)) {
+		pp->hand_doubts = 0;
+		return true;
+	}
+	if (pp->hand_doubts < DOUBTS)
+		pp->hand_doubts++;
+	return false;
+}
+
 /* One P; true: its M stands still. */
 static bool look_p(struct p *pp, uint64_t now, bool work)
 {
@@ -254,9 +276,7 @@ static bool look_p(struct p *pp, uint64_t now, bool work)
 	}
 	if (!pp->hand_still)
 		pp->hand_still = now;
-	if ((work || now - pp->hand_still >= KEEP) && take(pp, mp, cpu, pp->hand_still, false))
-		return false;
-	return true;
+	return !take_if_still(pp, mp, now, work);
 }
 
 /*

@@ -24,7 +24,8 @@
 #include "runtime/monitor.h"
 
 enum {
-	STAY = 50000000,       /* ns for which a P counts as computing after it last did for wakeslice */
+	STAY = 50000000,       /* ns for which a P counts as computing after it last did for wakeslice, */
+	STAY_ONCE = 1500000,   /* if it had not done so for long; doubled each time it does again */
 	PATIENT = 10,          /* wakeslices that an urgent one waits where all run for long */
 	SERVES = 8,            /* schedules between two looks of a P that serves */
 };
@@ -118,7 +119,7 @@ static void look_timers(struct p *pp, uint64_t now)
 	bool ran = false;
 	uint64_t t;
 
-	atomic_store(&pp->mon_computes, now - pp->mon_longwhen < STAY);
+	atomic_store(&pp->mon_computes, now - pp->mon_longwhen < pp->mon_stay);
 	if (!pp->mon_computes)
 		return;
 	mon.computing = true;
@@ -132,13 +133,26 @@ static void look_timers(struct p *pp, uint64_t now)
 }
 
 /*
+ * It did for so long, and not for the first time in a while: it will again.  A server's does once in
+ * some tens of ms, when the kernel handles the packets of many others in one send() of its own; to
+ * be there for its P all the time meant 3,500 looks a second, each on a CPU that somebody used.
+ */
+static void note_long(struct p *pp, uint64_t now)
+{
+	uint64_t stay = pp->mon_stay * 2 < STAY ? pp->mon_stay * 2 : STAY;
+
+	pp->mon_stay = now - pp->mon_longwhen < pp->mon_stay ? stay : STAY_ONCE;
+	pp->mon_longwhen = now;
+}
+
+/*
  * Its G computes: the CPU clock of its M moved by half a wakeslice while schedtick stood still.
  * Time alone says that of an M that waits for its CPU as well.
  */
 static void look_long(struct p *pp, uint64_t now)
 {
 	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
-	bool known = now - pp->mon_longwhen < STAY / 4 && !serves(pp);
+	bool known = now - pp->mon_longwhen < pp->mon_stay / 4 && !serves(pp);
 	uint64_t cpu;
 
 	if (known || now - pp->mon_schedwhen < (uint64_t)weft_opt.wakeslice / 2 || !mp ||
@@ -149,7 +163,7 @@ static void look_long(struct p *pp, uint64_t now)
 		pp->mon_longcpu = cpu;
 		look_by(now + (uint64_t)weft_opt.wakeslice);
 	} else if (cpu - pp->mon_longcpu >= (uint64_t)weft_opt.wakeslice / 2) {
-		pp->mon_longwhen = now;
+		note_long(pp, now);
 	}
 }
 
