@@ -1,7 +1,7 @@
 /*
  * sysmon: a kernel thread without a P that sees what nobody else can.
  *
- * Every 20 us, doubling to 10 ms after 50 idle rounds: takes Ps from system calls that last
+ * Every 20 us, doubling to 10 ms after 50 rounds that found no P to take: takes Ps from system calls that last
  * (retake), finds queued work beside an idle P and timers nobody runs, reaps idle Ms, re-reads the
  * CPU limits once a second, asks Gs that had their slice to give way (monlook.c), prints the
  * schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
@@ -14,6 +14,7 @@
 
 enum {
 	TICK_MIN = 20,              /* us */
+	TICK_FOUND = 40,            /* us, to be doubled */
 	TICK_MAX = 10000,           /* us */
 	IDLE_ROUNDS = 50,
 	REAP_AFTER = 10,            /* s an idle M is kept, */
@@ -73,13 +74,13 @@ static void poll_for_busy(uint64_t now)
 }
 
 /* Work that waits although a P is idle: ready() wakes nobody, so this is the backstop. */
-static int wake_for_queued(uint64_t now)
+static bool wake_for_queued(uint64_t now)
 {
 	uint64_t first = timers_next();
 	bool queued = atomic_load(&sched.runqsize) > 0 || (first && first + 50000 < now);
 
 	if (atomic_load(&sched.npidle) == 0)
-		return 0;
+		return false;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
 		uint32_t runs = atomic_load_explicit(&pp->runs, memory_order_relaxed);
@@ -185,7 +186,6 @@ static void *sysmon(void *arg)
 	for (;;) {
 		uint64_t now;
 		unsigned ncpu;
-		int did;
 
 		if (idle == 0)
 			delay = TICK_MIN;
@@ -204,9 +204,14 @@ static void *sysmon(void *arg)
 		}
 		now = nanotime();
 		monitor_look(now);
-		did = retake(now) + wake_for_queued(now);
+		idle = retake(now) ? 0 : idle + 1;
+		/*
+		 * Soon again, but not 50 times: with two threads that spin for each other there is
+		 * something every few ms, and each look takes the CPU from one of them.
+		 */
+		if (wake_for_queued(now) && idle > IDLE_ROUNDS)
+			delay = TICK_FOUND;
 		poll_for_busy(now);
-		idle = did ? 0 : idle + 1;
 		wish = handoff_look(now);
 		if (taken && m_wants_spare())
 			maker_spare();
