@@ -630,21 +630,23 @@ static long run_op(struct netop *op)
 	}
 }
 
-long netfd_run(struct netop *op)
+/*
+ * It failed and did nothing: a cancellation that came between the look and the try goes first.  What
+ * failed it (the other end of a pipe was closed, say) may have come after that, as in glibc's
+ * tst-cancel2.
+ */
+long netfd_tried(struct netop *op, long r)
 {
-	long r;
-
-	runtime_checkyield();
-	testcancel();
-	r = run_op(op);
-	/*
-	 * It failed and did nothing: a cancellation that came between the look and the try goes
-	 * first.  What failed it (the other end of a pipe was closed, say) may have come after that,
-	 * as in glibc's tst-cancel2.
-	 */
 	if (r < 0)
 		testcancel();
 	return piped(op, r);
+}
+
+long netfd_run(struct netop *op)
+{
+	runtime_checkyield();
+	testcancel();
+	return netfd_tried(op, run_op(op));
 }
 
 /* ---- calls that cannot be tried -------------------------------------------------------------- */

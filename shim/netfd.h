@@ -69,6 +69,8 @@ struct netfd *netfd_of(int fd) hidden;
 enum netkind netfd_kind(struct netfd *s, int fd) hidden;
 /* A cancellation point.  The result, -errno or NETFD_FALLBACK. */
 long netfd_run(struct netop *op) hidden;
+/* What every try that ends the call returns through: a cancellation and SIGPIPE are seen to. */
+long netfd_tried(struct netop *op, long r) hidden;
 /* Parks until fd is ready for the direction, then makes the call on a kernel thread. */
 long netfd_ask_and_call(struct netop *op) hidden;
 /* The call on a kernel thread, with the P given away. */

@@ -469,7 +469,7 @@ static long send_message(struct netop *op, long (*try)(struct netop *, int))
 	r = try(op, op->fd);
 	if (r == -EAGAIN)
 		return netfd_await(op);
-	return r == NETFD_FALLBACK || r == -ENOSYS ? netfd_call(op) : r;
+	return r == NETFD_FALLBACK || r == -ENOSYS ? netfd_call(op) : netfd_tried(op, r);
 }
 
 static long sent(struct netop *op, int flags, long (*try)(struct netop *, int))
@@ -576,7 +576,7 @@ long net_sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 	if (r == -EAGAIN)
 		return netfd_call(&op);
 	if (r <= 0 || (unsigned long)r >= n || stopped_by_error(fd))
-		return r;
+		return netfd_tried(&op, r);
 	op.b = (long)(msgs + r);
 	op.c = (long)n - r;
 	rest = netfd_call(&op);
