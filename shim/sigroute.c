@@ -212,6 +212,13 @@ static struct g *find(int sig)
 	return NULL;
 }
 
+/* By the signal thread alone: the mask is its own. */
+static void keep_out(uint64_t set)
+{
+	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 8);
+	runtime_shut(atomic_fetch_or(&blocked, set) | set);
+}
+
 enum given { GIVEN, WANTED, NO_ROOM };
 
 /*
@@ -222,8 +229,7 @@ static enum given give_back(int sig, siginfo_t *si)
 {
 	uint64_t mask = SIGBIT(sig);
 
-	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, NULL, 8);
-	runtime_shut(atomic_fetch_or(&blocked, mask) | mask);
+	keep_out(mask);
 	if (find(sig)) {
 		sigroute_unblocked(mask);
 		return WANTED;
@@ -397,8 +403,7 @@ static void apply_shut(void)
 
 	if (!set)
 		return;
-	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 8);
-	runtime_shut(atomic_fetch_or(&blocked, set) | set);
+	keep_out(set);
 	/* As in give_back(): who changes his mind looks at blocked afterwards. */
 	sigroute_unblocked(set & ~kept_out(set));
 	atomic_fetch_and(&shut, ~set);
@@ -430,7 +435,7 @@ static bool is_shut(uint64_t set)
 /*
  * Where a handler is, the signal thread finds out when it gets one that nobody wants.  What the kernel
  * does itself (it ends the process, or forgets the signal) must not even reach it.  All that this waits
- * for comes by itself, a CPU provided; the bound is that of sigroute_settle().
+ * for comes by itself, a CPU provided; the bound is there for the same reason as sigroute_settle()'s.
  */
 void sigroute_shut(uint64_t set)
 {

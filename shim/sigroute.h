@@ -21,6 +21,7 @@ static inline uint64_t sigs_of(const sigset_t *set)
 	return *(const uint64_t *)(const void *)set;
 }
 
+/* A function of the program's, with or without SA_SIGINFO: both are one word. */
 static inline bool is_handler(const struct sigaction *sa)
 {
 	return sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN;
