@@ -153,9 +153,10 @@ class Runner:
 
     def weft_once(self, suite, test, procs, native_seconds):
         limit = max(LEAST_LIMIT, 3 * native_seconds + 10)
-        if self.baselines[suite["name"]].cls(test["id"]) == "TIMEOUT":
+        natively = self.baselines[suite["name"]].cls(test["id"])
+        if natively == "TIMEOUT":
             limit = HANG_LIMIT
-        if (self.baselines[suite["name"]].cls(test["id"]) == "PASS"
+        if (natively == "PASS"
                 and suite["name"] + "/" + test["id"] not in self.choices):
             limit *= load()
         result = execute.run(self.box, suite, test, "weft", procs, limit, self.preload,

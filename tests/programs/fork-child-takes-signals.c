@@ -3,7 +3,6 @@
  * and its wait ends, as in any process.  Its parent has threads.
  */
 #include "check.h"
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <semaphore.h>
@@ -250,19 +249,6 @@ static void check_work(const char *name, void (*work)(void), void (*handler)(int
 	CHECK(waitpid(child, &status, 0) == child);
 	CHECK(close(ack[0]) == 0 && close(ack[1]) == 0);
 	passed("%d signals, one after the other, at a child that %s", signals, name);
-}
-
-static int kernel_threads(void)
-{
-	DIR *d = opendir("/proc/self/task");
-	struct dirent *e;
-	int n = 0;
-
-	CHECK(d);
-	while ((e = readdir(d)))
-		n += e->d_name[0] != '.';
-	closedir(d);
-	return n;
 }
 
 /* Some calls are granted to a process of one kernel thread alone. */
