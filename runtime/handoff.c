@@ -47,8 +47,8 @@ enum {
 	LOOK_MIN = 80000,      /* ns between two looks */
 	LOOK_SUSPECT = 100,    /* us until the next when an M stands still and work waits */
 	LOOK_WORK = 800,       /* us when work waits: with LOOK_SUSPECT less than a millisecond */
-	DOUBT = 100000,        /* ns more that it stands still before it is asked about, each time it */
-	DOUBTS = 4,            /* was not blocked, up to so many times */
+	DOUBT = 100000,        /* ns longer that an M must stand still for each time it was not blocked, */
+	DOUBTS = 4,            /* of so many at most */
 	KICK_AGAIN = 1000000,  /* ns until an M without a P is signalled once more */
 	PATIENCE = 20,         /* signals after which the PC no longer counts */
 	CHAOS_TAKES = 8,       /* chaos: one look in so many takes a P from an M that may run */

@@ -1,9 +1,9 @@
 /*
  * sysmon: a kernel thread without a P that sees what nobody else can.
  *
- * Every 20 us, doubling to 10 ms after 50 rounds that found no P to take: takes Ps from system calls that last
- * (retake), finds queued work beside an idle P and timers nobody runs, reaps idle Ms, re-reads the
- * CPU limits once a second, asks Gs that had their slice to give way (monlook.c), prints the
+ * Every 20 us, doubling to 10 ms after 50 rounds without a P to take: takes Ps from system calls that
+ * last (retake), finds queued work beside an idle P and timers nobody runs, reaps idle Ms, re-reads
+ * the CPU limits once a second, asks Gs that had their slice to give way (monlook.c), prints the
  * schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
  *
  * Must never: own a P, block on anything a G may hold.
