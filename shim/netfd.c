@@ -633,13 +633,15 @@ static long run_op(struct netop *op)
 /*
  * It failed and did nothing: a cancellation that came between the look and the try goes first.  What
  * failed it (the other end of a pipe was closed, say) may have come after that, as in glibc's
- * tst-cancel2.
+ * tst-cancel2.  But not before the kernel thread is rid of the SIGPIPE: who is cancelled does not
+ * return here, and whoever ran there next would have it.
  */
 long netfd_tried(struct netop *op, long r)
 {
+	r = piped(op, r);
 	if (r < 0)
 		testcancel();
-	return piped(op, r);
+	return r;
 }
 
 long netfd_run(struct netop *op)
