@@ -401,6 +401,29 @@ func quantiles(name string, ns []float64) {
 	report(name+"-p99", ns[len(ns)-1-len(ns)/100], "ns")
 }
 
+func signalled(rounds int, rest time.Duration) {
+	late := make([]float64, rounds)
+	wake := make(chan struct{}, 1)
+	var ran atomic.Int64
+
+	go func() {
+		for range wake {
+			ran.Store(time.Now().UnixNano())
+		}
+	}()
+	for i := range late {
+		time.Sleep(rest)
+		ran.Store(0)
+		start := time.Now().UnixNano()
+		wake <- struct{}{}
+		for ran.Load() == 0 {
+		}
+		late[i] = float64(ran.Load() - start)
+	}
+	close(wake)
+	quantiles("signalled", late)
+}
+
 // What the ones with least and with most got, in percent of an even share; and what all got together.
 func reportShares(name string, loops []int64, wall time.Duration) {
 	least, most, total := loops[0], loops[0], int64(0)
@@ -592,6 +615,7 @@ var rows = map[string]func(){
 	"spinners":     func() { spinners("spinners", 4, 1, 500, time.Millisecond) },
 	"spinners8":    func() { spinners("spinners8", 4, 8, 500, time.Millisecond/10) },
 	"fair":         func() { spinners("fair", 2*runtime.NumCPU(), 1, 1, 3*time.Second) },
+	"signalled":    func() { signalled(300, 2*time.Millisecond) },
 	"park":         func() { park(20000) },
 	"compute":      func() { measure("compute", 1000, compute) },
 	"echo100x1":    func() { echo("echo100x1", 100, 1) },

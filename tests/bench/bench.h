@@ -85,6 +85,7 @@ void bench_sleeps(const struct bench *b);
 void bench_spinners(const struct bench *b);
 void bench_fair(const struct bench *b);
 void bench_blocked(const struct bench *b);
+void bench_signalled(const struct bench *b);
 void bench_park(const struct bench *b);
 void bench_idle(const struct bench *b);
 void bench_compute(const struct bench *b);
