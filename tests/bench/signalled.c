@@ -1,7 +1,7 @@
 /*
  * signalled.c: how soon a thread runs that another has woken, which goes on computing.
  *
- * Before each round both have slept: there is a processor for each.  A scheduler in user space that
+ * Before each round both have slept: with two processors there is one for each.  A scheduler in user space that
  * leaves who was woken to the processor of his waker shows here; natively the kernel wakes another.
  */
 #include "bench.h"
@@ -10,24 +10,23 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
 struct woken {
 	sem_t go;
+	long rounds;
 	_Atomic uint64_t ran; /* when; 0: not yet */
-	bool last;
 };
 
 static void *woken_main(void *arg)
 {
 	struct woken *w = arg;
 
-	do {
+	for (long i = 0; i < w->rounds; i++) {
 		must_sys(sem_wait(&w->go));
 		atomic_store(&w->ran, now_ns());
-	} while (!w->last);
+	}
 	return NULL;
 }
 
@@ -35,7 +34,7 @@ static void *woken_main(void *arg)
 void bench_signalled(const struct bench *b)
 {
 	uint64_t *late = calloc((size_t)b->a, sizeof(*late));
-	struct woken w = {0};
+	struct woken w = {.rounds = b->a};
 	pthread_t id;
 
 	if (!late)
@@ -47,7 +46,6 @@ void bench_signalled(const struct bench *b)
 
 		must_sys(nanosleep(&(struct timespec){.tv_nsec = b->b * 1000000}, NULL));
 		atomic_store(&w.ran, 0);
-		w.last = i == b->a - 1;
 		start = now_ns();
 		must_sys(sem_post(&w.go));
 		while (!atomic_load(&w.ran))
