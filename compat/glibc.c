@@ -2,48 +2,23 @@
  * glibc: finds libc's functions and data, and its modules' thread-local storage.
  *
  * Rejected: calling libc by plain names with a symbol version (`.symver`): the interposed names of
- * our own library still win inside it.  Rejected: reading libc's symbol table from its file: it may
- * have been replaced on disk since the program started.
+ * our own library still win inside it.  Rejected: the next definition after ours, as the shim binds:
+ * what another preloaded library puts in front of libc is not what is measured here.
  *
- * Must never: be called with a scheduler lock held (dlsym takes the loader's).
+ * Must never: be called with a scheduler lock held (dl_iterate_phdr takes the loader's).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "compat/glibc.h"
+#include "compat/symbol.h"
 
-#include <dlfcn.h>
-#include <elf.h>
 #include <gnu/libc-version.h>
 #include <string.h>
 
 struct libc_calls libc;
 struct libc_data libc_data;
 struct layout layout;
-
-/*
- * RTLD_NEXT looks at the caller's address, so the call must stay a call: compiled to a jump it
- * would seem to come from ld.so itself and crash there.  The barrier keeps work after it.
- */
-static __attribute__((noinline)) void *next(const char *name, const char *version)
-{
-	void *p = version ? dlvsym(RTLD_NEXT, name, version) : dlsym(RTLD_NEXT, name);
-
-	__asm__ volatile("" : "+r"(p)::"memory");
-	return p;
-}
-
-/* libc's own, though an allocator that is preloaded may define the name before it. */
-static __attribute__((noinline)) void *libc_own(const char *name)
-{
-	void *(*open)(const char *, int) = (void *(*)(const char *, int))next("dlopen", NULL);
-	void *libc_so = open ? open("libc.so.6", RTLD_LAZY | RTLD_NOLOAD) : NULL;
-	void *p = libc_so ? dlsym(libc_so, name) : NULL;
-
-	/* The handle stays open: libc is never unloaded. */
-	__asm__ volatile("" : "+r"(p)::"memory");
-	return p;
-}
 
 static const struct bind {
 	void *slot;
@@ -117,19 +92,17 @@ static int minor_of(const char *v)
 
 const char *glibc_bind(void)
 {
-	const char *(*text)(void) = (const char *(*)(void))next("gnu_get_libc_version", NULL);
-	ptrdiff_t *rseq_offset = next("__rseq_offset", NULL);
-	unsigned *rseq_size = next("__rseq_size", NULL);
-	Dl_info info;
-	ElfW(Sym) *sym = NULL;
+	const char *(*text)(void) =
+		(const char *(*)(void))symbol_libc("gnu_get_libc_version", NULL, NULL);
+	ptrdiff_t *rseq_offset = symbol_libc("__rseq_offset", NULL, NULL);
+	unsigned *rseq_size = symbol_libc("__rseq_size", NULL, NULL);
 
 	if (!text)
 		return "not glibc";
 	libc_data.version_text = text();
 	libc_data.version = minor_of(libc_data.version_text);
 	for (size_t i = 0; i < sizeof binds / sizeof binds[0]; i++) {
-		void *p = strncmp(binds[i].name, "__libc_", 7) ? next(binds[i].name, binds[i].version)
-							       : libc_own(binds[i].name);
+		void *p = symbol_libc(binds[i].name, binds[i].version, NULL);
 
 		if (!p && !binds[i].optional)
 			return strncmp(binds[i].name, "_thread_db", 10)
@@ -138,9 +111,7 @@ const char *glibc_bind(void)
 		memcpy(binds[i].slot, &p, sizeof p);
 	}
 	/* The size of _rtld_global bounds every offset that is taken inside it. */
-	if (!dladdr1(libc_data.rtld_global, &info, (void **)&sym, RTLD_DL_SYMENT) || !sym)
-		return "_rtld_global has no size";
-	libc_data.rtld_global_size = sym->st_size;
+	symbol_libc("_rtld_global", NULL, &libc_data.rtld_global_size);
 	libc_data.rseq_offset = rseq_offset && rseq_size ? *rseq_offset : 0;
 	libc_data.rseq_size = rseq_size ? *rseq_size : 0;
 	return NULL;

@@ -3,7 +3,7 @@
  *
  * The library this is linked into exports its own pthread_create and friends, so a plain call would
  * come back to the shim.  Every function that could be interposed is reached through the one struct
- * below, filled with the NEXT definition after ours.
+ * below, filled with the definitions of libc itself.
  *
  * The layout is a set of offsets measured in this process (discover.c, donor.c); no offset of any
  * glibc version is written down anywhere in this directory.

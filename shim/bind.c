@@ -7,13 +7,15 @@
  * any prototype, variadic too.  bind_all() resolves the rest before the scheduler starts, so that
  * no look-up happens on a G's small stack.
  *
- * Must never: call an interposed name (dlsym and dlvsym are not interposed).
+ * A slot may be filled inside anything that interposed names are called from: an allocator, the
+ * loader, a signal handler.  symbol.c therefore reads the tables itself; dlsym() allocates.
+ *
+ * Must never: call libc.
  */
 #include "shim/shim.h"
 #include "shim/bind.h"
 
-#include <dlfcn.h>
-#include <string.h>
+#include "compat/symbol.h"
 
 static const struct {
 	const char *name, *version;
@@ -79,59 +81,15 @@ static long lacking(void)
 	return -1;
 }
 
-/*
- * dlsym() frees what an earlier failure left behind for dlerror(), and that call comes here: so
- * free is found first, and while it is looked for, nothing is freed (an error text, once, of a
- * program whose own dlsym() had failed before).
- */
-static __thread bool seeking_free __attribute__((tls_model("initial-exec")));
-
-static void keep(void *p)
-{
-	(void)p;
-}
-
-static void *bind_free(void)
-{
-	void *p;
-
-	if (seeking_free)
-		return keep;
-	seeking_free = true;
-	p = dlsym(RTLD_NEXT, "free");
-	__asm__ volatile("" : "+r"(p));
-	__atomic_store_n((void **)&real.free, p, __ATOMIC_RELEASE);
-	seeking_free = false;
-	return p;
-}
-
 void *bind_one(unsigned i) hidden;
 
 void *bind_one(unsigned i)
 {
-	int saved = errno;
-	void *p;
+	void *p = symbol_next(table[i].name, table[i].version);
 
-	if (unlikely(real.free == (void *)bindstub_free)) {
-		p = bind_free();
-		if ((void **)&real + i == (void **)&real.free) {
-			errno = saved;
-			return p;
-		}
-	}
-	p = table[i].version ? dlvsym(RTLD_NEXT, table[i].name, table[i].version)
-				   : dlsym(RTLD_NEXT, table[i].name);
-
-	/*
-	 * Also keeps the look-ups above from becoming tail calls: ld.so reads their return address.
-	 */
-	__asm__ volatile("" : "+r"(p));
-	if (!p) {
-		dlerror(); /* the program must not find our failure in its dlerror() */
+	if (!p)
 		p = (void *)lacking;
-	}
 	__atomic_store_n((void **)&real + i, p, __ATOMIC_RELEASE);
-	errno = saved;
 	return p;
 }
 

@@ -29,6 +29,8 @@
 #include "shim/dl.h"
 #include "shim/sigroute.h"
 
+#include "compat/symbol.h"
+
 #include <link.h>
 #include <signal.h>
 
@@ -84,7 +86,7 @@ static struct range text_of(const void *addr)
 void preempt_init(void)
 {
 	libc_text = text_of((const void *)real.read);
-	loader_text = text_of(dlsym(RTLD_DEFAULT, "_r_debug")); /* the loader's, however it was started */
+	loader_text = text_of(symbol_loader());
 }
 
 bool preempt_may(const void *caller)

@@ -127,6 +127,23 @@ case_of "malloc" check-runtime '^malloc: not on the list'
 archive 'int weaver_w(void) __attribute__((weak)); int use(void) { return weaver_w ? weaver_w() : 0; }'
 case_of "a weak reference is a call as well" check-runtime '^weaver_w: not on the list'
 
+# ---- bind ---------------------------------------------------------------------------------------
+
+object()	# object ARCHIVE NAME C-TEXT
+{
+	echo "$3" | $cc -O0 -fno-builtin -fPIC -c -x c - -o "$tmp/build/$2.o" &&
+		ar cr "$tmp/build/$1.a" "$tmp/build/$2.o"
+}
+fresh
+object libshim bind 'void *symbol_next(void); void *use(void) { return symbol_next(); }'
+object libcompat symbol 'extern char _r_debug; void *symbol_next(void) { return &_r_debug; }'
+case_of "tables alone" check-bind ""
+object libshim bind 'void *dlsym(void); void *use(void) { return dlsym(); }'
+case_of "dlsym" check-bind '^dlsym: called by bind.o'
+object libshim bind 'void *symbol_next(void); void *use(void) { return symbol_next(); }'
+object libcompat symbol 'void *memcpy(void *, const void *, unsigned long); void use(void *p) { memcpy(p, p, 1); }'
+case_of "even memcpy" check-bind '^memcpy: called by symbol.o'
+
 # ---- needed -------------------------------------------------------------------------------------
 
 fresh

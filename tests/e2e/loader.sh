@@ -77,5 +77,33 @@ case_of rpath plain "a a"
 case_of rpath runpath "b a"
 case_of rpath rpath "b a"
 
+# ---- libraries after weft: what a wrapped call goes on to ----
+
+cat >"$tmp/after.c" <<'EOF'
+int malloc_trim(unsigned long pad) { (void)pad; return 42; }
+EOF
+cat >"$tmp/trim.c" <<'EOF'
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+static void *trim(void *before) { printf("%d %d\n", *(int *)before, malloc_trim(0)); return 0; }
+int main(void)
+{
+	pthread_t t;
+	int before = malloc_trim(0);
+
+	return pthread_create(&t, 0, trim, &before) || pthread_join(t, 0);
+}
+EOF
+"$cc" -O1 -pthread -o "$tmp/trim" "$tmp/trim.c" || exit 2
+for style in gnu sysv both; do
+	"${shared[@]}" -o "$tmp/after-$style.so" "$tmp/after.c" -Wl,--hash-style=$style || exit 2
+	for list in "$build/libweft.so:$tmp/after-$style.so" "$tmp/after-$style.so:$build/libweft.so"; do
+		got=$(LD_PRELOAD=$list timeout 20 "$tmp/trim" 2>&1)
+		[ "$got" = "42 42" ]
+		verdict $? "a preloaded library with $style hash tables, $(sed "s#[^:]*/##g" <<<"$list")" "$got"
+	done
+done
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,0 +1,23 @@
+/* symbol: see symbol.c. */
+#ifndef WEFT_COMPAT_SYMBOL_H
+#define WEFT_COMPAT_SYMBOL_H
+
+#include <stddef.h>
+
+#ifndef hidden
+#define hidden __attribute__((visibility("hidden")))
+#endif
+
+/*
+ * The definition that dlsym(RTLD_NEXT) or dlvsym(RTLD_NEXT) would give this library; version NULL
+ * is the default version.  NULL: no object that came with the program has one.
+ */
+void *symbol_next(const char *name, const char *version) hidden;
+
+/* The definition of libc itself or of the loader, whatever stands before it; size may be NULL. */
+void *symbol_libc(const char *name, const char *version, size_t *size) hidden;
+
+/* An address in the loader, however it was started. */
+const void *symbol_loader(void) hidden;
+
+#endif
