@@ -9,6 +9,8 @@
 #	recipe_commands		commands that must be found
 #	recipe_about		one line: what it exercises
 #	recipe_better		lower | higher: which way its figure counts
+#	recipe_quick		not empty: needs only what scripts/setup installs, and a few seconds
+#	recipe_says		what weft says of it, if anything
 #	recipe_run [WORD...]	one run under WORD...; sets figure, unit and answer, returns 0;
 #				or sets why and returns 1 when anything is wrong;
 #				a run of several loads adds each with `measured`
@@ -22,17 +24,20 @@ weft_build=${BUILD:-$weft_root/build}
 weft_launcher=${WEFT_LAUNCHER:-$weft_build/weft}
 weft_data=$weft_build/data
 run_limit=${RUN_LIMIT:-120}
+# Servers are there.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 say() { printf '%s\n' "$*" >&2; }
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
 # under PROCS: sets the array prefix to the words that run a command with so many processors.
-# PROCS is a number, or native, or pinned (native on one processor).
+# PROCS is a number, or native, or pinned (native on one processor), or default (weft chooses).
 under() {
 	case $1 in
 	native) prefix=() ;;
 	pinned) prefix=(taskset -c 0) ;;
+	default) prefix=("$weft_launcher" --) ;;
 	*) prefix=("$weft_launcher" "--procs=$1" --) ;;
 	esac
 }
@@ -300,16 +305,89 @@ reload_server() {
 	return 1
 }
 
+# One line of compat/programs/table: a command whose output is compared.
+#
+# RUN is bash, for an empty directory; "$@" stands in it before each command under test, $src is the folder of our own
+# sources, and `sample MB` prints the path of a file of that size.  What it prints is the answer.
+small() {	# small NAME PACKAGES COMMANDS ABOUT RUN
+	table_names+=("$1")
+	[ "$1" = "${table_wanted-}" ] || return 0
+	recipe_packages=$2
+	read -ra recipe_commands <<<"$3"
+	recipe_about=$4
+	recipe_body=$5
+	recipe_better=lower
+	recipe_watch=--child
+	recipe_run() { small_run "$@"; }
+	table_found=1
+}
+
+# The same, for a program that scripts/setup installs.
+quick() {
+	small "$@"
+	[ "$1" != "${table_wanted-}" ] || recipe_quick=1
+}
+
+small_run() {
+	local start dir
+
+	scratch
+	dir=$scratch_dir/work
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	sample() { (set +e +o pipefail; sample_file "$@"); }
+	export -f sample sample_file
+	export weft_data src="$weft_root/compat/programs"
+	start=$(now_ms)
+	if ! bounded "$run_limit" env -C "$dir" bash -c "set -e -o pipefail; $recipe_body" "$recipe_name" "$@" \
+		>"$scratch_dir/out" 2>"$scratch_dir/err" </dev/null; then
+		why="$why$(last_line "$scratch_dir/err")"
+		return 1
+	fi
+	figure=$(($(now_ms) - start))
+	unit=ms
+	if [ ! -s "$scratch_dir/out" ]; then
+		why="printed nothing"
+		return 1
+	fi
+	answer=$(digest "$scratch_dir/out")
+}
+
+# The last line of a file as a suffix for a message.
+last_line() {
+	local line
+
+	line=$(grep . "$1" 2>/dev/null | tail -n 1) && [ -n "$line" ] && printf ': %s' "$line"
+}
+
 load_recipe() {
 	local file=$weft_root/compat/programs/$1.sh
 
+	recipe_name=$1
+	table_wanted=$1
+	table_found=
+	# shellcheck source=/dev/null
+	. "$weft_root/compat/programs/table"
+	[ -z "$table_found" ] || return 0
 	if [ ! -f "$file" ] || [ "$1" = lib ]; then
-		why="no recipe compat/programs/$1.sh"
+		why="no recipe compat/programs/$1.sh, and no line in compat/programs/table"
 		return 1
 	fi
-	recipe_name=$1
 	# shellcheck source=/dev/null
 	. "$file"
+}
+
+# The names of all recipes, in order.
+all_recipes() {
+	local file name table_wanted= table_names=()
+
+	# shellcheck source=/dev/null
+	. "$weft_root/compat/programs/table"
+	for file in "$weft_root"/compat/programs/*.sh; do
+		name=$(basename "$file" .sh)
+		[ "$name" = lib ] || table_names+=("$name")
+	done
+	printf '%s\n' "${table_names[@]}" | sort
 }
 
 # verify_program NAME: the end-to-end test of one recipe, used by tests/e2e/real-*.sh.
