@@ -8,6 +8,7 @@
  */
 #include "runtime/gmp.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum { IDBATCH = 16 };
@@ -133,7 +134,7 @@ static struct g *takestd(void)
 	return gp;
 }
 
-static struct g *takeodd(size_t class, const struct gattr *a)
+static struct g *takeodd(const struct gattr *a, const struct shape *shape)
 {
 	struct g **link, *gp;
 
@@ -143,8 +144,8 @@ static struct g *takeodd(size_t class, const struct gattr *a)
 	for (link = &sched.godd; (gp = *link); link = &gp->schedlink) {
 		if (gp->stack.user != (a->stack != NULL))
 			continue;
-		if (gp->stack.user || (gp->stack.size == class && gp->stack.guard >= a->guardsize &&
-				       gp->stack.guard - a->guardsize < os_pagesize())) {
+		if (gp->stack.user ||
+		    (gp->stack.size == shape->size && gp->stack.guard == shape->guard)) {
 			*link = gp->schedlink;
 			atomic_fetch_sub(&nodd, 1);
 			break;
@@ -194,36 +195,50 @@ static void entry(void *arg)
 	hooks.gmain(arg);
 }
 
-struct g *g_new(const struct gattr *a)
+/* Among the usual ones; the first thread tells what is usual. */
+static bool isstd(bool user, size_t size, size_t guard)
+{
+	return !user && size == sched.stdstack && guard == sched.stdguard;
+}
+
+/* A free G with a stack of this shape, or one that gets it; NULL: no memory. */
+static struct g *take(const struct gattr *a, const struct shape *shape)
+{
+	struct g *gp;
+
+	if (!sched.stdstack && !a->stack) {
+		sched.stdguard = shape->guard;
+		sched.stdstack = shape->size;
+	}
+	gp = isstd(a->stack, shape->size, shape->guard) ? takestd() : takeodd(a, shape);
+	if (!gp)
+		gp = g_make();
+	if (!gp)
+		return NULL;
+	if (gp->stack.slot) {
+		stack_fit(&gp->stack, a, shape);
+	} else if (!stack_alloc(&gp->stack, a, shape)) {
+		/* The struct stays in the table, dead and without a stack, for the next one. */
+		g_free(gp);
+		return NULL;
+	}
+	return gp;
+}
+
+struct g *g_new(const struct gattr *a, int *err)
 {
 	struct gattr full = *a;
-	size_t class;
+	struct shape shape;
 	struct g *gp;
 
 	if (full.stacksize == 0)
 		full.stacksize = sched.defstack;
-	class = stack_class(&full);
-	if (!sched.stdstack && class)
-		sched.stdstack = class; /* the first thread tells what is usual */
-	gp = class && class == sched.stdstack ? takestd() : takeodd(class, &full);
+	*err = stack_shape(&full, &shape);
+	if (*err)
+		return NULL;
+	gp = take(&full, &shape);
 	if (!gp) {
-		gp = g_make();
-		if (!gp)
-			return NULL;
-		if (!stack_alloc(&gp->stack, &full)) {
-			/*
-			 * The struct stays in the table, dead and without a stack, for the next
-			 * one.
-			 */
-			g_free(gp);
-			return NULL;
-		}
-	} else if (gp->stack.user) {
-		gp->stack.base = full.stack;
-		gp->stack.size = full.stacksize;
-		gp->stack.top = gp->stack.base + full.stacksize;
-	} else if (!gp->stack.base && !stack_alloc(&gp->stack, &full)) {
-		g_free(gp);
+		*err = -ENOMEM;
 		return NULL;
 	}
 	gp->goid = nextgoid();
@@ -242,7 +257,7 @@ struct g *g_new(const struct gattr *a)
 
 void g_free(struct g *gp)
 {
-	bool std = !gp->stack.user && (gp->stack.size == sched.stdstack || !gp->stack.base);
+	bool std = isstd(gp->stack.user, gp->stack.size, gp->stack.guard) || !gp->stack.slot;
 	struct p *pp;
 
 	pin();

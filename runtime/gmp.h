@@ -59,14 +59,21 @@ struct gqueue {                   /* singly linked through schedlink; guarded by
 	int32_t size;
 };
 
-struct stack {
-	char *base;               /* lowest address, guard included */
-	size_t size;              /* all of it: guard, stack, tls area */
-	size_t guard;
-	char *top;                /* first byte above the usable stack; the tls area is further up */
-	bool user;                /* the program's own memory: only the tls area is ours */
-	char *area;               /* the tls area (top, or a mapping of its own when user) */
-	size_t areasize;
+struct stack {                    /* shape.c draws it */
+	char *slot;               /* memory of ours: guard, stack, tls area; the area alone if user */
+	size_t size;              /* of the slot */
+	size_t guard;             /* at its low end */
+	char *base;               /* lowest address of the stack, guard included */
+	char *top;                /* first byte above the usable stack */
+	char *area;               /* the tls area */
+	bool user;                /* the stack is the program's own memory */
+};
+
+/* How a slot is divided: bytes from its base. */
+struct shape {
+	size_t guard;             /* the stack's lowest byte */
+	size_t top;               /* first byte above it */
+	size_t size;              /* all of the slot */
 };
 
 struct waiter;
@@ -293,7 +300,7 @@ struct sched {
 	_Atomic uint64_t shut;    /* nor may a poller let these in for a moment when it wakes */
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
-	size_t stdstack;          /* size class of pooled stacks: area included (c once set) */
+	size_t stdstack, stdguard; /* slots of pooled stacks: size, and guard in it (c once set) */
 };
 
 extern struct sched sched hidden;
@@ -440,10 +447,15 @@ static inline bool netpoll_watching(void)
 	return atomic_load_explicit(&nwatched, memory_order_relaxed) > 0;
 }
 
+/* ---- shape.c ---- */
+/* The slot that a asks for.  0, -EINVAL: no such stack can be; -ENOMEM: none so large. */
+int stack_shape(const struct gattr *a, struct shape *s) hidden;
+char *shape_area(const struct gattr *a, char *base, size_t size) hidden; /* in a slot at base */
+
 /* ---- stack.c, g.c, arena.c ---- */
-bool stack_alloc(struct stack *s, const struct gattr *a) hidden;
+bool stack_alloc(struct stack *s, const struct gattr *a, const struct shape *shape) hidden;
+void stack_fit(struct stack *s, const struct gattr *a, const struct shape *shape) hidden;
 void stack_free(struct stack *s) hidden;
-size_t stack_class(const struct gattr *a) hidden;
 void *persistentalloc(size_t n) hidden; /* zeroed, never freed; NULL: no memory */
 struct g *g_at(uint32_t i) hidden;
 struct g *g_make(void) hidden;

@@ -147,14 +147,16 @@ struct gattr {
 	size_t stacksize; /* bytes the program may use; 0: the default */
 	size_t guardsize; /* bytes that fault below it */
 	void *stack;      /* the program's own stack (lowest address), or NULL */
-	size_t tlsarea;   /* bytes to reserve above the stack for the thread block */
+	size_t tlsarea;   /* bytes to reserve above the stack for the thread block, */
+	size_t tlsalign;  /* and its alignment (a power of two; 64 at least anyway) */
 };
 
 /*
  * A G in state dead with a stack, perhaps recycled: then g_tls() is the block of its former life.
- * NULL: no memory, or as many Gs as there may be (EAGAIN).
+ * NULL: *err is -EINVAL when no such stack can be, else -ENOMEM: no memory, or as many Gs as there may
+ * be.
  */
-struct g *g_new(const struct gattr *a);
+struct g *g_new(const struct gattr *a, int *err);
 /* Where the thread block goes: tlsarea bytes, page-zeroed when fresh. */
 void *g_tlsarea(struct g *gp);
 void *g_tls(struct g *gp);

@@ -1,10 +1,9 @@
 /*
- * stack: memory for Gs: [ guard | stack, growing down | thread-block area ].
+ * stack: memory for Gs, as runtime/shape.c lays it out.
  *
- * The thread-block area lies directly above the stack's first byte and may share its page: a parked
- * thread then touches two or three pages instead of four.  Slots of the standard size are cut from
- * reservations of 64 (one mapping each); other sizes get a mapping of their own.  Where guards are
- * cheap (os_guard_is_cheap) a million stacks are a few thousand mappings.
+ * Slots of the standard size are cut from reservations of 64 (one mapping each); other sizes get a
+ * mapping of their own.  Where guards are cheap (os_guard_is_cheap) a million stacks are a few
+ * thousand mappings.  On the program's own stack only the thread block is memory of ours.
  *
  * Slots are pooled with their Gs and never unmapped while a thread block in them is listed.
  *
@@ -21,26 +20,17 @@ static char *slab;       /* (stacklock) rest of the current reservation of stand
 static int slabslots;    /* (stacklock) */
 static _Atomic bool executable; /* once true, for ever; see runtime_stacks_executable */
 
-static size_t up(size_t n, size_t a)
+static bool standard(const struct stack *s)
 {
-	return (n + a - 1) & ~(a - 1);
+	return !s->user && s->size == sched.stdstack;
 }
 
-/* Bytes of the whole slot that a asks for; 0 for the program's own stack. */
-size_t stack_class(const struct gattr *a)
+static char *slot(const struct stack *s)
 {
-	size_t page = os_pagesize();
-
-	if (a->stack)
-		return 0;
-	return up(a->guardsize, page) + up(a->stacksize + a->tlsarea + 64, page);
-}
-
-static char *slot(size_t n)
-{
+	size_t n = s->size;
 	char *p = NULL;
 
-	if (n != sched.stdstack)
+	if (!standard(s))
 		return os_reserve(n);
 	lock(&stacklock);
 	if (slabslots == 0) {
@@ -56,18 +46,18 @@ static char *slot(size_t n)
 	return p;
 }
 
-static void unslot(char *p, size_t n)
+static void unslot(const struct stack *s)
 {
-	if (n != sched.stdstack) {
-		os_free(p, n);
+	if (!standard(s)) {
+		os_free(s->slot, s->size);
 		return;
 	}
 	/*
 	 * Only right after slot(): the guard could not be set.  Put back if nobody came in between.
 	 */
 	lock(&stacklock);
-	if (slab == p + n) {
-		slab = p;
+	if (slab == s->slot + s->size) {
+		slab = s->slot;
 		slabslots++;
 	}
 	unlock(&stacklock);
@@ -77,8 +67,8 @@ static void make_executable(const struct stack *s)
 {
 	size_t skip = os_guard_is_cheap() ? 0 : s->guard;
 
-	if (s->base && !s->user && s->size > skip)
-		os_executable(s->base + skip, s->size - skip);
+	if (s->slot && !s->user && s->size > skip)
+		os_executable(s->slot + skip, s->size - skip);
 }
 
 /*
@@ -95,36 +85,28 @@ void runtime_stacks_executable(void)
 		make_executable(&gp->stack);
 }
 
-bool stack_alloc(struct stack *s, const struct gattr *a)
+/* The part of s that a life may ask for: on what it has, or on the program's own stack. */
+void stack_fit(struct stack *s, const struct gattr *a, const struct shape *shape)
 {
-	size_t page = os_pagesize(), n = stack_class(a);
+	s->base = a->stack ? a->stack : s->slot;
+	s->top = a->stack ? s->base + a->stacksize : s->base + shape->top;
+}
 
-	*s = (struct stack){ .areasize = a->tlsarea };
-	if (a->stack) {
-		s->user = true;
-		s->base = a->stack;
-		s->size = a->stacksize;
-		s->guard = 0;
-		s->top = s->base + s->size;
-		s->area = os_reserve(up(a->tlsarea, page));
-		return s->area != NULL;
-	}
-	s->base = slot(n);
-	if (!s->base)
+bool stack_alloc(struct stack *s, const struct gattr *a, const struct shape *shape)
+{
+	struct stack fresh = { .size = shape->size, .guard = shape->guard, .user = a->stack != NULL };
+
+	*s = (struct stack){ 0 }; /* its G is kept, and must not think that it has one */
+	fresh.slot = slot(&fresh);
+	if (!fresh.slot)
 		return false;
-	s->size = n;
-	s->guard = up(a->guardsize, page);
-	if (os_guard(s->base, s->guard)) {
-		unslot(s->base, n);
-		*s = (struct stack){ 0 }; /* its G is kept, and must not think that it has one */
+	if (os_guard(fresh.slot, fresh.guard)) {
+		unslot(&fresh);
 		return false;
 	}
-	s->area = (char *)((uintptr_t)(s->base + n - a->tlsarea) & ~(uintptr_t)63);
-	/*
-	 * Whole pages of what was asked for, as libc would report it: what rounding left over stays
-	 * unused.
-	 */
-	s->top = s->base + s->guard + up(a->stacksize, page);
+	fresh.area = shape_area(a, fresh.slot, fresh.size);
+	stack_fit(&fresh, a, shape);
+	*s = fresh;
 	atomic_thread_fence(memory_order_seq_cst);
 	if (unlikely(atomic_load_explicit(&executable, memory_order_relaxed)))
 		make_executable(s);
@@ -134,10 +116,7 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 /* Only for stacks whose thread block is gone. */
 void stack_free(struct stack *s)
 {
-	if (s->user)
-		os_free(s->area, up(s->areasize, os_pagesize()));
-	else
-		unslot(s->base, s->size);
+	unslot(s);
 	*s = (struct stack){ 0 };
 }
 

@@ -13,7 +13,7 @@ static int parse(const pthread_attr_t *attr, struct gattr *a)
 	void *stack = NULL;
 	size_t size = 0, guard = 0;
 
-	*a = (struct gattr){ .tlsarea = tcb_area_size() };
+	*a = (struct gattr){ .tlsarea = tcb_area_size(), .tlsalign = tcb_area_align() };
 	pthread_attr_getguardsize(attr, &guard);
 	pthread_attr_getstacksize(attr, &size);
 	if (attr_has_stack(attr) && pthread_attr_getstack(attr, &stack, &size) == 0) {
@@ -70,7 +70,9 @@ void thread_default_attr(void)
 		dflt_detached = attr_detached(&attr);
 		pthread_attr_destroy(&attr);
 	} else {
-		dflt = (struct gattr){ .guardsize = 4096, .tlsarea = tcb_area_size() };
+		dflt = (struct gattr){ .guardsize = 4096,
+				       .tlsarea = tcb_area_size(),
+				       .tlsalign = tcb_area_align() };
 	}
 	if (weft_opt.stacksize)
 		dflt.stacksize = weft_opt.stacksize;

@@ -106,8 +106,8 @@ EXPORT void thrd_exit(int result)
 
 /* ---- creation -------------------------------------------------------------------------------- */
 
-/* A G with a thread block for a new life, or NULL. */
-static struct g *make(const pthread_attr_t *attr)
+/* A G with a thread block for a new life, or NULL and *err an errno value. */
+static struct g *make(const pthread_attr_t *attr, int *err)
 {
 	struct tcb_stack stk;
 	struct gattr a;
@@ -115,9 +115,12 @@ static struct g *make(const pthread_attr_t *attr)
 	struct tcb *t;
 	uint32_t tid;
 
-	if (attr_parse(attr, &a))
+	*err = attr_parse(attr, &a);
+	if (*err)
 		return NULL;
-	gp = g_new(&a);
+	gp = g_new(&a, err);
+	/* libc's word for want of memory, too. */
+	*err = *err == -EINVAL ? EINVAL : EAGAIN;
 	if (!gp)
 		return NULL;
 	tid = g_nextid();
@@ -177,15 +180,15 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	dumpsig_start();
 	if (unlikely(dl_loading()))
 		execstack_look();
-	gp = make(attr);
+	gp = make(attr, &err);
 	if (!gp) {
 		/*
 		 * Threads that wait to run hold the memory: a caller that tries again must not
 		 * starve them.
 		 */
-		if (on_g())
+		if (on_g() && err == EAGAIN)
 			gosched();
-		return EAGAIN;
+		return err;
 	}
 	th = thread_of((pthread_t)g_tls(gp));
 	th->start = start;

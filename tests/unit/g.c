@@ -22,6 +22,13 @@ TestSuite(g, .init = one, .timeout = 60);
 
 static const struct gattr usual = { .stacksize = 64 << 10, .guardsize = 4096, .tlsarea = 4096 };
 
+static struct g *new_g(const struct gattr *a)
+{
+	int err;
+
+	return g_new(a, &err);
+}
+
 static int local(void)
 {
 	return allp[0]->ngfree;
@@ -46,7 +53,7 @@ Test(g, at_64_free_ones_33_leave_and_31_stay)
 	struct g *gs[64];
 
 	for (int i = 0; i < 64; i++)
-		cr_assert(gs[i] = g_new(&usual));
+		cr_assert(gs[i] = new_g(&usual));
 	for (int i = 0; i < 63; i++)
 		g_free(gs[i]);
 	cr_expect_eq(local(), 63);
@@ -62,13 +69,13 @@ Test(g, an_empty_list_takes_32_from_the_global_one)
 	struct g *gs[100];
 
 	for (int i = 0; i < 100; i++)
-		gs[i] = g_new(&usual);
+		gs[i] = new_g(&usual);
 	for (int i = 0; i < 100; i++)
 		g_free(gs[i]);
 	g_cachefree(allp[0]);
 	cr_expect_eq(local(), 0);
 	cr_expect_eq(sched.ngfree, 100);
-	g_new(&usual);
+	new_g(&usual);
 	cr_expect_eq(local(), 31, "32, of which one is taken");
 	cr_expect_eq(sched.ngfree, 68);
 	lists_are_sound();
@@ -76,13 +83,13 @@ Test(g, an_empty_list_takes_32_from_the_global_one)
 
 Test(g, a_free_one_is_used_again_with_its_stack)
 {
-	struct g *a = g_new(&usual), *b;
+	struct g *a = new_g(&usual), *b;
 	char *base = a->stack.base;
 	uint64_t id = a->goid;
 
 	g_setname(a, "former");
 	g_free(a);
-	b = g_new(&usual);
+	b = new_g(&usual);
 	cr_expect_eq(a, b);
 	cr_expect_eq(b->stack.base, base);
 	cr_expect_gt(b->goid, id, "but it is another thread");
@@ -96,34 +103,61 @@ Test(g, other_sizes_are_kept_apart_and_found_by_size)
 	struct gattr big = usual, bigger = usual;
 	struct g *a, *b, *c;
 
-	g_free(g_new(&usual)); /* the first one says what is usual */
+	g_free(new_g(&usual)); /* the first one says what is usual */
 	big.stacksize = 1 << 20;
 	bigger.stacksize = 2 << 20;
-	a = g_new(&big);
-	b = g_new(&bigger);
+	a = new_g(&big);
+	b = new_g(&bigger);
 	g_free(a);
 	g_free(b);
 	cr_expect_eq(local(), 1, "none of them among the usual ones");
-	c = g_new(&big);
+	c = new_g(&big);
 	cr_expect_eq(c, a);
-	cr_expect_eq(g_new(&bigger), b);
-	cr_expect_neq(g_new(&big), a, "taken already");
+	cr_expect_eq(new_g(&bigger), b);
+	cr_expect_neq(new_g(&big), a, "taken already");
 }
 
+/* The same slot in all, but more of it guard: of the usual size, and of another. */
 Test(g, a_guard_as_asked_is_part_of_the_shape)
 {
-	struct gattr big = usual, wide = usual;
+	struct gattr narrow = usual, wide = usual;
+	struct shape n, w;
 	struct g *a;
 
-	g_free(g_new(&usual));
-	big.stacksize = 1 << 20;
-	wide.stacksize = (1 << 20) - 8192; /* the same slot in all, but more of it guard */
-	wide.guardsize = 4096 + 8192;
-	cr_assert_eq(stack_class(&big), stack_class(&wide));
-	a = g_new(&big);
-	g_free(a);
-	cr_expect_neq(g_new(&wide), a);
-	cr_expect_eq(g_new(&big), a);
+	for (int i = 0; i < 2; i++) {
+		wide.stacksize = narrow.stacksize - 8192;
+		wide.guardsize = narrow.guardsize + 8192;
+		cr_assert_eq(stack_shape(&narrow, &n), 0);
+		cr_assert_eq(stack_shape(&wide, &w), 0);
+		cr_assert_eq(n.size, w.size);
+		a = new_g(&narrow);
+		g_free(a);
+		cr_expect_neq(new_g(&wide), a);
+		cr_expect_eq(new_g(&narrow), a);
+		narrow.stacksize = 1 << 20;
+	}
+}
+
+/* Both fit the same slot; the second life must not be told the first one's end. */
+Test(g, a_slot_used_again_has_the_size_that_was_asked_for_now)
+{
+	struct gattr one_more = usual;
+	void *base;
+	size_t size, guard;
+	struct g *gp;
+
+	for (int i = 0; i < 2; i++) {
+		struct gattr first = one_more;
+
+		one_more.stacksize -= 64;
+		gp = new_g(&first);
+		g_free(gp);
+		cr_expect_eq(new_g(&one_more), gp);
+		g_stackbounds(gp, &base, &size, &guard);
+		cr_expect_eq(size - guard, one_more.stacksize);
+		cr_expect_eq(gp->stack.top, (char *)base + size);
+		one_more.stacksize = 1 << 20; /* the second time not of the usual size */
+	}
 }
 
 Test(g, the_programs_own_stack_is_used_and_given_back)
@@ -137,7 +171,7 @@ Test(g, the_programs_own_stack_is_used_and_given_back)
 	struct g *gp;
 
 	cr_assert_neq(mine, MAP_FAILED);
-	gp = g_new(&own);
+	gp = new_g(&own);
 	g_stackbounds(gp, &base, &size, &guard);
 	cr_expect_eq(base, mine);
 	cr_expect_eq(size, n);
@@ -147,30 +181,15 @@ Test(g, the_programs_own_stack_is_used_and_given_back)
 		  "the thread block is not in the program's memory");
 	g_free(gp);
 	own.stack = other;
-	cr_expect_eq(g_new(&own), gp);
+	cr_expect_eq(new_g(&own), gp);
 	cr_expect_eq(gp->stack.base, other, "the former owner's memory is forgotten");
 }
 
 /* ---- stacks ---- */
 
-Test(g, the_class_of_a_stack_holds_all_that_was_asked)
-{
-	for (size_t size = 16384; size < 70000; size += 1001) {
-		for (size_t guard = 0; guard < 10000; guard += 3333) {
-			struct gattr a = { .stacksize = size, .guardsize = guard, .tlsarea = 2304 };
-			size_t n = stack_class(&a);
-
-			cr_assert_eq(n % 4096, 0);
-			cr_assert_geq(n, size + guard + 2304);
-			cr_assert_leq(n, size + guard + 2304 + 64 + 2 * 4096);
-		}
-	}
-	cr_expect_eq(stack_class(&(struct gattr){ .stack = &one, .stacksize = 65536 }), 0);
-}
-
 Test(g, a_stack_is_writable_as_far_as_asked)
 {
-	struct g *gp = g_new(&usual);
+	struct g *gp = new_g(&usual);
 	void *base;
 	size_t size, guard;
 
@@ -184,7 +203,7 @@ Test(g, a_stack_is_writable_as_far_as_asked)
 
 Test(g, below_a_stack_is_a_guard, .signal = SIGSEGV)
 {
-	struct g *gp = g_new(&usual);
+	struct g *gp = new_g(&usual);
 
 	*(volatile char *)gp->stack.base = 1;
 }
@@ -195,7 +214,7 @@ Test(g, a_guard_by_mprotect_is_a_guard_too, .signal = SIGSEGV)
 
 	os_deny(1u << OS_guard, 0);
 	os_guard_init();
-	gp = g_new(&usual);
+	gp = new_g(&usual);
 	*(volatile char *)(gp->stack.base + 4095) = 1;
 }
 
@@ -205,7 +224,7 @@ Test(g, neighbours_do_not_overlap)
 	struct g *gs[N];
 
 	for (int i = 0; i < N; i++) {
-		gs[i] = g_new(&usual);
+		gs[i] = new_g(&usual);
 		memset(gs[i]->stack.base + 4096, i, gs[i]->stack.size - 4096);
 	}
 	for (int i = 0; i < N; i++)
@@ -234,7 +253,7 @@ Test(g, ids_are_unique_and_never_a_kernel_id)
 
 Test(g, a_long_name_is_cut_not_overrun)
 {
-	struct g *gp = g_new(&usual);
+	struct g *gp = new_g(&usual);
 	char name[16];
 
 	g_setname(gp, "a name that is far too long");
