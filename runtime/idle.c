@@ -84,11 +84,17 @@ static uint64_t naptime(struct m *mp)
 	return nanotime() + mp->napns;
 }
 
+/* Timers or descriptors need an M that hears them. */
+static bool must_poll(void)
+{
+	return timers_next() || netpoll_watching();
+}
+
 /*
- * As the poller (lastpoll was exchanged for 0), without a P.  True: somebody had to be heard, so
- * either there is a P now or the caller looks again.
+ * As the poller (lastpoll was exchanged for 0), without a P; afterwards the M has one, or looks
+ * again.
  */
-static bool poll_idle(struct m *mp, uint64_t nap)
+static void poll_idle(struct m *mp, uint64_t nap)
 {
 	struct os_event ev[NETPOLL_BATCH];
 	/* Order: lastpoll = 0 before the heaps are read (netpoll_wake_for). */
@@ -112,25 +118,30 @@ static bool poll_idle(struct m *mp, uint64_t nap)
 		 * do.
 		 */
 		netpoll_ready(ev, n);
-		return true;
+		return;
 	}
 	if (n)
 		netpoll_ready(ev, n);
 	if (polled && anywork() && takeidlep(mp))
 		setspinning(mp);
-	return polled;
 }
 
 /*
  * Without a P: sleeps, as the poller if there is something to poll and nobody does, until there is
  * one.
+ *
+ * An M that goes idle meanwhile, with timers of its own, leaves them to the poller and sleeps for
+ * good.  So an M takes lastpoll only when there is something to poll; and once it has put it back,
+ * whether it slept or not, it asks again: it has been taken for the poller until then
+ * (tests/model/poller.pml).  When no P is idle, the Ms that run them ask.
  */
 void idle(struct m *mp)
 {
 	for (;;) {
 		uint64_t nap = naptime(mp);
 
-		if (atomic_exchange(&sched.lastpoll, 0) != 0 && poll_idle(mp, nap)) {
+		if (must_poll() && atomic_exchange(&sched.lastpoll, 0) != 0) {
+			poll_idle(mp, nap);
 			if (mp->p)
 				return;
 			if (atomic_load(&sched.npidle) > 0)

@@ -1,0 +1,90 @@
+/*
+ * poller: runtime/idle.c's rule for who sleeps as the poller.
+ *
+ * Three Ms.  Each has a P at first, adds or deletes timers with it, gives the P up and goes idle.
+ * token stands for sched.lastpoll != 0, until0 for sched.polluntil, bell for sched.pollbreak; watched
+ * says that some descriptor is registered.  An M that is asleep for good is stuck here on purpose:
+ * nobody hands a P over any more.  At the end, when nothing can move, no timer may be pending.
+ *
+ * TAKES_BLIND and LOOKS_ONCE are the two halves of a fault that was once there; tests/model/run sees
+ * that the model finds it.
+ */
+bool token = true, bell = false;
+bool until0 = false; /* the poller sleeps until a deadline; false: for ever */
+bool watched = false;
+byte pending = 1;
+
+inline ring()
+{
+	if
+	:: !token ->
+		if
+		:: !until0 -> bell = true
+		:: else
+		fi
+	:: else
+	fi
+}
+
+proctype M(byte adds; byte deletes)
+{
+	bool got, until;
+
+	do
+	:: deletes > 0 -> deletes--; atomic { if :: pending > 0 -> pending-- :: else fi }
+	:: adds > 0 -> adds--; pending++; ring()
+	:: adds == 0 && deletes == 0 -> break
+	od;
+	/* Without a P from here. */
+	do
+	::
+#ifndef TAKES_BLIND
+		if
+		:: pending == 0 && !watched -> break
+		:: else
+		fi;
+#endif
+		atomic { got = token; token = false };
+		if
+		:: !got -> break
+		:: else
+		fi;
+		until = pending > 0;
+		if
+		:: until || watched ->
+			until0 = until;
+			/* Sleeps in epoll: the deadline comes, or the bell rings. */
+end_polls:
+			if
+			:: until
+			:: bell -> bell = false
+			fi;
+			until0 = false;
+			token = true;
+			/* What is due is run, with an idle P. */
+			atomic { if :: pending > 0 -> pending-- :: else fi }
+		:: else ->
+			token = true;
+#ifdef LOOKS_ONCE
+			break
+#endif
+		fi
+	od;
+end_asleep:
+	false
+}
+
+init
+{
+	if
+	:: watched = true
+	:: true
+	fi;
+	atomic {
+		run M(1, 1);
+		run M(1, 0);
+		run M(0, 1)
+	};
+	timeout;
+	assert(pending == 0)
+}
