@@ -237,34 +237,52 @@ static int still_running_refused(void *arg)
 	return (atomic_load(&th->state) & TH_EXITED) != 0;
 }
 
-/* Waits until th has ended: 0, ETIMEDOUT, or cancels the caller. */
-static int await(struct thread *th, uint64_t deadline)
+/*
+ * Waits until th has ended: 0, ETIMEDOUT, or cancels the caller.  A time that is none is never
+ * over, as in libc.
+ */
+static int await(struct thread *th, const struct until *u)
 {
 	struct park pk = { .addr = &th->state,
 			   .refuse = still_running_refused,
 			   .arg = th,
-			   .deadline = deadline,
 			   .reason = WaitJoin,
 			   .interruptible = true };
 
+	if (until_ns(u, &pk.deadline))
+		pk.deadline = 0;
 	while (!(atomic_load(&th->state) & TH_EXITED)) {
 		int r = lot_park(&pk);
 
 		if (r == -ETIMEDOUT)
 			return ETIMEDOUT;
-		if (r == -EINTR) {
-			if (on_g() && tcb_cancel_pending(tcb_self())) {
-				/* Somebody else may join it now. */
-				atomic_fetch_and(&th->state, ~(uint32_t)TH_JOINING);
-				self_thread.joins = 0;
-			}
+		if (r == -EINTR)
 			testcancel();
-		}
 	}
 	return 0;
 }
 
-static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
+/* A join that ends without its thread, also by unwinding: somebody else may join that now. */
+static void join_left(struct thread **joined)
+{
+	self_thread.joins = 0;
+	if (*joined)
+		atomic_fetch_and(&(*joined)->state, ~(uint32_t)TH_JOINING);
+}
+
+static int await_joining(struct thread *th, const struct until *u)
+{
+	struct thread *joined __attribute__((cleanup(join_left))) = th;
+	int err;
+
+	self_thread.joins = (pthread_t)g_tls(th->g);
+	err = await(th, u);
+	if (!err)
+		joined = NULL;
+	return err;
+}
+
+static int join(pthread_t t, void **result, const struct until *u)
 {
 	struct thread *th = thread_of(t);
 	struct g *gp = th->g;
@@ -284,18 +302,17 @@ static int join(pthread_t t, void **result, bool timed, uint64_t deadline)
 	if (th->joins && th->joins == (pthread_t)tcb_self() && !tcb_cancel_requested((struct tcb *)t))
 		return EDEADLK;
 	old = atomic_fetch_or(&th->state, TH_JOINING);
+	/* A join of ours that a handler left by a jump still stands there: this is the same. */
+	if (self_thread.joins == t)
+		old &= ~(uint32_t)TH_JOINING;
 	if (old & (TH_DETACHED | TH_JOINING)) {
 		if (!(old & TH_JOINING))
 			atomic_fetch_and(&th->state, ~(uint32_t)TH_JOINING);
 		return EINVAL;
 	}
-	self_thread.joins = t;
-	err = await(th, timed ? deadline : 0);
-	self_thread.joins = 0;
-	if (err) {
-		atomic_fetch_and(&th->state, ~(uint32_t)TH_JOINING);
+	err = await_joining(th, u);
+	if (err)
 		return err;
-	}
 	if (result)
 		*result = th->result;
 	forget(th, gp);
@@ -307,7 +324,7 @@ EXPORT int pthread_join(pthread_t t, void **result)
 	if (!weft_on || !g_of(t))
 		return real.pthread_join(t, result);
 	runtime_checkyield();
-	return join(t, result, false, 0);
+	return join(t, result, FOREVER);
 }
 
 EXPORT int pthread_tryjoin_np(pthread_t t, void **result)
@@ -316,25 +333,19 @@ EXPORT int pthread_tryjoin_np(pthread_t t, void **result)
 		return real.pthread_tryjoin_np(t, result);
 	if (!(atomic_load(&thread_of(t)->state) & TH_EXITED))
 		return EBUSY;
-	return join(t, result, false, 0);
+	return join(t, result, FOREVER);
 }
 
 EXPORT int pthread_clockjoin_np(pthread_t t, void **result, clockid_t clock,
 				const struct timespec *abs)
 {
-	uint64_t deadline = 0;
-	int err;
+	struct until u = { clock, abs };
 
 	if (!weft_on || !g_of(t))
 		return real.pthread_clockjoin_np(t, result, clock, abs);
-	if (abs) {
-		err = clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC
-			      ? EINVAL
-			      : deadline_of(clock, abs, &deadline);
-		if (err)
-			return err;
-	}
-	return join(t, result, abs != NULL, deadline);
+	if (!wait_clock(clock))
+		return EINVAL;
+	return join(t, result, abs ? &u : FOREVER);
 }
 
 EXPORT int pthread_timedjoin_np(pthread_t t, void **result, const struct timespec *abs)
@@ -353,11 +364,16 @@ EXPORT int pthread_detach(pthread_t t)
 	if (!weft_on || !th->g)
 		return real.pthread_detach(t);
 	gp = th->g;
-	if ((atomic_load(&th->state) & (TH_GONE | TH_DETACHED)) == TH_GONE)
-		return ESRCH;
-	old = atomic_fetch_or(&th->state, TH_DETACHED);
-	if (old & TH_DETACHED)
-		return EINVAL;
+	old = atomic_load(&th->state);
+	do {
+		if (old & TH_DETACHED)
+			return EINVAL;
+		if (old & TH_GONE)
+			return ESRCH;
+		/* As in libc nothing changes: who joins frees.  Else a joiner would wait for ever. */
+		if (old & TH_JOINING)
+			return 0;
+	} while (!atomic_compare_exchange_weak(&th->state, &old, old | TH_DETACHED));
 	if ((old & TH_EXITED) && gp != g_main())
 		forget(th, gp);
 	return 0;
