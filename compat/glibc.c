@@ -117,6 +117,19 @@ const char *glibc_bind(void)
 	return NULL;
 }
 
+char **glibc_environ(void)
+{
+	extern char **environ;
+	char ***args = environ ? NULL : symbol_libc("_dl_argv", NULL, NULL);
+	char **end;
+
+	if (!args || !*args)
+		return environ;
+	for (end = *args; *end; end++)
+		;
+	return end + 1;
+}
+
 struct module_scan {
 	struct tls_module *m;
 	int n, max;

@@ -98,6 +98,12 @@ extern struct libc_data libc_data hidden;
 /* Binds everything above; NULL, or what is missing. */
 const char *glibc_bind(void) hidden;
 
+/*
+ * The environment; before libc has set environ (.preinit_array), as the loader got it.  May be
+ * called before anything is bound.
+ */
+char **glibc_environ(void) hidden;
+
 /* One module with thread-local storage, as the calling thread sees it. */
 struct tls_module {
 	size_t modid;

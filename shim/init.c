@@ -1,5 +1,6 @@
 /*
- * init: weft starts at the first pthread_create, never earlier.
+ * init: weft starts at the first pthread_create, or when libc is asked for a thread that will call
+ * the program (async.c), never earlier.
  *
  * Until then every wrapper passes through (weft_on == 0), so a program that makes no thread pays
  * one load and one branch a call.  If something does not fit, one line says so and the program
@@ -7,9 +8,11 @@
  */
 #include "shim/sched.h"
 #include "shim/bind.h"
+#include "shim/direct.h"
 #include "shim/dl.h"
 #include "shim/preempt.h"
 #include "shim/rseq.h"
+#include "compat/glibc.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
 
@@ -123,15 +126,19 @@ static bool have_room(void)
 
 static bool start(void)
 {
-	extern char **environ;
 	int err;
 
-	options_read(environ);
+	options_read(glibc_environ());
 	if (weft_opt.disable)
 		return false;
 	if (weft_opt.breaktcb[0])
 		tcb_break = weft_opt.breaktcb;
 	bind_all();
+	if (direct3(SYS_gettid, 0, 0, 0) != direct3(SYS_getpid, 0, 0, 0)) {
+		weft_say("start: the first thread is made by a kernel thread that is not the main one "
+			 "(running with plain pthreads)");
+		return false;
+	}
 	if (compat_init()) {
 		weft_say("%s (running with plain pthreads)", compat_why());
 		return false;

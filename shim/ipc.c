@@ -1,10 +1,8 @@
 /*
- * ipc: System V queues and semaphores, POSIX queues, and waiting for asynchronous I/O.
+ * ipc: System V queues and semaphores, POSIX queues.
  *
  * The kernel does the waiting, but is asked without waiting first: a call that must wait gives its
- * P to others before it does.  Message calls are cancellation points, semop is none.  Asynchronous
- * I/O itself stays libc's: its helpers are kernel threads of their own, only waiting for them is a
- * matter of the G that does.
+ * P to others before it does.  Message calls are cancellation points, semop is none.
  */
 #include "shim/direct.h"
 
@@ -118,40 +116,4 @@ EXPORT ssize_t mq_receive(mqd_t q, char *msg, size_t n, unsigned int *prio)
 	if (!on_g())
 		return real.mq_receive(q, msg, n, prio);
 	return syscall_ret(queue(SYS_mq_timedreceive, q, (long)msg, (long)n, (long)prio, NULL));
-}
-
-EXPORT int aio_suspend(const struct aiocb *const list[], int n, const struct timespec *timeout)
-{
-	if (!on_g())
-		return real.aio_suspend(list, n, timeout);
-	return HANDOFF(real.aio_suspend(list, n, timeout));
-}
-
-EXPORT int aio_suspend64(const struct aiocb64 *const list[], int n, const struct timespec *timeout)
-{
-	if (!on_g())
-		return real.aio_suspend64(list, n, timeout);
-	return HANDOFF(real.aio_suspend64(list, n, timeout));
-}
-
-/* LIO_WAIT waits for all of them; LIO_NOWAIT only queues. */
-EXPORT int lio_listio(int mode, struct aiocb *const list[], int n, struct sigevent *ev)
-{
-	if (!on_g() || mode != LIO_WAIT)
-		return real.lio_listio(mode, list, n, ev);
-	return HANDOFF(real.lio_listio(mode, list, n, ev));
-}
-
-EXPORT int lio_listio64(int mode, struct aiocb64 *const list[], int n, struct sigevent *ev)
-{
-	if (!on_g() || mode != LIO_WAIT)
-		return real.lio_listio64(mode, list, n, ev);
-	return HANDOFF(real.lio_listio64(mode, list, n, ev));
-}
-
-EXPORT int gai_suspend(const struct gaicb *const list[], int n, const struct timespec *timeout)
-{
-	if (!on_g())
-		return real.gai_suspend(list, n, timeout);
-	return HANDOFF(real.gai_suspend(list, n, timeout));
 }

@@ -97,6 +97,8 @@ static inline void thread_look(void)
 void options_read(char **envp) hidden;
 /* First pthread_create: starts weft.  False: this program stays on plain pthreads. */
 bool activate(void) hidden;
+/* The same before libc makes a thread of its own that will call the program (SIGEV_THREAD). */
+void activate_for(const struct sigevent *ev) hidden;
 bool activate_later(void) hidden; /* there was no memory: EAGAIN, and the next pthread_create tries again */
 /* Ends the calling thread from its outermost frame: destructors, then goexit. */
 void thread_end(struct thread *th) __attribute__((noreturn)) hidden;

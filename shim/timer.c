@@ -37,6 +37,7 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *ev, timer_t *timer)
 	long id;
 	int slot;
 
+	activate_for(ev);
 	if (!weft_on || !ev || ev->sigev_notify != SIGEV_THREAD_ID ||
 	    ev->_sigev_un._tid < G_ID_MIN)
 		return real.timer_create(clock, ev, timer);
