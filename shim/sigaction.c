@@ -226,6 +226,10 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 		errno = saved;
 		return;
 	}
+	if (weft_on && !synchronous(sig, si) && sigroute_pass_on(sig, si)) {
+		errno = saved;
+		return;
+	}
 	if (sa.sa_flags & SA_RESETHAND)
 		sigaction_reset(sig);
 	if (on_g())

@@ -204,7 +204,7 @@ static void abandon(struct signode *n)
 
 		node_put(n);
 		if (was.shared) {
-			gp = sigroute_find(was.sig);
+			gp = sigroute_choose(was.sig, NULL);
 			if ((!gp || thread_signal(g_data(gp), was.sig, &was.info, true)) &&
 			    !sigroute_requeue(was.sig, &was.info))
 				sigroute_defer(was.sig, &was.info);
@@ -238,7 +238,7 @@ static _Atomic uint64_t described;
 static bool for_descriptor(struct thread *th, int sig)
 {
 	return unlikely(atomic_load(&described) & SIGBIT(sig)) && (thread_mask(th) & SIGBIT(sig)) &&
-	       !(th->waitset & SIGBIT(sig)) && !sigroute_find(sig);
+	       !(th->waitset & SIGBIT(sig)) && !sigroute_choose(sig, NULL);
 }
 
 static bool to_descriptor(int sig, const siginfo_t *info)
@@ -346,7 +346,7 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 	    pid != (pid_t)direct3(SYS_getpid, 0, 0, 0) || real.sigaction(sig, NULL, &sa) ||
 	    !is_handler(&sa))
 		return false;
-	gp = sigroute_find(sig);
+	gp = sigroute_choose(sig, getg());
 	*err = gp ? thread_signal(g_data(gp), sig, si, true) : ESRCH;
 	if (*err != ESRCH)
 		return true;

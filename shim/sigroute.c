@@ -1,10 +1,11 @@
 /*
- * sigroute: finds a G for a signal that arrived where no G could take it.
+ * sigroute: decides which thread takes a signal, and brings it there.
  *
- * A process-directed signal reaches any kernel thread that lets it in: an idle M, a busy scheduler,
- * or, when every M blocks it, the signal thread below, whose mask starts as main's.  All of them
- * defer() it into a ring; the signal thread takes it out and directs it at a G that lets it in,
- * main first.  When no G does, the signal goes back to the process and the signal thread blocks it
+ * A process-directed signal reaches any kernel thread that lets it in: one that runs another G than
+ * the kernel would have chosen (which is main, if main lets it in), an idle M, a busy scheduler, or,
+ * when every M blocks it, the signal thread below, whose mask starts as main's.  All of them defer()
+ * it into a ring; the signal thread takes it out and directs it at the G that sigroute_choose()
+ * names.  When no G lets it in, the signal goes back to the process and the signal thread blocks it
  * too, so that it stays pending as POSIX wants; a G that unblocks it later gets it from the kernel.
  *
  * A G with something queued is made to look: parked interruptibly, by g_interrupt; running or in a
@@ -175,41 +176,83 @@ static bool lives(struct thread *th)
 	return th && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED));
 }
 
-static bool lets_in(struct g *gp, int sig)
+/* As the kernel sees it: what a sigwait waits for is let in meanwhile. */
+static bool wants(struct g *gp, int sig)
 {
-	struct thread *th = g_data(gp);
+	struct thread *th = gp ? g_data(gp) : NULL;
 
-	return lives(th) && !(thread_mask(th) & SIGBIT(sig));
+	return lives(th) && ((th->waitset | ~thread_mask(th)) & SIGBIT(sig));
 }
 
-struct g *sigroute_find(int sig)
+/*
+ * The one choice, in the order of the kernel's complete_signal(): main, which is what a process is
+ * called by; then whom the kernel has chosen already (here: the thread that the signal has
+ * interrupted, or NULL), then any other.
+ */
+struct g *sigroute_choose(int sig, struct g *here)
 {
 	struct g *gp = g_main();
 	uint32_t i = 0;
 
-	if (lets_in(gp, sig))
+	if (wants(gp, sig))
 		return gp;
+	if (wants(here, sig))
+		return here;
 	while ((gp = g_next(&i)))
-		if (lets_in(gp, sig))
+		if (wants(gp, sig))
 			return gp;
 	return NULL;
 }
 
-static struct g *find(int sig)
+/*
+ * The kernel gives these to whoever made them come, on purpose: a profiler's timer counts who
+ * computes, and a write that cannot be made is its writer's affair.
+ */
+static bool of_the_caller(int sig, const siginfo_t *si)
 {
-	struct g *gp = sigroute_find(sig);
-	uint32_t i = 0;
-
-	if (gp)
-		return gp;
-	/* Somebody may wait for it with sigwait, which blocks it. */
-	while ((gp = g_next(&i))) {
-		struct thread *th = g_data(gp);
-
-		if (th && (th->waitset & SIGBIT(sig)))
-			return gp;
+	switch (sig) {
+	case SIGPROF:
+	case SIGVTALRM:
+	case SIGXCPU:
+		return si->si_code == SI_KERNEL;
+	case SIGPIPE:
+	case SIGXFSZ:
+		return si->si_code == SI_USER && si->si_pid == pid();
 	}
-	return NULL;
+	return false;
+}
+
+/*
+ * A thread that was named, whatever it keeps out; NULL: the process was.  Of the ids of our kernel
+ * threads another process knows main's alone, which is the process's; ours go no such way.
+ */
+static struct thread *named(const siginfo_t *si)
+{
+	if (si->si_code == SI_TKILL && si->si_pid != pid())
+		return g_data(g_main());
+	return timer_target(si);
+}
+
+/*
+ * In the handler, on a thread that might run the program's: is the signal another's?  Then it is on
+ * its way there.  With many under way already the kernel shall keep the next ones, for its senders
+ * to find a limit: but this thread lets them in, so it takes them.
+ */
+bool sigroute_pass_on(int sig, const siginfo_t *si)
+{
+	struct g *here = getg(), *gp;
+	struct thread *th;
+
+	if (weft_tls.apart || of_the_caller(sig, si) || !sigroute_started() ||
+	    (sig >= 34 && atomic_load(&head) - atomic_load(&tail) >= ENOUGH))
+		return false;
+	th = named(si);
+	gp = th ? th->g : sigroute_choose(sig, here);
+	/* A thread that weft does not schedule lets it in, and is as good as any but main. */
+	if (!gp || gp == here || (!here && !th && gp != g_main()))
+		return false;
+	sigroute_defer(sig, si);
+	return true;
 }
 
 /* By the signal thread alone: the mask is its own. */
@@ -230,7 +273,7 @@ static enum given give_back(int sig, siginfo_t *si)
 	uint64_t mask = SIGBIT(sig);
 
 	keep_out(mask);
-	if (find(sig)) {
+	if (sigroute_choose(sig, NULL)) {
 		sigroute_unblocked(mask);
 		return WANTED;
 	}
@@ -240,15 +283,15 @@ static enum given give_back(int sig, siginfo_t *si)
 /* False: no room, again in a moment. */
 static bool route(int sig, siginfo_t *si)
 {
-	struct thread *named = timer_target(si);
+	struct thread *th = named(si);
 
 	for (;;) {
-		struct g *gp = named ? named->g : find(sig);
+		struct g *gp = th ? th->g : sigroute_choose(sig, NULL);
 		enum given given;
 		int err;
 
 		if (gp) {
-			err = thread_signal(g_data(gp), sig, si, !named);
+			err = thread_signal(g_data(gp), sig, si, !th);
 			if (err == ESRCH)
 				continue; /* it has ended meanwhile */
 			return err != EAGAIN;

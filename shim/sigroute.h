@@ -40,8 +40,12 @@ void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted) hidden;
 int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared) hidden;
 void sigroute_shut(uint64_t set) hidden; /* the caller lets these in no more, or ends */
 void signals_described(uint64_t set) hidden; /* a signalfd was made for these */
-/* The G of this process that takes a signal sent to the process now; NULL: all keep it out. */
-struct g *sigroute_find(int sig) hidden;
+/*
+ * The G of this process that takes a signal sent to the process now, here (or NULL) before others
+ * that are not main; NULL: all keep it out.
+ */
+struct g *sigroute_choose(int sig, struct g *here) hidden;
+bool sigroute_pass_on(int sig, const siginfo_t *si) hidden; /* true: it is another's, who gets it */
 /*
  * sigback.c: pending on the process, as if it had just been sent; and what the kernel gives back of
  * it. False: the user has as many pending as he may (RLIMIT_SIGPENDING), in whatever process.
