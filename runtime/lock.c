@@ -11,8 +11,8 @@
 #include "runtime/os/os.h"
 
 /*
- * ns: see unlock().  Doubled each time: thousands that wait must not wake up for nothing all the
- * time.
+ * ns, where the kernel has no membarrier.  Doubled each time: thousands that wait must not wake up for
+ * nothing all the time.
  */
 enum { SPINS = 4, PAUSES = 30, MISSED = 1000000, MISSED_MAX = 512000000 };
 
@@ -26,22 +26,44 @@ static bool take(struct lock *l)
 
 void lock_slow(struct lock *l)
 {
+	bool fenced;
+
 	for (int i = 0; i < SPINS; i++) {
 		for (int k = 0; k < PAUSES; k++)
 			arch_pause();
 		if (take(l))
 			return;
 	}
-	/* A full fence before the word is looked at again: pairs, but for MISSED, with unlock(). */
+	/*
+	 * unlock() stores word and loads sleepers, unfenced; here sleepers is stored and word loaded.
+	 * The fence that every thread passes makes either this look see the word free, or that load see
+	 * this thread counted.  Without it (an old kernel, or one thread yet) an unlock may be missed.
+	 */
 	__atomic_add_fetch(&l->sleepers, 1, __ATOMIC_SEQ_CST);
+	fenced = os_membarrier() == 0;
 	for (uint64_t ns = MISSED; !take(l); ns = ns < MISSED_MAX ? ns * 2 : ns)
-		os_futex_wait(&l->word, 1, os_nanotime() + ns);
+		os_futex_wait(&l->word, 1, fenced ? 0 : os_nanotime() + ns);
 	__atomic_sub_fetch(&l->sleepers, 1, __ATOMIC_RELAXED);
 }
 
 void unlock_slow(struct lock *l)
 {
 	os_futex_wake(&l->word, 1);
+}
+
+void shimlock(struct shimlock *l)
+{
+	lock(&l->lock);
+}
+
+void shimunlock(struct shimlock *l)
+{
+	unlock(&l->lock);
+}
+
+void shimlock_fork_child(struct shimlock *l)
+{
+	l->lock.word = l->lock.sleepers = 0;
 }
 
 #ifdef WEFT_DEBUG
@@ -59,5 +81,12 @@ void lockrank_drop(struct lock *l)
 {
 	if (weft_tls.held[l->rank]-- == 0)
 		throw("lock rank: dropping %d that is not held", l->rank);
+}
+
+void lockrank_none(const char *what)
+{
+	for (int r = 0; r < NLOCKRANK; r++)
+		if (weft_tls.held[r])
+			throw("lock rank: %s while holding %d", what, r);
 }
 #endif

@@ -12,26 +12,9 @@
 
 #include "runtime/runtime.h"
 
-enum lockrank {
-#define RANK(name) Rank##name,
-#include "runtime/lockrank.def"
-#undef RANK
-	NLOCKRANK
-};
-
-struct lock {
-	uint32_t word;     /* 0 free, 1 held; futex */
-	uint32_t sleepers; /* threads in lock_slow()'s sleep, or about to be */
 #ifdef WEFT_DEBUG
-	uint8_t rank;
-#endif
-};
-
-#ifdef WEFT_DEBUG
-#define LOCK_INIT(r) { 0, 0, Rank##r }
 #define lock_init(l, r) ((l)->word = 0, (l)->sleepers = 0, (l)->rank = Rank##r)
 #else
-#define LOCK_INIT(r) { 0, 0 }
 #define lock_init(l, r) ((l)->word = 0, (l)->sleepers = 0)
 #endif
 
@@ -51,9 +34,11 @@ void unlock_slow(struct lock *l) __attribute__((visibility("hidden")));
 #ifdef WEFT_DEBUG
 void lockrank_take(struct lock *l) __attribute__((visibility("hidden")));
 void lockrank_drop(struct lock *l) __attribute__((visibility("hidden")));
+void lockrank_none(const char *what) __attribute__((visibility("hidden"))); /* none is held */
 #else
 #define lockrank_take(l) ((void)0)
 #define lockrank_drop(l) ((void)0)
+#define lockrank_none(what) ((void)0)
 #endif
 
 /*
@@ -109,9 +94,8 @@ static inline void lock(struct lock *l)
 
 /*
  * A store and a load, not an exchange: two of these are in every park.  So the load may be done
- * before the store is visible, and a thread that goes to sleep in between be missed; it sleeps for
- * 1 ms then, longer if it had to wait before (lock_slow).  Locks live in memory that is never given
- * back.
+ * before the store is visible.  The fence between the two is the sleeper's affair (lock_slow).
+ * Locks live in memory that is never given back.
  */
 static inline void unlock_pinned(struct lock *l)
 {

@@ -79,6 +79,7 @@ void gopark_pinned(bool (*commit)(struct g *gp, void *arg), void *arg, enum wait
 
 	if (unlikely(!mp || !mp->p))
 		throw("gopark: g%lu has no P", gp->goid);
+	lockrank_none("gopark");
 	gp->waitreason = (uint8_t)why;
 	gp->waitaddr = addr;
 	if (weft_opt.dumpsig || weft_opt.schedtrace)

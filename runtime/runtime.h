@@ -44,7 +44,7 @@ struct weft_tls {
 	uint32_t preempt; /* it was to be preempted and could not: runtime_wish() */
 	uint32_t apart; /* a process in our memory (clone.h); no G and no M has this */
 #ifdef WEFT_DEBUG
-	uint16_t held[16]; /* of each rank */
+	uint16_t held[32]; /* of each rank */
 #endif
 	uint32_t tid; /* what glibc's objects store as owner; never a kernel id, except main's */
 };
@@ -63,6 +63,46 @@ enum waitreason {
 #undef REASON
 	NWAITREASON
 };
+
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+enum lockrank {
+#define RANK(name) Rank##name,
+#include "runtime/lockrank.def"
+#undef RANK
+	NLOCKRANK
+};
+
+/* The runtime's own kind (lock.h). */
+struct lock {
+	uint32_t word;     /* 0 free, 1 held; futex */
+	uint32_t sleepers; /* threads in lock_slow()'s sleep, or about to be */
+#ifdef WEFT_DEBUG
+	uint8_t rank;
+#endif
+};
+
+#ifdef WEFT_DEBUG
+#define LOCK_INIT(r) { 0, 0, Rank##r }
+#else
+#define LOCK_INIT(r) { 0, 0 }
+#endif
+
+/*
+ * The same for the shim's own data, and the only kind of lock that the shim has (check-locks): ranked
+ * in lockrank.def, before all of the runtime's.  Who holds one is pinned: it is not preempted, and no
+ * handler of the program runs on its thread, so a handler may take it too.  It may not park or make
+ * a system call that blocks; it may wake.  On a G the call may switch before it returns.  Not for
+ * code that may have interrupted the runtime (runtime_busy()).  A fork child frees those that
+ * another thread may have held.  In memory that is never given back.
+ */
+struct shimlock {
+	struct lock lock;
+};
+#define SHIMLOCK(rank) { LOCK_INIT(rank) }
+void shimlock(struct shimlock *l) hidden;
+void shimunlock(struct shimlock *l) hidden;
+void shimlock_fork_child(struct shimlock *l) hidden;
 
 /*
  * The calling thread is inside the runtime (holds one of its locks, or runs on g0): a signal

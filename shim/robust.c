@@ -294,7 +294,8 @@ static int lock_first(struct held *h, pthread_mutex_t *mu, int kind, const struc
  * round counts.
  */
 static pthread_key_t end_key;
-static int end_key_made; /* 0 not yet, 1 being made, 2 made, 3 there is none */
+static int end_key_made; /* 0 not yet, 1 made, 2 there is none */
+static struct shimlock end_key_lock = SHIMLOCK(Robust);
 
 static void foreign_end(void *rounds)
 {
@@ -306,14 +307,14 @@ static void foreign_end(void *rounds)
 
 static void watch_foreign(void)
 {
-	int none = 0;
-
-	if (cas_acquire(&end_key_made, &none, 1))
-		store_release(&end_key_made,
-			      real.pthread_key_create(&end_key, foreign_end) ? 3 : 2);
-	while (load_acquire(&end_key_made) == 1)
-		plain_syscall(SYS_sched_yield, 0, 0, 0);
-	if (load_relaxed(&end_key_made) == 2 && !pthread_getspecific(end_key))
+	if (unlikely(!load_acquire(&end_key_made))) {
+		shimlock(&end_key_lock);
+		if (!end_key_made)
+			store_release(&end_key_made,
+				      real.pthread_key_create(&end_key, foreign_end) ? 2 : 1);
+		shimunlock(&end_key_lock);
+	}
+	if (load_relaxed(&end_key_made) == 1 && !pthread_getspecific(end_key))
 		pthread_setspecific(end_key, (void *)1);
 }
 

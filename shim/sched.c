@@ -10,8 +10,7 @@
  * thread that does not run needs no priority.  Whether the kernel would agree is found out by
  * asking for it for the caller's own kernel thread and taking it back at once.
  *
- * own.lock guards own; the holder calls nothing that switches.  Must never: be taken by waiting in
- * a signal handler.
+ * Must never: touch a thread's own but under its lock; others ask for it at any moment.
  */
 #include "shim/sched.h"
 
@@ -32,7 +31,6 @@ enum { POLICY = 1, NICE = 2, CPUS = 4, ALL = 7 };
 
 /* Zero at the start of a life: all as base. */
 struct own {
-	_Atomic uint32_t lock;
 	unsigned set;     /* which of attrs are not base's */
 	unsigned pending; /* which are not the kernel's yet */
 	bool wired;       /* (o) */
@@ -47,19 +45,23 @@ static struct own *own_of(struct thread *th)
 	return (struct own *)((char *)&own + ((char *)th - (char *)&self_thread));
 }
 
+/* By thread modulo: own itself is wiped between two lives, perhaps under who asks by id. */
+enum { OWN_LOCKS = 64 };
+static struct shimlock own_locks[OWN_LOCKS] = { [0 ... OWN_LOCKS - 1] = SHIMLOCK(Attrs) };
+
+static struct shimlock *lock_of(const struct own *o)
+{
+	return &own_locks[(uintptr_t)o / 4096 % OWN_LOCKS];
+}
+
 static void own_lock(struct own *o)
 {
-	uint32_t free = 0;
-
-	while (!atomic_compare_exchange_weak(&o->lock, &free, 1)) {
-		free = 0;
-		cpu_relax();
-	}
+	shimlock(lock_of(o));
 }
 
 static void own_unlock(struct own *o)
 {
-	atomic_store(&o->lock, 0);
+	shimunlock(lock_of(o));
 }
 
 /* ---- the kernel's, of the calling kernel thread ---------------------------------------------- */
@@ -179,11 +181,7 @@ void sched_apply_here(void)
 
 	if (likely(!atomic_load_explicit(&self_thread.sched_pending, memory_order_relaxed)))
 		return;
-	/*
-	 * Interrupted with the lock held, or on the kernel thread that must be left first: later.
-	 */
-	if (atomic_load(&o->lock))
-		return;
+	/* On the kernel thread that must be left first: later. */
 	if (!o->wired && self_thread.g != g_main() &&
 	    direct3(SYS_gettid, 0, 0, 0) == direct3(SYS_getpid, 0, 0, 0))
 		return;
@@ -200,7 +198,8 @@ void sched_leave(void)
 /* The child's only thread is on a copy of its kernel thread. */
 void sched_fork_child(void)
 {
-	atomic_store(&own.lock, 0);
+	for (int i = 0; i < OWN_LOCKS; i++)
+		shimlock_fork_child(&own_locks[i]);
 	if (!own.set)
 		kernel_read(&base);
 }

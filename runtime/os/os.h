@@ -88,7 +88,7 @@ const char *os_syscall_name(long nr);    /* of those that block; NULL: another *
 int os_thread_cpu(int tid, uint64_t *ns); /* its CPU clock */
 int os_files_leave(void); /* this thread gets an empty table of descriptors; 0 or -errno */
 int os_membarrier_start(void);
-void os_membarrier(void);                /* every thread of the process passes a full fence */
+int os_membarrier(void);                 /* every thread of the process passes a full fence: 0 */
 /* Kernel signal mask of this thread: sets all 64 bits, returns the old ones. */
 uint64_t os_sigmask(uint64_t mask);
 uint64_t os_sigmask_get(void);

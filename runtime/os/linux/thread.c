@@ -158,7 +158,7 @@ int os_membarrier_start(void)
 	return (int)os_syscall(SYS_membarrier, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
 }
 
-void os_membarrier(void)
+int os_membarrier(void)
 {
-	os_syscall(SYS_membarrier, MEMBARRIER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+	return (int)os_syscall(SYS_membarrier, MEMBARRIER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
 }
