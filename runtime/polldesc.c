@@ -17,8 +17,10 @@
  * Life.  The caller's slot names the polldesc; users count themselves under its lock while the slot
  * still does.  Closing the number takes it out of the slot.  With users left, the open file must
  * outlive its number, as it does under a thread blocked in the kernel: a private number takes its
- * place, until the last user is gone.  The memory is never freed, and an event carries the
- * generation: a stale one is ignored.
+ * place, until the last user is gone.  From before the number is closed until after, a new user
+ * gets a polldesc of its own, by a private number: which file the program's number names may change
+ * at any moment.  (Rejected: to make the user wait; close() may linger, and fclose() flushes first.)
+ * The memory is never freed, and an event carries the generation: a stale one is ignored.
  *
  * Locks: Pollreg (by number: registering against closing) < Polldesc < Lot.  System calls are made
  * under Pollreg, which only threads that open and close the same number ask for.
@@ -52,6 +54,7 @@ static uint32_t nmade;                           /* (L pool) */
 static struct polldesc *freelist;                /* (L pool) */
 static struct lock pool = LOCK_INIT(Pollpool);
 static struct lock reglocks[REGLOCKS];
+static _Atomic uint32_t closing_any; /* calls on their way that end numbers without naming each */
 _Atomic int32_t nwatched;
 
 /* The low bits say, as with every address in the lot, that no object of pthreads is meant. */
@@ -143,28 +146,62 @@ static int watch(struct polldesc *pd, int fd)
 
 /* ---- holding --------------------------------------------------------------------------------- */
 
-static struct polldesc *registered(pollslot *slot, int fd)
+/* Watches fd; NULL: impossible. */
+static struct polldesc *watched(int fd)
+{
+	struct polldesc *pd = get(fd);
+
+	if (pd && (os_fileid(fd, pd->file) || watch(pd, fd))) {
+		put(pd);
+		pd = NULL;
+	}
+	if (pd)
+		atomic_fetch_add(&nwatched, 1);
+	return pd;
+}
+
+/* reglock held.  fd is being closed: the caller becomes the only user of what it gets. */
+static struct polldesc *private(int fd)
+{
+	int own = netpoll_dup(fd);
+	struct polldesc *pd = own >= 0 ? watched(own) : NULL;
+
+	if (pd)
+		pd->orphan = true;
+	else if (own >= 0)
+		os_close(own);
+	return pd;
+}
+
+/* reglock held.  *mine: the caller is its only user, and is counted already. */
+static struct polldesc *find_or_make(pollslot *slot, int fd, bool *mine)
+{
+	struct polldesc *pd = atomic_load(&slot->pd);
+
+	if (pd) /* put there meanwhile */
+		return pd;
+	if (atomic_load(&slot->barred))
+		return NULL;
+	if (atomic_load(&slot->closing) || atomic_load(&closing_any)) {
+		*mine = true;
+		return private(fd);
+	}
+	pd = watched(fd);
+	if (pd) {
+		pd->users = 0;
+		atomic_store(&slot->pd, pd);
+	}
+	return pd;
+}
+
+static struct polldesc *registered(pollslot *slot, int fd, bool *mine)
 {
 	struct polldesc *pd;
 
 	if (!netpoll_open())
 		return NULL;
 	lock(reglock(fd));
-	pd = atomic_load(slot);
-	if (pd) {
-		unlock(reglock(fd));
-		return pd; /* by somebody else meanwhile; not counted as a user yet */
-	}
-	pd = get(fd);
-	if (pd && (os_fileid(fd, pd->file) || watch(pd, fd))) {
-		put(pd);
-		pd = NULL;
-	}
-	if (pd) {
-		atomic_fetch_add(&nwatched, 1);
-		pd->users = 0;
-		atomic_store(slot, pd);
-	}
+	pd = find_or_make(slot, fd, mine);
 	unlock(reglock(fd));
 	return pd;
 }
@@ -173,17 +210,20 @@ struct polldesc *netpoll_hold(pollslot *slot, int fd)
 {
 	pin();
 	for (;;) {
-		struct polldesc *pd = atomic_load(slot);
+		struct polldesc *pd = atomic_load(&slot->pd);
+		bool mine = false;
 
 		if (!pd)
-			pd = registered(slot, fd);
+			pd = registered(slot, fd, &mine);
 		if (!pd) {
 			unpin();
 			return NULL;
 		}
+		if (mine)
+			return pd;
 		lock(&pd->lock);
 		/* The slot changes under this lock: while it names pd, pd is not given back. */
-		if (atomic_load(slot) == pd) {
+		if (atomic_load(&slot->pd) == pd) {
 			pd->users++;
 			unlock(&pd->lock);
 			return pd;
@@ -238,7 +278,7 @@ static void forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
 	bool used;
 
 	lock(&pd->lock);
-	atomic_store(slot, NULL);
+	atomic_store(&slot->pd, NULL);
 	used = pd->users != 0;
 	if (used) {
 		pd->orphan = true;
@@ -255,18 +295,75 @@ static void forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
 	}
 }
 
+/* reglock held */
+static void empty(pollslot *slot, int fd, bool gone)
+{
+	struct polldesc *pd = atomic_load(&slot->pd);
+
+	if (pd)
+		forget(slot, pd, fd, gone);
+}
+
 void netpoll_forget(pollslot *slot, int fd, bool gone)
 {
-	struct polldesc *pd;
-
-	if (!atomic_load(slot))
+	if (!atomic_load(&slot->pd) && !atomic_load(&slot->barred))
 		return;
 	pin();
 	lock(reglock(fd));
-	pd = atomic_load(slot);
-	if (pd)
-		forget(slot, pd, fd, gone);
+	empty(slot, fd, gone);
+	atomic_store(&slot->barred, false);
 	unlock(reglock(fd));
+	unpin();
+}
+
+void netpoll_bar(pollslot *slot, int fd)
+{
+	pin();
+	lock(reglock(fd));
+	atomic_store(&slot->barred, true);
+	empty(slot, fd, true);
+	unlock(reglock(fd));
+	unpin();
+}
+
+/*
+ * Both under the lock under which others register: what is in the slot by then is emptied here, and
+ * who registers later sees that the number is being closed.
+ */
+void netpoll_closing(pollslot *slot, int fd)
+{
+	pin();
+	lock(reglock(fd));
+	atomic_fetch_add(&slot->closing, 1);
+	empty(slot, fd, false);
+	atomic_store(&slot->barred, false);
+	unlock(reglock(fd));
+	unpin();
+}
+
+void netpoll_closed(pollslot *slot)
+{
+	atomic_fetch_sub(&slot->closing, 1);
+}
+
+void netpoll_closing_any(void)
+{
+	atomic_fetch_add(&closing_any, 1);
+}
+
+void netpoll_closed_any(void)
+{
+	atomic_fetch_sub(&closing_any, 1);
+}
+
+/* Each lock once: registering reads the count and fills the slot under one of them. */
+void netpoll_settled(void)
+{
+	pin();
+	for (int i = 0; i < REGLOCKS; i++) {
+		lock(reglock(i));
+		unlock(reglock(i));
+	}
 	unpin();
 }
 
@@ -278,7 +375,7 @@ bool netpoll_same(pollslot *slot, int fd)
 
 	pin();
 	lock(reglock(fd));
-	pd = atomic_load(slot);
+	pd = atomic_load(&slot->pd);
 	same = !pd || (!os_fileid(fd, file) && file[0] == pd->file[0] && file[1] == pd->file[1]);
 	if (!same)
 		forget(slot, pd, fd, true);
@@ -417,7 +514,7 @@ static unsigned wake(struct polldesc *pd, enum polldir dir, bool all)
 /* The memory lasts: at worst somebody else's user tries once for nothing. */
 void netpoll_nudge(pollslot *slot, enum polldir dir)
 {
-	struct polldesc *pd = atomic_load(slot);
+	struct polldesc *pd = atomic_load(&slot->pd);
 
 	if (!pd)
 		return;
@@ -484,4 +581,5 @@ void polldesc_fork_child(void)
 		put(pd);
 	}
 	atomic_store(&nwatched, 0);
+	atomic_store(&closing_any, 0);
 }

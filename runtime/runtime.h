@@ -374,7 +374,11 @@ void g_uninterrupt(struct g *gp);
  * followed by release before handlers or cancellation are looked at.
  */
 struct polldesc;
-typedef struct polldesc *_Atomic pollslot;
+typedef struct {
+	struct polldesc *_Atomic pd;
+	_Atomic uint32_t closing; /* calls on their way that end the number: nothing new is put in pd */
+	_Atomic bool barred;      /* never watched */
+} pollslot;
 enum polldir { NETPOLL_IN, NETPOLL_OUT };
 
 /* Registers on demand.  NULL (and no pin): this one cannot be watched. */
@@ -423,11 +427,28 @@ void netpoll_unlink(struct polllink *l);
 int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reason);
 
 /*
- * The program is about to close or replace fd.  Who waits goes on waiting for the open file; but
- * when it is gone already, closed out of our sight and its number given to another, they are told
- * EBADF.
+ * Around a system call of the program's that ends the number fd, as close or dup2.  Waiters go on
+ * waiting for the open file.  A waiter that comes in between watches the file by a number of our
+ * own: the file that the program's number names is about to change, and the kernel drops what is
+ * watched by that number.
+ */
+void netpoll_closing(pollslot *slot, int fd);
+void netpoll_closed(pollslot *slot);
+/*
+ * The same for a call that ends numbers which have no slot, or many: while one is on its way, each
+ * new waiter watches by a number of our own.  After netpoll_settled() all that registered without
+ * seeing the count stand in their slots, for the caller to forget.
+ */
+void netpoll_closing_any(void);
+void netpoll_closed_any(void);
+void netpoll_settled(void);
+/*
+ * What the slot names is dropped.  gone: its file was closed out of our sight, and another has the
+ * number: waiters are told EBADF.
  */
 void netpoll_forget(pollslot *slot, int fd, bool gone);
+/* From now on, until it is forgotten, fd cannot be watched; waiters are told EBADF. */
+void netpoll_bar(pollslot *slot, int fd);
 /* False: another file than the registered one has the number, so what was registered is gone. */
 bool netpoll_same(pollslot *slot, int fd);
 /* Descriptors of our own: the program must not close them, and may have their numbers. */

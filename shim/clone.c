@@ -20,6 +20,7 @@
  */
 #include "shim/clone.h"
 #include "shim/direct.h"
+#include "shim/fdtable.h"
 #include "shim/preempt.h"
 #include "shim/thread.h"
 
@@ -295,6 +296,7 @@ EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 	m.tls = va_arg(ap, void *);
 	m.child = va_arg(ap, void *);
 	va_end(ap);
+	netfd_shared();
 	if (!fn || !stack)
 		return real.clone(fn, stack, flags, arg, m.parent, m.tls, m.child);
 	if (!(flags & CLONE_VM))

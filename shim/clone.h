@@ -8,8 +8,10 @@
 
 /*
  * weft_tls.apart of a process in our memory: what it has of its own, and what we note is another's.
+ * APART_TABLE: a G that left the table of descriptors (unshare); its kernel thread's copy has our
+ * descriptors still.
  */
-enum { APART_FILES = 1, APART_SIGNALS = 2 };
+enum { APART_FILES = 1, APART_SIGNALS = 2, APART_TABLE = 4 };
 
 static inline bool is_apart(uint32_t what)
 {

@@ -2,40 +2,24 @@
  * fd: what makes, moves and ends descriptors, and their controls.
  *
  * close() and the dup family may wait (a lingering socket, a tape, a network file), so they leave
- * their P. The table of descriptors (netfd.c) hangs on exactly these functions: a number that is
- * closed or replaced here means another file from then on.  It is told before the call: afterwards
- * the number may be somebody else's.
- *
- * The poller's own descriptors are not there for the program: it cannot close them, and gets their
- * numbers when it names one as a target.
+ * their P.  What each of them does to the table of descriptors is fdevents.c's.
  *
  * Must never: retry close(); the number is free after EINTR too, and may be somebody else's
  * already.
  */
-#include "shim/netfd.h"
+#include "shim/fdevents.h"
+#include "shim/ids.h"
 #include "shim/sigroute.h"
 
 #include <limits.h>
 #include <linux/close_range.h>
-
-static bool not_open(int fd)
-{
-	if (!unlikely(netpoll_owns(fd)) || is_apart(APART_FILES))
-		return false;
-	errno = EBADF;
-	return true;
-}
+#include <sched.h>
 
 EXPORT int close(int fd)
 {
-	if (likely(weft_on)) {
-		if (not_open(fd))
-			return -1;
-		netfd_closing(fd);
-	}
 	if (!on_g())
-		return real.close(fd);
-	return (int)syscall_ret(block1(SYS_close, fd));
+		return (int)FD_NOTED(close, real.close(fd), fd);
+	return (int)FD_NOTED(close, syscall_ret(block1(SYS_close, fd)), fd);
 }
 ALIAS(__close, close);
 
@@ -64,95 +48,94 @@ static int close_between(unsigned int from, unsigned int to, int flags)
 	return close_part(at, to, flags);
 }
 
-EXPORT int close_range(unsigned int from, unsigned int to, int flags)
+/* Its own table first, then the range in it: our numbers stay in each. */
+static int close_unshared(unsigned int from, unsigned int to, int flags)
+{
+	if (!on_g())
+		return real.close_range(from, to, flags);
+	if (FD_NOTED(unshare, syscall_ret(osthread_call(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0)),
+		     CLONE_FILES) < 0)
+		return -1;
+	return close_between(from, to, flags & ~CLOSE_RANGE_UNSHARE);
+}
+
+static int range(unsigned int from, unsigned int to, int flags)
 {
 	if (!weft_on || from > to || from > INT_MAX)
 		return real.close_range(from, to, flags);
-	if (!(flags & CLOSE_RANGE_CLOEXEC))
-		netfd_closing_range(from, to);
-	return close_between(from, to, flags);
+	return flags & CLOSE_RANGE_UNSHARE ? close_unshared(from, to, flags)
+					   : close_between(from, to, flags);
+}
+
+EXPORT int close_range(unsigned int from, unsigned int to, int flags)
+{
+	return (int)FD_NOTED(close_range, range(from, to, flags), from, to, flags);
+}
+TWIN(close_range);
+
+static int from_on(unsigned int from)
+{
+	if (weft_on)
+		return close_between(from, UINT_MAX, 0);
+	real.closefrom((int)from);
+	return 0;
 }
 
 EXPORT void closefrom(int from)
 {
-	if (from < 0)
-		from = 0;
-	if (!weft_on) {
-		real.closefrom(from);
-	} else {
-		netfd_closing_range((unsigned int)from, UINT_MAX);
-		close_between((unsigned int)from, UINT_MAX, 0);
-	}
+	unsigned int first = from < 0 ? 0 : (unsigned int)from;
+
+	FD_NOTED(close_range, from_on(first), first, UINT_MAX);
 }
 
 EXPORT int dup(int fd)
 {
 	/* Takes a free number: nothing is closed, nothing waits. */
-	return weft_on ? netfd_made(real.dup(fd)) : real.dup(fd);
+	return (int)FD_NOTED(dup, real.dup(fd), fd);
 }
 
-/*
- * What makes descriptors that can be waited for.  Nothing waits; but a number that was closed out
- * of our sight (by libc's fclose, or its resolver) is known to be another from here on.
- */
-#define MAKES(name, params, args)                                                                  \
+/* What makes descriptors that can be waited for.  Nothing waits. */
+#define MAKES(name, params, args, ...)                                                             \
 	EXPORT int name params                                                                     \
 	{                                                                                          \
-		int fd = real.name args;                                                           \
-                                                                                                   \
-		return weft_on ? netfd_made(fd) : fd;                                              \
+		return (int)FD_NOTED(name, real.name args, __VA_ARGS__);                           \
 	}
-MAKES(eventfd, (unsigned int count, int flags), (count, flags))
-MAKES(timerfd_create, (clockid_t clock, int flags), (clock, flags))
-MAKES(inotify_init, (void), ())
-MAKES(inotify_init1, (int flags), (flags))
-MAKES(epoll_create, (int size), (size))
-MAKES(epoll_create1, (int flags), (flags))
-MAKES(socket, (int domain, int type, int protocol), (domain, type, protocol))
+MAKES(eventfd, (unsigned int count, int flags), (count, flags), 0)
+MAKES(timerfd_create, (clockid_t clock, int flags), (clock, flags), 0)
+MAKES(inotify_init, (void), (), 0)
+MAKES(inotify_init1, (int flags), (flags), 0)
+MAKES(epoll_create, (int size), (size), 0)
+MAKES(epoll_create1, (int flags), (flags), 0)
+MAKES(socket, (int domain, int type, int protocol), (domain, type, protocol), 0)
+MAKES(pipe, (int fds[2]), (fds), (long)fds)
+ALIAS(__pipe, pipe);
+MAKES(pipe2, (int fds[2], int flags), (fds, flags), (long)fds, flags)
+MAKES(socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds),
+      domain, type, protocol, (long)fds)
 
 /* fd names one that is there already, or -1. */
 EXPORT int signalfd(int fd, const sigset_t *mask, int flags)
 {
-	int r = real.signalfd(fd, mask, flags);
+	int r = (int)FD_NOTED(signalfd4, real.signalfd(fd, mask, flags), fd);
 
 	if (r >= 0)
 		signals_described(sigs_of(mask));
-	return weft_on && fd == -1 ? netfd_made(r) : r;
+	return r;
 }
-
-#define MAKES_TWO(name, params, args)                                                              \
-	EXPORT int name params                                                                     \
-	{                                                                                          \
-		int r = real.name args;                                                            \
-                                                                                                   \
-		if (r == 0 && weft_on) {                                                           \
-			netfd_made(fds[0]);                                                        \
-			netfd_made(fds[1]);                                                        \
-		}                                                                                  \
-		return r;                                                                          \
-	}
-MAKES_TWO(pipe, (int fds[2]), (fds))
-ALIAS(__pipe, pipe);
-MAKES_TWO(pipe2, (int fds[2], int flags), (fds, flags))
-MAKES_TWO(socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
 
 EXPORT int dup2(int from, int to)
 {
-	if (likely(weft_on))
-		netfd_replacing(from, to);
 	if (!on_g())
-		return real.dup2(from, to);
-	return (int)syscall_ret(nocp2(SYS_dup2, from, to));
+		return (int)FD_NOTED(dup2, real.dup2(from, to), from, to);
+	return (int)FD_NOTED(dup2, syscall_ret(nocp2(SYS_dup2, from, to)), from, to);
 }
 ALIAS(__dup2, dup2);
 
 EXPORT int dup3(int from, int to, int flags)
 {
-	if (likely(weft_on))
-		netfd_replacing(from, to);
 	if (!on_g())
-		return real.dup3(from, to, flags);
-	return (int)syscall_ret(nocp3(SYS_dup3, from, to, flags));
+		return (int)FD_NOTED(dup3, real.dup3(from, to, flags), from, to);
+	return (int)FD_NOTED(dup3, syscall_ret(nocp3(SYS_dup3, from, to, flags)), from, to);
 }
 
 /*
@@ -168,7 +151,7 @@ static int fcntl_arg(int fd, int cmd, void *arg)
 		return (int)syscall_ret(file_lockw(fd, cmd, arg));
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
-		return netfd_made(real.fcntl(fd, cmd, arg));
+	case F_SETFL:
 	case F_GETFD:
 	case F_SETFD:
 	case F_GETFL:
@@ -190,42 +173,37 @@ EXPORT int fcntl(int fd, int cmd, ...)
 	va_start(ap, cmd);
 	arg = va_arg(ap, void *);
 	va_end(ap);
-	if (cmd == F_SETFL && weft_on) {
-		int r = real.fcntl(fd, cmd, arg);
-
-		netfd_changed();
-		return r;
-	}
 	if (!on_g())
-		return real.fcntl(fd, cmd, arg);
-	return fcntl_arg(fd, cmd, arg);
+		return (int)FD_NOTED(fcntl, real.fcntl(fd, cmd, arg), fd, cmd, (long)arg);
+	return (int)FD_NOTED(fcntl, fcntl_arg(fd, cmd, arg), fd, cmd, (long)arg);
 }
 ALIAS(fcntl64, fcntl);
 ALIAS(__fcntl, fcntl);
+
+static long ioctl_arg(int fd, unsigned long request, void *arg)
+{
+	switch (request) {
+	case FIONBIO:
+	case FIONREAD:
+	case FIOCLEX:
+	case FIONCLEX:
+		return direct3(SYS_ioctl, fd, request, arg);
+	default:
+		return nocp3(SYS_ioctl, fd, request, arg);
+	}
+}
 
 EXPORT int ioctl(int fd, unsigned long request, ...)
 {
 	va_list ap;
 	void *arg;
-	int r;
 
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
 	va_end(ap);
 	if (!on_g())
-		return real.ioctl(fd, request, arg);
-	switch (request) {
-	case FIONBIO:
-		r = (int)syscall_ret(direct3(SYS_ioctl, fd, request, arg));
-		netfd_changed();
-		return r;
-	case FIONREAD:
-	case FIOCLEX:
-	case FIONCLEX:
-		return (int)syscall_ret(direct3(SYS_ioctl, fd, request, arg));
-	default:
-		return (int)syscall_ret(nocp3(SYS_ioctl, fd, request, arg));
-	}
+		return (int)FD_NOTED(ioctl, real.ioctl(fd, request, arg), fd, (long)request);
+	return (int)FD_NOTED(ioctl, syscall_ret(ioctl_arg(fd, request, arg)), fd, (long)request);
 }
 
 /* Waits until the terminal has sent everything: TCSBRK with a nonzero argument only drains. */

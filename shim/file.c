@@ -5,7 +5,7 @@
  * cancellation points go through blockN, the others through nocpN; where libc does more than the
  * system call (an emulation, a conversion) its own function runs under handoff.
  */
-#include "shim/direct.h"
+#include "shim/fdevents.h"
 
 /* The mode argument exists only when the flags ask for it. */
 #define OPEN_MODE(flags)                                                                           \
@@ -25,8 +25,8 @@ EXPORT int open(const char *path, int flags, ...)
 	mode_t mode = OPEN_MODE(flags);
 
 	if (!on_g())
-		return real.open(path, flags, mode);
-	return (int)syscall_ret(block4(SYS_openat, AT_FDCWD, path, flags, mode));
+		return (int)FD_NOTED(openat, real.open(path, flags, mode), 0);
+	return (int)FD_NOTED(openat, syscall_ret(block4(SYS_openat, AT_FDCWD, path, flags, mode)), 0);
 }
 ALIAS(open64, open);
 ALIAS(__open, open);
@@ -37,8 +37,8 @@ EXPORT int openat(int dir, const char *path, int flags, ...)
 	mode_t mode = OPEN_MODE(flags);
 
 	if (!on_g())
-		return real.openat(dir, path, flags, mode);
-	return (int)syscall_ret(block4(SYS_openat, dir, path, flags, mode));
+		return (int)FD_NOTED(openat, real.openat(dir, path, flags, mode), 0);
+	return (int)FD_NOTED(openat, syscall_ret(block4(SYS_openat, dir, path, flags, mode)), 0);
 }
 ALIAS(openat64, openat);
 
@@ -46,33 +46,32 @@ ALIAS(openat64, openat);
 EXPORT int __open_2(const char *path, int flags)
 {
 	if (!on_g() || __OPEN_NEEDS_MODE(flags))
-		return real.__open_2(path, flags);
-	return (int)syscall_ret(block4(SYS_openat, AT_FDCWD, path, flags, 0));
+		return (int)FD_NOTED(openat, real.__open_2(path, flags), 0);
+	return (int)FD_NOTED(openat, syscall_ret(block4(SYS_openat, AT_FDCWD, path, flags, 0)), 0);
 }
 ALIAS(__open64_2, __open_2);
 
 EXPORT int __openat_2(int dir, const char *path, int flags)
 {
 	if (!on_g() || __OPEN_NEEDS_MODE(flags))
-		return real.__openat_2(dir, path, flags);
-	return (int)syscall_ret(block4(SYS_openat, dir, path, flags, 0));
+		return (int)FD_NOTED(openat, real.__openat_2(dir, path, flags), 0);
+	return (int)FD_NOTED(openat, syscall_ret(block4(SYS_openat, dir, path, flags, 0)), 0);
 }
 ALIAS(__openat64_2, __openat_2);
 
 EXPORT int creat(const char *path, mode_t mode)
 {
 	if (!on_g())
-		return real.creat(path, mode);
-	return (int)syscall_ret(
-		block4(SYS_openat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode));
+		return (int)FD_NOTED(openat, real.creat(path, mode), 0);
+	return (int)FD_NOTED(openat, syscall_ret(block4(SYS_openat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode)), 0);
 }
 ALIAS(creat64, creat);
 
 EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
 {
 	if (!on_g())
-		return real.open_by_handle_at(mount, handle, flags);
-	return (int)syscall_ret(block3(SYS_open_by_handle_at, mount, handle, flags));
+		return (int)FD_NOTED(openat, real.open_by_handle_at(mount, handle, flags), 0);
+	return (int)FD_NOTED(openat, syscall_ret(block3(SYS_open_by_handle_at, mount, handle, flags)), 0);
 }
 
 EXPORT ssize_t getdents64(int fd, void *buf, size_t n)

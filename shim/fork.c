@@ -18,9 +18,11 @@
 #include "shim/direct.h"
 #include "shim/dl.h"
 #include "shim/mutex.h"
+#include "shim/fdevents.h"
 #include "shim/netfd.h"
 #include "shim/sched.h"
 #include "shim/sigroute.h"
+#include "shim/stdio.h"
 #include "shim/sync.h"
 #include "shim/thread.h"
 
@@ -32,14 +34,17 @@ uint64_t fork_begins(void)
 {
 	uint64_t all = ~UINT64_C(0), was;
 
+	netfd_shared(); /* before the kernel copies the table */
 	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &was, 8);
 	return was;
 }
 
 static void prepare(void)
 {
-	if (!weft_on)
+	if (!weft_on) {
+		netfd_shared();
 		return;
+	}
 	if (on_g()) {
 		__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
 		entersyscall();
@@ -97,6 +102,8 @@ static void rebuild(void)
 	 */
 	tcb_fork_child(tcb_self(), (uint32_t)getpid());
 	netfd_fork_child();
+	netfd_wait_fork_child();
+	file_fork_child();
 	clone_fork_child();
 	runtime_fork_child();
 	inside = 0;

@@ -1,319 +1,40 @@
 /*
- * netfd: the table of descriptors, and the one loop in which a G waits for one.
+ * netfd: the one loop in which a G waits for a descriptor.
  *
- * A slot is a cache: what kind of file the number is, and what was learned of its attributes.  It
- * is dropped by every call that ends or makes a descriptor and passes through here.  What does not
- * pass (libc's own closes, system calls in assembly) is survived: a wrong kind shows in the first
- * call's error, and before a park that follows a call that would block, the registered file is
- * compared with the open one.  Only the park after a short read, which makes no system call, trusts
- * the slot.
+ * What a number is, and whether a call on it may wait, are fdtable.c's questions.
  *
- * O_NONBLOCK is asked for before each such park as well: it may change through another number or in
- * another process.  The park after a short read trusts an answer of the same epoch, which every
- * change made in this process ends.  Time-outs of sockets are kept the same way.
- *
- * Must never: change a flag of the program's open file; act on a signal or a cancellation while
- * holding.
+ * Must never: act on a signal or a cancellation while holding.
  */
 #include "shim/netfd.h"
 
-#include <linux/major.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <string.h>
-#include <sys/sysmacros.h>
 
 #include "shim/callmask.h"
+#include "shim/fdevents.h"
 #include "shim/sigroute.h"
 #include "shim/sync.h"
 
-struct netfd *_Atomic netfd_chunks[NETFD_CHUNKS];
-static _Atomic uint32_t epoch = 1;
 static _Atomic uint32_t nlocal; /* writers at local streams that are about to park, or do */
-static _Atomic bool lowat; /* the program has set SO_RCVLOWAT somewhere: ask each socket */
 
-struct netfd *netfd_of(int fd)
+static void nudge_local(struct netfd *s, int fd)
 {
-	struct netfd *s = netfd_known(fd), *chunk, *none = NULL;
-	unsigned int i = (unsigned int)fd / NETFD_CHUNK;
-
-	if (likely(s != NULL) || i >= NETFD_CHUNKS)
-		return s;
-	if (runtime_fault("table of descriptors"))
-		return NULL;
-	chunk = (struct netfd *)direct6(SYS_mmap, NULL, NETFD_CHUNK * sizeof(*chunk),
-					PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if ((unsigned long)chunk > -4096UL)
-		return NULL;
-	if (!atomic_compare_exchange_strong(&netfd_chunks[i], &none, chunk))
-		direct3(SYS_munmap, chunk, NETFD_CHUNK * sizeof(*chunk), 0);
-	return netfd_known(fd);
-}
-
-/* ---- what a number is ------------------------------------------------------------------------ */
-
-static long sockopt(int fd, int level, int name, void *value, socklen_t size)
-{
-	return direct5(SYS_getsockopt, fd, level, name, value, &size);
-}
-
-static enum netkind kind_of_socket(int fd, int type)
-{
-	int value = 0;
-
-	if (atomic_load(&lowat) && !sockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof(value)) &&
-	    value > 1)
-		return NET_FILE; /* the kernel's own waiting counts the bytes */
-	if (type == SOCK_SEQPACKET)
-		return NET_SEQ;
-	if (type != SOCK_STREAM)
-		return NET_DGRAM;
-	if (!sockopt(fd, SOL_SOCKET, SO_PROTOCOL, &value, sizeof(value)) && value == IPPROTO_TCP)
-		return NET_TCP;
-	return NET_STREAM;
-}
-
-/* eventfd and its like have no type; the kernel names them. */
-static enum netkind kind_of_anonymous(int fd)
-{
-	static const struct {
-		const char *name;
-		enum netkind kind;
-	} known[] = {
-		{ "anon_inode:[eventfd]", NET_COUNTER },
-		{ "anon_inode:[timerfd]", NET_COUNTER },
-		{ "anon_inode:[eventpoll]", NET_EPOLL },
-		{ "anon_inode:inotify", NET_EVENTS },
-		{ "anon_inode:[signalfd]", NET_EVENTS },
-	};
-	char path[32], name[32];
-	long n;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	n = direct3(SYS_readlink, path, name, sizeof(name));
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (n == (long)strlen(known[i].name) && !memcmp(name, known[i].name, (size_t)n))
-			return known[i].kind;
-	return NET_FILE;
-}
-
-static enum netkind look_at(int fd)
-{
-	char settings[64]; /* the kernel's struct termios: 36 bytes */
-	struct stat st;
-	int type = 0;
-	long r = sockopt(fd, SOL_SOCKET, SO_TYPE, &type, sizeof(type));
-
-	if (r == 0)
-		return kind_of_socket(fd, type);
-	if (r != -ENOTSOCK || direct3(SYS_fstat, fd, &st, 0))
-		return NET_NEW;
-	if (S_ISFIFO(st.st_mode))
-		return NET_PIPE;
-	/*
-	 * The master of a pseudo-terminal has no job control and no minimum or time of its own.  A
-	 * terminal has: a read stops a background process before there is input, and may end
-	 * without any.
-	 */
-	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(TTYAUX_MAJOR, 2))
-		return NET_EVENTS;
-	if (S_ISCHR(st.st_mode) && !direct3(SYS_ioctl, fd, TCGETS, settings))
-		return NET_TERMINAL;
-	return st.st_mode & S_IFMT ? NET_FILE : kind_of_anonymous(fd);
-}
-
-enum netkind netfd_kind(struct netfd *s, int fd)
-{
-	enum netkind kind = atomic_load_explicit(&s->kind, memory_order_relaxed);
-
-	if (unlikely(kind == NET_NEW)) {
-		kind = look_at(fd);
-		atomic_store(&s->kind, kind);
-	}
-	return kind;
-}
-
-static void forget(struct netfd *s, int fd, bool gone)
-{
-	atomic_fetch_add(&s->gen, 1); /* before: who holds it from here on holds the old file, or none */
-	netpoll_forget(&s->pd, fd, gone);
-	atomic_store(&s->kind, NET_NEW);
-	atomic_store(&s->blocking, false);
-	atomic_store(&s->epoch, 0);
-}
-
-void netfd_closing_slow(int fd)
-{
-	forget(netfd_known(fd), fd, false);
-}
-
-void netfd_made_slow(int fd)
-{
-	forget(netfd_known(fd), fd, true);
-}
-
-/* A system call that the program makes by hand. */
-bool netfd_by_hand(long nr, long a, long b)
-{
-	switch (nr) {
-	case SYS_close:
-		if (netpoll_owns((int)a) && !is_apart(APART_FILES))
-			return false;
-		netfd_closing((int)a);
-		break;
-	case SYS_dup2:
-	case SYS_dup3:
-		netfd_replacing((int)a, (int)b);
-		break;
-	}
-	return true;
-}
-
-void netfd_replacing(int from, int to)
-{
-	if (from == to || is_apart(APART_FILES))
-		return;
-	if (unlikely(netpoll_owns(to)))
-		netpoll_move(to);
-	netfd_closing(to);
-}
-
-void netfd_closing_range(unsigned int from, unsigned int to)
-{
-	if (is_apart(APART_FILES))
-		return;
-	for (unsigned int i = from; i <= to && i < NETFD_CHUNK * NETFD_CHUNKS; i++) {
-		struct netfd *s = netfd_known((int)i);
-
-		if (!s)
-			i |= NETFD_CHUNK - 1; /* the chunk has nothing */
-		else if (netfd_noted((int)i))
-			forget(s, (int)i, false);
-	}
-}
-
-void netfd_changed(void)
-{
-	uint32_t e = atomic_fetch_add(&epoch, 1);
-
-	if (e == UINT32_MAX) /* 0 means never asked */
-		atomic_fetch_add(&epoch, 1);
-}
-
-void netfd_lowat_used(void)
-{
-	atomic_store(&lowat, true);
-	for (unsigned int i = 0; i < NETFD_CHUNKS; i++) {
-		struct netfd *chunk = atomic_load(&netfd_chunks[i]);
-
-		for (int k = 0; chunk && k < NETFD_CHUNK; k++)
-			atomic_store(&chunk[k].kind, NET_NEW);
-	}
+	(void)fd;
+	if (netfd_kindnow(s) == NET_STREAM)
+		netpoll_nudge(&s->poll, NETPOLL_OUT);
 }
 
 void netfd_shut(void)
 {
-	if (!atomic_load(&nlocal))
-		return;
-	for (unsigned int i = 0; i < NETFD_CHUNKS; i++) {
-		struct netfd *chunk = atomic_load(&netfd_chunks[i]);
-
-		for (int k = 0; chunk && k < NETFD_CHUNK; k++)
-			if (atomic_load(&chunk[k].kind) == NET_STREAM)
-				netpoll_nudge(&chunk[k].pd, NETPOLL_OUT);
-	}
+	if (atomic_load(&nlocal))
+		netfd_each(nudge_local);
 }
 
-void netfd_records(int fd)
+void netfd_wait_fork_child(void)
 {
-	struct netfd *s = netfd_known(fd);
-
-	if (s && atomic_load(&s->kind) == NET_TCP)
-		atomic_store(&s->kind, NET_STREAM);
-}
-
-void netfd_fork_child(void)
-{
-	for (unsigned int i = 0; i < NETFD_CHUNKS; i++) {
-		struct netfd *chunk = atomic_load(&netfd_chunks[i]);
-
-		for (int k = 0; chunk && k < NETFD_CHUNK; k++)
-			atomic_store(&chunk[k].pd, NULL);
-	}
 	atomic_store(&nlocal, 0);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
-
-static uint64_t timeval_ns(const struct timeval *tv)
-{
-	return (uint64_t)tv->tv_sec * 1000000000 + (uint64_t)tv->tv_usec * 1000;
-}
-
-static bool is_socket(enum netkind kind)
-{
-	return kind == NET_TCP || kind == NET_STREAM || kind == NET_DGRAM || kind == NET_SEQ;
-}
-
-static void ask_timeouts(struct netfd *s, int fd)
-{
-	struct timeval tv[2] = { { 0, 0 }, { 0, 0 } };
-
-	if (is_socket(netfd_kind(s, fd))) {
-		sockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv[0], sizeof(tv[0]));
-		sockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv[1], sizeof(tv[1]));
-	}
-	s->timeout[NETPOLL_IN] = timeval_ns(&tv[0]);
-	s->timeout[NETPOLL_OUT] = timeval_ns(&tv[1]);
-}
-
-enum verdict { MAY_PARK, NONBLOCKING, OTHER_FILE, NOT_OPEN_FOR_IT };
-
-/*
- * Bytes for who may not read, or room for who may not write, never come: the call itself says
- * EBADF.
- */
-static bool open_for(long flags, enum polldir dir)
-{
-	return (flags & O_ACCMODE) != (dir == NETPOLL_IN ? O_WRONLY : O_RDONLY);
-}
-
-/*
- * A call would have blocked: is that what the program wants?  held: the file is, so it is the right
- * one (and who closes its number waits for us with the lock that the comparison takes).
- */
-static enum verdict may_park(struct netfd *s, int fd, enum polldir dir, bool held)
-{
-	uint32_t now = atomic_load(&epoch); /* before the questions: a change after them ends it */
-	long flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
-
-	if (flags < 0)
-		return OTHER_FILE;
-	if (!open_for(flags, dir))
-		return NOT_OPEN_FOR_IT;
-	if (flags & O_NONBLOCK)
-		return NONBLOCKING;
-	if (!held && !netpoll_same(&s->pd, fd))
-		return OTHER_FILE;
-	if (atomic_load(&s->epoch) != now) {
-		ask_timeouts(s, fd);
-		atomic_store(&s->blocking, !(flags & O_DIRECT));
-		atomic_store(&s->epoch, now);
-	}
-	return MAY_PARK;
-}
-
-/*
- * A short read tells that nothing is left where bytes are a stream and nothing but bytes ends a
- * read.
- */
-static bool short_read_tells(struct netfd *s)
-{
-	enum netkind kind = atomic_load_explicit(&s->kind, memory_order_relaxed);
-
-	return (kind == NET_TCP || kind == NET_PIPE) && atomic_load(&s->blocking) &&
-	       atomic_load(&s->epoch) == atomic_load(&epoch);
-}
 
 static void note(struct netop *op, struct polldesc *pd, uint32_t seq)
 {
@@ -321,10 +42,8 @@ static void note(struct netop *op, struct polldesc *pd, uint32_t seq)
 		netpoll_drained(pd, seq);
 }
 
-static void start_clock(struct netop *op)
+static void start_clock(struct netop *op, uint64_t ns)
 {
-	uint64_t ns = op->s->timeout[op->dir];
-
 	if (op->started)
 		return;
 	op->started = true;
@@ -353,19 +72,25 @@ static bool receives_no_more(const struct netop *op, const struct polldesc *pd, 
 	return r > 0 && (p.revents & POLLRDHUP);
 }
 
-/* After a try that would have blocked.  0: park; else the end of the call. */
-static long wants_to_wait(struct netop *op, bool held)
+/*
+ * After a try on fd that would have blocked.  0: park; else the end of the call.  held: fd is the
+ * number that the held file has now, the program's or ours.
+ */
+static long wants_to_wait(struct netop *op, int fd, bool held)
 {
-	switch (op->plain ? MAY_PARK : may_park(op->s, op->fd, op->dir, held)) {
+	struct netfd *s = fd == op->fd ? op->s : NULL;
+	uint64_t timeout = 0;
+
+	switch (op->plain ? MAY_PARK : netfd_may_park(s, fd, op->dir, held, &timeout)) {
 	case MAY_PARK:
-		start_clock(op);
-		if (!receives_no_more(op, atomic_load(&op->s->pd), op->fd))
+		start_clock(op, timeout);
+		if (!receives_no_more(op, atomic_load(&op->s->poll.pd), fd))
 			return 0;
 		break; /* the call itself will not block */
 	case NONBLOCKING:
 		return op->done ? op->done : -EAGAIN;
 	case OTHER_FILE:
-		atomic_store(&op->s->kind, NET_NEW);
+		netfd_setkind(op->s, NET_NEW);
 		break;
 	case NOT_OPEN_FOR_IT:
 		break;
@@ -392,7 +117,7 @@ enum { LOOK_AGAIN = 50000000, RARER = 8 }; /* ns; each look that much later than
 
 static bool writes_locally(const struct netop *op)
 {
-	return op->dir == NETPOLL_OUT && atomic_load(&op->s->kind) == NET_STREAM;
+	return op->dir == NETPOLL_OUT && netfd_kindnow(op->s) == NET_STREAM;
 }
 
 /*
@@ -443,8 +168,8 @@ static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bo
 				netpoll_end(pd);
 				return fd == op->fd ? NETFD_FALLBACK : op->done;
 			}
-			if (fd == op->fd && !op->started)
-				r = wants_to_wait(op, true);
+			if (!op->started)
+				r = wants_to_wait(op, fd, true);
 			netpoll_end(pd);
 			if (r)
 				break;
@@ -494,12 +219,12 @@ static bool interrupted(struct netop *op, long *r)
 /* What a try has seen. */
 struct seen {
 	struct polldesc *pd; /* NULL: not registered then */
-	uint32_t seq, gen;
+	uint32_t seq, life;
 };
 
 static struct seen look(const struct netop *op)
 {
-	struct seen was = { .gen = atomic_load(&op->s->gen), .pd = atomic_load(&op->s->pd) };
+	struct seen was = { .life = netfd_life(op->s), .pd = atomic_load(&op->s->poll.pd) };
 
 	was.seq = was.pd ? netpoll_seq(was.pd, op->dir) : 0;
 	return was;
@@ -508,14 +233,15 @@ static struct seen look(const struct netop *op)
 /* Holds, and runs it.  parks: a try that saw was would have blocked. */
 static long hold_and_run(struct netop *op, const struct seen *was, bool parks)
 {
-	struct polldesc *pd = netpoll_hold(&op->s->pd, op->fd);
+	struct polldesc *pd = netpoll_hold(&op->s->poll, op->fd);
+	bool other = netfd_life(op->s) != was->life;
 	long r;
 
 	if (!pd)
 		return NETFD_FALLBACK;
-	if (op->done && atomic_load(&op->s->gen) != was->gen)
+	if (op->done && other)
 		r = op->done; /* the rest must not go to another file */
-	else if (parks && was->pd && pd != was->pd)
+	else if (parks && (other || (was->pd && pd != was->pd)))
 		r = NETFD_AGAIN; /* closed and made anew meanwhile */
 	else
 		/*
@@ -543,10 +269,11 @@ static bool wait_in_kernel(const struct netop *op)
 	return await_nocp(SYS_poll, (long)&p, 1, -1, 0, 0, 0) >= 0;
 }
 
-static bool known_empty(const struct netop *op, const struct seen *was)
+/* The last read has told that there is nothing: *timeout is what this one would wait. */
+static bool known_empty(const struct netop *op, const struct seen *was, uint64_t *timeout)
 {
 	return op->hints && was->pd && netpoll_is_drained(was->pd, was->seq) &&
-	       short_read_tells(op->s);
+	       netfd_short_read_tells(op->s, timeout);
 }
 
 /*
@@ -570,7 +297,7 @@ static long run_without_poller(struct netop *op)
 
 		if (r != -EAGAIN)
 			return r;
-		r = wants_to_wait(op, false);
+		r = wants_to_wait(op, op->fd, false);
 		if (r)
 			return r;
 		if (!op->done)
@@ -602,12 +329,13 @@ static long run_op(struct netop *op)
 
 	for (;;) {
 		bool parks = !steps && !op->done;
+		uint64_t timeout;
 		long r;
 
 		if (parks) {
 			was = look(op); /* before the try */
-			if (known_empty(op, &was)) {
-				start_clock(op);
+			if (known_empty(op, &was, &timeout)) {
+				start_clock(op, timeout);
 			} else {
 				/* Nothing is held: handlers (SIGPIPE) run as in any system call. */
 				r = op->attempt(op, op->fd);
@@ -616,7 +344,7 @@ static long run_op(struct netop *op)
 						note(op, was.pd, was.seq);
 					return r;
 				}
-				r = wants_to_wait(op, false);
+				r = wants_to_wait(op, op->fd, false);
 				if (r)
 					return r;
 				parks = !op->done;

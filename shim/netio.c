@@ -101,7 +101,7 @@ static long try_recv(struct netop *op, int fd)
 
 static bool on_local_stream(const struct netop *op)
 {
-	return atomic_load_explicit(&op->s->kind, memory_order_relaxed) == NET_STREAM;
+	return netfd_kindnow(op->s) == NET_STREAM;
 }
 
 /*
@@ -319,6 +319,7 @@ static long run(struct netop *op, long (*on_socket)(struct netop *, int),
 	switch (kind) {
 	case NET_NEW:
 	case NET_FILE:
+	case NET_WATCHED:
 	case NET_EPOLL:
 		return netfd_call(op);
 	case NET_TERMINAL:
@@ -336,10 +337,10 @@ static long run(struct netop *op, long (*on_socket)(struct netop *, int),
 	case -EOPNOTSUPP:
 		if (op->attempt != on_pipe)
 			return r;
-		atomic_store(&s->kind, NET_ASKED);
+		netfd_setkind(s, NET_ASKED);
 		return netfd_ask_and_call(op);
 	case -ENOTSOCK:
-		netfd_made_slow(op->fd);
+		netfd_made(op->fd, 0);
 		return netfd_call(op);
 	case -ENOSYS: /* the try is not the call: a filter may refuse the one and allow the other */
 	case -EPERM:

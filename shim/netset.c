@@ -28,7 +28,7 @@ static unsigned int link_all(struct netset *w, struct polllink *links, struct po
 		links[i].pd = NULL;
 		if (w->fds[i].fd < 0)
 			continue;
-		links[i].pd = s ? netpoll_hold(&s->pd, w->fds[i].fd) : NULL;
+		links[i].pd = s ? netpoll_hold(&s->poll, w->fds[i].fd) : NULL;
 		if (!links[i].pd)
 			return i;
 		links[i].set = set;

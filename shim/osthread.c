@@ -8,6 +8,7 @@
  * not main leaves it first.  What a native child thread would inherit of these is not passed on: a
  * new G runs anywhere.
  */
+#include "shim/fdevents.h"
 #include "shim/ids.h"
 
 #include <string.h>
@@ -170,7 +171,7 @@ EXPORT int unshare(int flags)
 {
 	if (!on_g())
 		return real.unshare(flags);
-	return (int)syscall_ret(osthread_call(SYS_unshare, flags, 0, 0, 0, 0, 0));
+	return (int)FD_NOTED(unshare, syscall_ret(osthread_call(SYS_unshare, flags, 0, 0, 0, 0, 0)), flags);
 }
 
 EXPORT int setns(int fd, int kind)

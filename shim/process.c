@@ -6,11 +6,12 @@
  * child gets the signal mask of the kernel thread, which is the calling G's.  fork and exec are
  * elsewhere: they concern the scheduler.
  */
-#include "shim/netfd.h"
+#include "shim/fdevents.h"
 
 /* NULL asks whether there is a shell. */
 EXPORT int system(const char *command)
 {
+	netfd_shared();
 	if (!on_g())
 		return real.system(command);
 	return HANDOFF(real.system(command));
@@ -18,23 +19,24 @@ EXPORT int system(const char *command)
 
 EXPORT FILE *popen(const char *command, const char *type)
 {
+	netfd_shared();
 	if (!on_g())
 		return real.popen(command, type);
 	return HANDOFF(real.popen(command, type));
 }
 ALIAS(_IO_popen, popen);
 
+/* libc closes the descriptor itself. */
 EXPORT int pclose(FILE *stream)
 {
-	if (!on_g())
-		return real.pclose(stream);
-	netfd_closing(fileno_unlocked(stream)); /* libc closes it itself */
-	return HANDOFF(real.pclose(stream));
+	FD_ENDS(stream->_fileno);
+	return on_g() ? HANDOFF(real.pclose(stream)) : real.pclose(stream);
 }
 
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
+	netfd_shared();
 	if (!on_g())
 		return real.posix_spawn(pid, path, actions, attr, argv, envp);
 	return HANDOFF(real.posix_spawn(pid, path, actions, attr, argv, envp));
@@ -43,6 +45,7 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
+	netfd_shared();
 	if (!on_g())
 		return real.posix_spawnp(pid, file, actions, attr, argv, envp);
 	return HANDOFF(real.posix_spawnp(pid, file, actions, attr, argv, envp));
@@ -60,6 +63,7 @@ static int spawn_error(int r)
 EXPORT int pidfd_spawn(int *pidfd, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
+	netfd_shared();
 	if (!on_g())
 		return spawn_error(real.pidfd_spawn(pidfd, path, actions, attr, argv, envp));
 	return spawn_error(HANDOFF(real.pidfd_spawn(pidfd, path, actions, attr, argv, envp)));
@@ -68,6 +72,7 @@ EXPORT int pidfd_spawn(int *pidfd, const char *path, const posix_spawn_file_acti
 EXPORT int pidfd_spawnp(int *pidfd, const char *file, const posix_spawn_file_actions_t *actions,
 			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
+	netfd_shared();
 	if (!on_g())
 		return spawn_error(real.pidfd_spawnp(pidfd, file, actions, attr, argv, envp));
 	return spawn_error(HANDOFF(real.pidfd_spawnp(pidfd, file, actions, attr, argv, envp)));

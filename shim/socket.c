@@ -4,10 +4,8 @@
  * A call with MSG_DONTWAIT cannot wait, so it keeps its P.  EINTR is no danger there: with nothing
  * done such a call ends in EAGAIN before it looks at signals, with something done in a count.
  */
+#include "shim/fdevents.h"
 #include "shim/netio.h"
-
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 
 /* A call that cannot wait. */
 static long sock_now(long nr, int fd, long b, long c, long d, long e, long f)
@@ -56,7 +54,7 @@ EXPORT ssize_t __recv_chk(int fd, void *buf, size_t n, size_t room, int flags)
 	return shim_recv(fd, buf, n, flags);
 }
 
-EXPORT ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
+static long receive_message(int fd, struct msghdr *msg, int flags)
 {
 	if (!on_g())
 		return real.recvmsg(fd, msg, flags);
@@ -65,15 +63,26 @@ EXPORT ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 	return syscall_ret(net_recvmsg(fd, msg, flags));
 }
 
+EXPORT ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	return FD_NOTED(recvmsg, receive_message(fd, msg, flags), fd, (long)msg);
+}
+
 /* The kernel writes the time that is left into timeout; so does glibc's. */
-EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
-		    struct timespec *timeout)
+static long receive_messages(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+			     struct timespec *timeout)
 {
 	if (!on_g())
 		return real.recvmmsg(fd, msgs, n, flags, timeout);
 	if (flags & MSG_DONTWAIT)
-		return (int)syscall_ret(now6(SYS_recvmmsg, fd, msgs, n, flags, timeout, 0));
-	return (int)syscall_ret(net_recvmmsg(fd, msgs, n, flags, timeout));
+		return syscall_ret(now6(SYS_recvmmsg, fd, msgs, n, flags, timeout, 0));
+	return syscall_ret(net_recvmmsg(fd, msgs, n, flags, timeout));
+}
+
+EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
+		    struct timespec *timeout)
+{
+	return (int)FD_NOTED(recvmmsg, receive_messages(fd, msgs, n, flags, timeout), fd, (long)msgs);
 }
 
 EXPORT ssize_t sendto(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to,
@@ -96,7 +105,7 @@ EXPORT ssize_t send(int fd, const void *buf, size_t n, int flags)
 }
 ALIAS(__send, send);
 
-EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+static long send_message(int fd, const struct msghdr *msg, int flags)
 {
 	if (!on_g())
 		return real.sendmsg(fd, msg, flags);
@@ -105,57 +114,48 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	return syscall_ret(net_sendmsg(fd, msg, flags));
 }
 
-EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
+EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	return FD_NOTED(sendmsg, send_message(fd, msg, flags), fd, (long)msg);
+}
+
+static long send_messages(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 {
 	if (!on_g())
 		return real.sendmmsg(fd, msgs, n, flags);
 	if (flags & MSG_DONTWAIT)
-		return (int)syscall_ret(now6(SYS_sendmmsg, fd, msgs, n, flags, 0, 0));
-	return (int)syscall_ret(net_sendmmsg(fd, msgs, n, flags));
+		return syscall_ret(now6(SYS_sendmmsg, fd, msgs, n, flags, 0, 0));
+	return syscall_ret(net_sendmmsg(fd, msgs, n, flags));
+}
+
+EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
+{
+	return (int)FD_NOTED(sendmmsg, send_messages(fd, msgs, n, flags), fd, (long)msgs);
 }
 
 EXPORT int accept4(int fd, struct sockaddr *peer, socklen_t *len, int flags)
 {
 	if (!on_g())
-		return real.accept4(fd, peer, len, flags);
-	return netfd_made((int)syscall_ret(net_accept(fd, peer, len, flags, true)));
+		return (int)FD_NOTED(accept4, real.accept4(fd, peer, len, flags), fd);
+	return (int)FD_NOTED(accept4, syscall_ret(net_accept(fd, peer, len, flags, true)), fd);
 }
 
 EXPORT int accept(int fd, struct sockaddr *peer, socklen_t *len)
 {
 	if (!on_g())
-		return real.accept(fd, peer, len);
-	return netfd_made((int)syscall_ret(net_accept(fd, peer, len, 0, false)));
+		return (int)FD_NOTED(accept, real.accept(fd, peer, len), fd);
+	return (int)FD_NOTED(accept, syscall_ret(net_accept(fd, peer, len, 0, false)), fd);
 }
 
-/*
- * What a park depends on is asked for again after it was set, on whatever number of the same
- * socket.
- */
 EXPORT int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 {
-	int r = real.setsockopt(fd, level, name, value, len);
-
-	if (!weft_on || r)
-		return r;
-	if (level == SOL_SOCKET && name == SO_RCVLOWAT)
-		netfd_lowat_used();
-	else if (level == SOL_SOCKET && (name == SO_RCVTIMEO_NEW || name == SO_RCVTIMEO_OLD ||
-					 name == SO_SNDTIMEO_NEW || name == SO_SNDTIMEO_OLD))
-		netfd_changed();
-	else if (level == IPPROTO_TCP && name == TCP_ULP)
-		netfd_records(fd);
-	return r;
+	return (int)FD_NOTED(setsockopt, real.setsockopt(fd, level, name, value, len), fd, level, name);
 }
 
 /* Waits for nothing. */
 EXPORT int shutdown(int fd, int how)
 {
-	int r = real.shutdown(fd, how);
-
-	if (weft_on && r == 0)
-		netfd_shut();
-	return r;
+	return (int)FD_NOTED(shutdown, real.shutdown(fd, how), fd, how);
 }
 
 EXPORT int connect(int fd, const struct sockaddr *to, socklen_t len)

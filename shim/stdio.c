@@ -6,7 +6,7 @@
  *
  * Must never: touch a FILE after its lock was released: whoever takes it may close it.
  */
-#include "shim/netfd.h"
+#include "shim/fdevents.h"
 #include "shim/stdio.h"
 #include "shim/sync.h"
 
@@ -48,6 +48,12 @@ void file_lock_slow(FILE *f)
 		pk.fifo_front = true; /* lost to somebody who came later: keeps its turn */
 	} while (real.ftrylockfile(f));
 	atomic_fetch_sub(&nwaiting, 1);
+}
+
+/* Those who waited are the parent's. */
+void file_fork_child(void)
+{
+	atomic_store(&nwaiting, 0);
 }
 
 void file_unlock(FILE *f)
@@ -144,8 +150,6 @@ LOCKED(int, setvbuf, (FILE *f, char *buf, int mode, size_t n), f, true, (f, buf,
 LOCKED_VOID(setbuf, (FILE *f, char *buf), f, true, (f, buf))
 LOCKED_VOID(setbuffer, (FILE *f, char *buf, size_t n), f, true, (f, buf, n))
 LOCKED_VOID(setlinebuf, (FILE *f), f, true, (f))
-LOCKED(FILE *, freopen, (const char *path, const char *mode, FILE *f), f, true, (path, mode, f))
-LOCKED(FILE *, freopen64, (const char *path, const char *mode, FILE *f), f, true, (path, mode, f))
 
 /* ---- for callers that locked, and the inline functions of <stdio.h> -------------------------- */
 
@@ -172,17 +176,44 @@ WHOLE(int, __overflow, (FILE *f, int c), (f, c))
 /* ---- a FILE begins or ends ------------------------------------------------------------------- */
 
 WHOLE(int, fflush_unlocked, (FILE *f), (f))
-/* libc closes the descriptor itself: the table must hear of it. */
+
+/*
+ * libc closes the descriptor itself, after it has flushed the buffer: meanwhile, and that may take
+ * long, other threads may wait for the same number.  Memory and cookies have none (-1).
+ */
 EXPORT int fclose(FILE *f)
 {
 	USE;
 
-	if (likely(weft_on)) {
-		netfd_closing(fileno_unlocked(f));
+	FD_ENDS(f->_fileno);
+	if (likely(weft_on))
 		use_.away = use_away(true);
-	}
 	USE_CALL(int, real.fclose(f));
 }
+ALIAS(_IO_fclose, fclose);
+
+/* The number stays and names another file. */
+static FILE *reopen(FILE *(*libc)(const char *, const char *, FILE *), const char *path,
+		    const char *mode, FILE *f)
+{
+	USE;
+	FD_ENDS(f->_fileno);
+	if (likely(weft_on))
+		use_.away = use_away(true);
+	USE_CALL(FILE *, libc(path, mode, f));
+}
+
+#define REOPENS(name)                                                                              \
+	EXPORT FILE *name(const char *path, const char *mode, FILE *f)                             \
+	{                                                                                          \
+		USE;                                                                               \
+                                                                                                   \
+		if (likely(weft_on))                                                               \
+			use_.locked = use_lock(f);                                                 \
+		USE_CALL(FILE *, reopen(real.name, path, mode, f));                                \
+	}
+REOPENS(freopen)
+REOPENS(freopen64)
 
 WHOLE(int, fcloseall, (void), ())
 WHOLE(FILE *, fopen, (const char *path, const char *mode), (path, mode))

@@ -30,6 +30,7 @@ struct use {
 
 void file_lock_slow(FILE *f) hidden;
 void file_unlock(FILE *f) hidden;
+void file_fork_child(void) hidden;
 
 static inline void file_lock(FILE *f)
 {

@@ -18,7 +18,7 @@
 #include <linux/futex.h>
 
 #include "shim/clone.h"
-#include "shim/netfd.h"
+#include "shim/fdevents.h"
 #include "shim/rseq.h"
 #include "shim/sched.h"
 #include "shim/sync.h"
@@ -266,8 +266,6 @@ static long on_a_g(struct args *x)
 {
 	long r;
 
-	if (unlikely(!netfd_by_hand(x->nr, x->a, x->b)))
-		return syscall_ret(-EBADF);
 	switch (x->nr) {
 	case SYS_gettid:
 		return weft_tls.tid;
@@ -325,11 +323,36 @@ static bool foreign(void)
 	return weft_on && !on_g();
 }
 
+static long dispatch(struct args *x)
+{
+	long r;
+
+	if (unlikely(x->nr == SYS_clone || x->nr == SYS_clone3 || x->nr == SYS_fork || x->nr == SYS_vfork) &&
+	    clone_by_hand(x->nr, x->a, x->b, x->c, x->d, x->e, &r))
+		return syscall_ret(r);
+	if (unlikely(x->nr == SYS_rseq) && !foreign())
+		return syscall_ret(rseq_by_hand(x->a, x->b, x->c, x->d));
+	if (unlikely(weft_on && (x->nr == SYS_tgkill || x->nr == SYS_tkill ||
+				 x->nr == SYS_rt_tgsigqueueinfo)) &&
+	    kills(x, &r))
+		return r;
+	if (on_g())
+		return on_a_g(x);
+	return through(x);
+}
+
+/* What happens to descriptors is noted on both sides of the call. */
+static long on_descriptors(struct args *x)
+{
+	if (x->nr == SYS_close_range)
+		return shim_close_range((unsigned int)x->a, (unsigned int)x->b, (int)x->c);
+	return FD_NOTED_NR(x->nr, dispatch(x), x->a, x->b, x->c, x->d, x->e, x->f);
+}
+
 EXPORT long syscall(long nr, ...)
 {
 	struct args x = {.nr = nr};
 	va_list ap;
-	long r;
 
 	/* However many the caller passed, six registers and stack words are readable. */
 	va_start(ap, nr);
@@ -342,16 +365,5 @@ EXPORT long syscall(long nr, ...)
 	va_end(ap);
 	if (likely(weft_on) && nr == SYS_futex)
 		return futex(&x);
-	if (unlikely(nr == SYS_clone || nr == SYS_clone3 || nr == SYS_fork || nr == SYS_vfork) &&
-	    clone_by_hand(nr, x.a, x.b, x.c, x.d, x.e, &r))
-		return syscall_ret(r);
-	if (unlikely(nr == SYS_rseq) && !foreign())
-		return syscall_ret(rseq_by_hand(x.a, x.b, x.c, x.d));
-	if (unlikely(weft_on && (nr == SYS_tgkill || nr == SYS_tkill ||
-				 nr == SYS_rt_tgsigqueueinfo)) &&
-	    kills(&x, &r))
-		return r;
-	if (on_g())
-		return on_a_g(&x);
-	return through(&x);
+	return fdcall_concerns(nr) ? on_descriptors(&x) : dispatch(&x);
 }

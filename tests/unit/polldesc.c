@@ -122,7 +122,7 @@ Test(polldesc, an_event_of_a_former_life_is_ignored)
 	netpoll_release(pd);
 	netpoll_forget(&slot, p[0], false);
 	cr_expect_eq(atomic_load(&nwatched), 0);
-	cr_expect_null(atomic_load(&slot));
+	cr_expect_null(atomic_load(&slot.pd));
 	cr_assert_eq(pipe(q), 0);
 	next = netpoll_hold(&other, q[0]);
 	cr_assert_eq(next, pd, "the memory serves again");
@@ -153,6 +153,63 @@ Test(polldesc, a_held_file_outlives_its_number)
 	cr_expect_eq(atomic_load(&nwatched), 0);
 }
 
+Test(polldesc, who_comes_while_a_number_is_closed_watches_by_another)
+{
+	ino_t file = file_of(p[0]);
+	struct polldesc *pd;
+	uint32_t was;
+	int own;
+
+	netpoll_closing(&slot, p[0]);
+	pd = netpoll_hold(&slot, p[0]);
+	cr_expect_null(atomic_load(&slot.pd), "the number's own place stays empty");
+	own = netpoll_begin(pd);
+	netpoll_end(pd);
+	cr_expect_neq(own, p[0]);
+	close(p[0]);
+	netpoll_closed(&slot);
+	cr_expect_eq(file_of(own), file);
+	was = in(pd);
+	put(p[1]);
+	netpoll_look();
+	cr_expect_eq(in(pd), was + 1, "it hears of what comes");
+	netpoll_release(pd);
+	cr_expect_eq(fcntl(own, F_GETFD), -1, "gone with its user");
+	cr_expect_eq(atomic_load(&nwatched), 0);
+}
+
+Test(polldesc, a_call_that_closes_numbers_without_a_place_is_for_all)
+{
+	struct polldesc *pd;
+
+	netpoll_closing_any();
+	netpoll_settled();
+	pd = netpoll_hold(&slot, p[0]);
+	cr_expect_null(atomic_load(&slot.pd));
+	netpoll_release(pd);
+	netpoll_closed_any();
+	pd = netpoll_hold(&slot, p[0]);
+	cr_expect_eq(atomic_load(&slot.pd), pd);
+	netpoll_release(pd);
+	netpoll_forget(&slot, p[0], false);
+}
+
+Test(polldesc, a_barred_file_is_not_watched_until_its_number_is_made_anew)
+{
+	struct polldesc *pd = netpoll_hold(&slot, p[0]);
+
+	netpoll_bar(&slot, p[0]);
+	cr_expect_eq(netpoll_begin(pd), -1, "its users are told");
+	netpoll_end(pd);
+	netpoll_release(pd);
+	cr_expect_null(netpoll_hold(&slot, p[0]));
+	netpoll_forget(&slot, p[0], true);
+	pd = netpoll_hold(&slot, p[0]);
+	cr_expect_not_null(pd);
+	netpoll_release(pd);
+	netpoll_forget(&slot, p[0], false);
+}
+
 Test(polldesc, another_file_behind_our_back_is_found)
 {
 	struct polldesc *pd = netpoll_hold(&slot, p[0]);
@@ -163,7 +220,7 @@ Test(polldesc, another_file_behind_our_back_is_found)
 	cr_assert_eq(pipe(q), 0);
 	cr_assert_eq(dup2(q[0], p[0]), p[0]);
 	cr_expect_not(netpoll_same(&slot, p[0]));
-	cr_expect_null(atomic_load(&slot));
+	cr_expect_null(atomic_load(&slot.pd));
 	cr_expect_eq(netpoll_begin(pd), -1, "its users have no number any more");
 	netpoll_end(pd);
 	cr_expect_gt(in(pd), was, "and are told at once");
@@ -210,5 +267,5 @@ Test(polldesc, our_own_numbers_give_way)
 	cr_assert_eq(dup2(p[0], own), own);
 	put(p[1]);
 	netpoll_look();
-	cr_expect_gt(in(atomic_load(&slot)), 0, "the poller works on");
+	cr_expect_gt(in(atomic_load(&slot.pd)), 0, "the poller works on");
 }
