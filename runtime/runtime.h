@@ -57,6 +57,17 @@ static inline struct g *getg(void)
 	return weft_tls.g;
 }
 
+/*
+ * vfork(2), for a caller that jumps here from its first instruction on: child() and parent() are
+ * called in the two processes, and what they are given is what begins() returned.  Result: 0 in the
+ * child, what parent() returns in the parent.
+ */
+struct vforked {
+	uint64_t mask, nested;
+};
+int runtime_vfork(struct vforked (*begins)(void), void (*child)(struct vforked),
+		  int (*parent)(long result, struct vforked)) hidden;
+
 enum waitreason {
 #define REASON(name, text) Wait##name,
 #include "runtime/waitreason.def"

@@ -336,13 +336,6 @@ static long fork_by(const struct clone_args *a, size_t n)
 	return r;
 }
 
-pid_t clone_vfork(void)
-{
-	struct clone_args a = { .flags = CLONE_VFORK, .exit_signal = SIGCHLD };
-
-	return (pid_t)syscall_ret(fork_by(&a, sizeof(a)));
-}
-
 bool clone_by_hand(long nr, long a, long b, long c, long d, long e, long *r)
 {
 	struct clone_args x = { .exit_signal = SIGCHLD };

@@ -23,9 +23,8 @@ static inline bool is_apart(uint32_t what)
  * fork.
  */
 bool clone_by_hand(long nr, long a, long b, long c, long d, long e, long *r) hidden;
-/* A fork without handlers whose parent waits until the child's exec or end. */
-pid_t clone_vfork(void) hidden;
 void clone_fork_child(void) hidden;
+void vfork_fork_child(void) hidden; /* made by a child of a vfork, perhaps */
 
 /*
  * fork.c: signals are kept out around any fork; they are let in by the parent when the kernel has

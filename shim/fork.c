@@ -1,5 +1,5 @@
 /*
- * fork: fork, _Fork and vfork from any G on any M.
+ * fork: fork and _Fork from any G on any M.
  *
  * libc's fork runs the atfork handlers around its own work, so ours are handlers too, registered
  * before anybody else's (this library is initialised first): prepare then runs last, parent and
@@ -7,9 +7,7 @@
  * for a P: the P is given away there.  (Not around the whole call: the program's handlers need
  * one.)  Meanwhile libc also holds the lock on which the next fork begins; who comes then waits in
  * the lot, not there with its kernel thread.  That is courtesy: a fork that comes through all the
- * same is right too.  _Fork runs no handlers and is wrapped.  vfork becomes a fork whose parent
- * waits: its child would share this memory, and what it does before exec (close, dup2) would run
- * the parent's scheduler from another process.
+ * same is right too.  _Fork runs no handlers and is wrapped.
  *
  * Signals are kept out from before the kernel copies until the child's scheduler is rebuilt: a
  * handler would run on the parent's, and what was deferred would be forgotten with the parent's.
@@ -105,6 +103,7 @@ static void rebuild(void)
 	netfd_wait_fork_child();
 	file_fork_child();
 	clone_fork_child();
+	vfork_fork_child();
 	runtime_fork_child();
 	inside = 0;
 	self_thread.g = getg();
@@ -161,10 +160,4 @@ EXPORT pid_t _Fork(void)
 
 	fork_ends(pid == 0, was);
 	return pid;
-}
-
-EXPORT pid_t vfork(void)
-{
-	/* The kernel would let it share the stack frame of this call. */
-	return clone_vfork();
 }
