@@ -247,6 +247,14 @@ static void *search(struct link_map *l, const struct wanted *w, size_t *size)
 	return NULL;
 }
 
+void *symbol_first(const char *name)
+{
+	struct wanted w = want(name, NULL);
+
+	note_objects();
+	return &_r_debug ? search(_r_debug.r_map, &w, NULL) : NULL;
+}
+
 void *symbol_next(const char *name, const char *version)
 {
 	struct wanted w = want(name, version);

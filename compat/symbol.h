@@ -14,6 +14,9 @@
  */
 void *symbol_next(const char *name, const char *version) hidden;
 
+/* The definition that the program itself is bound to, of the objects that came with it. */
+void *symbol_first(const char *name) hidden;
+
 /* The definition of libc itself or of the loader, whatever stands before it; size may be NULL. */
 void *symbol_libc(const char *name, const char *version, size_t *size) hidden;
 

@@ -13,6 +13,7 @@
 #include "shim/preempt.h"
 #include "shim/rseq.h"
 #include "compat/glibc.h"
+#include "compat/guest.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
 
@@ -124,12 +125,25 @@ static bool have_room(void)
 	return true;
 }
 
+/* A Go program knows that its threads are Go's, and is a child more often than not: no word. */
+static bool has_guest(void)
+{
+	struct guest guest = guest_look();
+
+	if (guest.what && !(guest.program && guest.is_go))
+		weft_say("threads: %s manages kernel threads itself (running with plain pthreads)",
+			 guest.what);
+	return guest.what != NULL;
+}
+
 static bool start(void)
 {
 	int err;
 
 	options_read(glibc_environ());
 	if (weft_opt.disable)
+		return false;
+	if (has_guest())
 		return false;
 	if (weft_opt.breaktcb[0])
 		tcb_break = weft_opt.breaktcb;

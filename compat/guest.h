@@ -1,0 +1,16 @@
+/* guest: see guest.c. */
+#ifndef WEFT_COMPAT_GUEST_H
+#define WEFT_COMPAT_GUEST_H
+
+#include <stdbool.h>
+
+struct guest {
+	const char *what; /* NULL: there is none */
+	bool is_go;
+	bool program; /* it is the program's own, not a library's beside it */
+};
+
+/* The first run-time among the loaded objects that manages kernel threads itself. */
+struct guest guest_look(void) __attribute__((visibility("hidden")));
+
+#endif

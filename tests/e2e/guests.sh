@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# guests: run-times that manage kernel threads themselves (Go, sanitizers, valgrind) work under weft as without it.
+#
+# Each is known by what it is.  weft leaves its process alone and says so in one line that names it; of a Go program,
+# which is a child more often than not, it says nothing.  What is not installed is skipped.
+
+. "$(dirname "$0")/lib.sh"
+
+here=$top/tests/e2e/guests
+cd "$tmp" || exit 2
+export GOCACHE=$tmp/gocache HOME=$tmp GOFLAGS=-mod=mod GO111MODULE=off
+
+# same NAME LINE WORD...: WORD... prints natively what it prints under weft, twice (REPEAT) at each number of Ps; on
+# standard error stands LINE, a word of weft's own, once in each run (empty: nothing).
+same()
+{
+	local name=$1 line=$2 procs i status said
+	shift 2
+	timeout 60 "$@" >native 2>native.err || { verdict 1 "$name natively" "status $?, $(head -n 1 native.err)"; return; }
+	for procs in 1 2 8; do
+		for i in $(seq "${REPEAT:-2}"); do
+			timeout 60 "$weft" --procs=$procs -- "$@" >out 2>err
+			status=$?
+			said=$(sed -n 's/^weft\[[0-9]*\]: //p' err)
+			[ $status -eq 0 ] && cmp -s native out && [ "$said" = "${line:+threads: $line manages kernel threads itself (running with plain pthreads)}" ] ||
+				break 2
+		done
+		status=-1
+	done
+	[ "$status" -eq -1 ]
+	verdict $? "$name" "procs=$procs, run $i: status $status, said '$said', $(diff native out | head -n 3 | tr '\n' ' ')$(head -n 1 err)"
+}
+
+# --- Go ---
+if command -v go >/dev/null && [ "$(go env CGO_ENABLED)" = 1 ]; then
+	if ! go build -o cgo "$here/cgo.go" 2>err || ! go build -buildmode=c-shared -o libwork.so "$here/library.go" 2>err ||
+		! ${CC:-cc} -O2 -DLINKED -o linked "$here/library.c" ./libwork.so -pthread; then
+		verdict 1 "Go builds" "$(head -n 1 err)"
+	else
+		same "a Go program with threads of C" "" ./cgo
+		same "a Go program as a child" "" sh -c './cgo | cat'
+		strip -o stripped cgo && same "a stripped Go program" "" ./stripped
+		same "a Go library that the program is linked with" "Go's run-time" ./linked
+	fi
+else
+	echo "# no Go with cgo here"
+fi
+
+# --- sanitizers ---
+for cc in gcc clang; do
+	for sanitizer in thread address leak memory; do
+		case $sanitizer in
+		thread) what=ThreadSanitizer ;;
+		address) what=AddressSanitizer ;;
+		leak) what=LeakSanitizer ;;
+		memory) what=MemorySanitizer ;;
+		esac
+		# gcc's AddressSanitizer wants to come first among the libraries and leaves otherwise.
+		[ $cc-$sanitizer != gcc-address ] || export ASAN_OPTIONS=verify_asan_link_order=0
+		if $cc -g -O1 -fsanitize=$sanitizer -o "$cc-$sanitizer" "$here/sane.c" -pthread 2>/dev/null &&
+			"./$cc-$sanitizer" >/dev/null 2>&1; then
+			same "$what of $cc" $what "./$cc-$sanitizer"
+		else
+			echo "# no $what of $cc here"
+		fi
+		unset ASAN_OPTIONS
+	done
+	# It must still find what it is for.
+	if [ -x $cc-thread ] && $cc -g -O1 -fsanitize=thread -DRACE -o $cc-race "$here/sane.c" -pthread; then
+		timeout 60 "$weft" ./$cc-race >out 2>&1
+		[ $? -eq 66 ] && grep -q 'ThreadSanitizer: data race' out
+		verdict $? "ThreadSanitizer of $cc finds a race" "$(head -n 3 out)"
+	fi
+done
+
+# --- valgrind ---
+if command -v valgrind >/dev/null && ${CC:-cc} -g -o plain "$here/sane.c" -pthread &&
+	valgrind -q ./plain >/dev/null 2>&1; then
+	same "a program under valgrind" valgrind valgrind -q --error-exitcode=9 ./plain
+else
+	echo "# no valgrind here"
+fi
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
