@@ -16,7 +16,7 @@
 
 #include <signal.h>
 
-enum { SETXID = 33, ACT_SIGINFO = 4 };
+enum { SETXID = 33, ACT_SIGINFO = 4, ACT_ONSTACK = 0x08000000 };
 
 struct kernel_sigaction {
 	void (*handler)(int, siginfo_t *, void *);
@@ -54,6 +54,8 @@ int compat_setxid_wrap(struct tcb *(*registered)(void))
 		return -22; /* EINVAL */
 	old_handler = sa.handler;
 	sa.handler = handler;
+	/* Wherever the thread is, its stack may be too small: the M's signal stack (runtime/sigstack.c). */
+	sa.flags |= ACT_ONSTACK;
 	sa.mask = ~UINT64_C(0);
 	/* The restorer stays libc's: debuggers and unwinders recognise it. */
 	return (int)sys_4(SYS_rt_sigaction, SETXID, &sa, NULL, 8);

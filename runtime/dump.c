@@ -75,6 +75,11 @@ static void print_stack(struct outbuf *o, struct backtrace *b, struct g *gp, uin
 	switch (s) {
 	case Gwaiting:
 	case Grunnable:
+		/* In a handler of ours, on a stack that says nothing of the program. */
+		if (gp->intpc) {
+			backtrace_print(b, o, gp->intpc, gp->intsp, top);
+			break;
+		}
 		/* switch.S: mxcsr, r15 r14 r13 r12 rbx rbp, return address. */
 		if (os_peek((void *)gp->sp, saved, sizeof(saved)))
 			backtrace_print(b, o, saved[7], gp->sp + sizeof(saved), top);

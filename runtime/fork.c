@@ -113,6 +113,7 @@ void runtime_fork_child(void)
 	reset_sched();
 	arena_fork_child();
 	stack_fork_child();
+	sigstack_fork_child();
 	reset_gs(self);
 	if (!self) {
 		self = adopt();

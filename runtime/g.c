@@ -249,7 +249,7 @@ struct g *g_new(const struct gattr *a, int *err)
 	gp->sysdepth = 0;
 	gp->cputime = 0;
 	gp->data = NULL;
-	gp->altsp = NULL; /* a new thread has none (sigaltstack(2)) */
+	gp->intpc = 0;
 	gp->sigmask = weft_tls.g ? weft_tls.g->sigmask : os_sigmask_get();
 	gp->sp = arch_newctx(gp->stack.top, entry, gp);
 	return gp;
@@ -330,17 +330,6 @@ void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard)
 	*guard = gp->stack.guard;
 }
 
-size_t g_stackleft(void)
-{
-	struct g *gp = weft_tls.g;
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	uintptr_t low = gp ? (uintptr_t)gp->stack.base + gp->stack.guard : 0;
-
-	if (!low || here < low || here > (uintptr_t)gp->stack.top)
-		return SIZE_MAX; /* main's, which grows, or an alternate one */
-	return here - low;
-}
-
 void g_setname(struct g *gp, const char *name)
 {
 	size_t i = 0;
@@ -399,42 +388,17 @@ bool runtime_keepout(uint64_t set)
 	return true;
 }
 
-int g_setaltstack(void *sp, size_t size, int flags)
+void g_notekernel(uint64_t kernelmask)
 {
-	struct g *gp = weft_tls.g;
-	int err;
-
-	/* The kernel and the notes as one step: nobody may look in between. */
 	hold();
-	err = os_sigaltstack(sp, size, flags);
-	if (!err) {
-		gp->altsp = sp;
-		gp->altsize = size;
-		gp->altflags = flags;
-		getm()->altsp = sp;
-	}
-	unpin();
-	return err;
-}
-
-void g_notekernel(uint64_t kernelmask, void *altsp)
-{
-	struct m *mp;
-
-	hold();
-	mp = getm();
-	mp->sigmask = kernelmask;
-	mp->altsp = altsp;
+	getm()->sigmask = kernelmask;
 	unpin();
 }
 
-void g_getaltstack(void **sp, size_t *size, int *flags)
+void g_interruptedat(uintptr_t pc, uintptr_t sp)
 {
-	struct g *gp = weft_tls.g;
-
-	*sp = gp->altsp;
-	*size = gp->altsize;
-	*flags = gp->altflags;
+	weft_tls.g->intpc = pc;
+	weft_tls.g->intsp = sp;
 }
 
 struct g *g_next(uint32_t *i)

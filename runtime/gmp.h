@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "runtime/arch/arch.h"
+#include "runtime/arch/sigframe.h"
 #include "runtime/lock.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
@@ -77,6 +78,7 @@ struct shape {
 };
 
 struct waiter;
+struct side;
 
 struct g {
 	uintptr_t sp;             /* saved context while not running (o) */
@@ -106,9 +108,7 @@ struct g {
 	void *_Atomic mailbox;    /* the shim's, and not reset between lives */
 	char name[16];            /* written by anybody, read by dumps: torn reads are harmless */
 	uint64_t sigmask;         /* kernel mask while it runs (o) */
-	void *altsp;              /* alternate signal stack (o); NULL: none */
-	size_t altsize;
-	int altflags;
+	uintptr_t intpc, intsp;   /* where a signal of ours interrupted it, while it is off its CPU; 0: nowhere (o) */
 	_Atomic uint32_t cpuseq;  /* odd: the next, m and the M's cpustart change */
 	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
 	_Atomic uint64_t sliceused; /* of its slice, when it gave way to an urgent G; ns */
@@ -135,15 +135,15 @@ struct m {
 	int32_t id;               /* (c) */
 	int32_t ostid;            /* kernel id */
 	uintptr_t os;             /* handle for joinosproc */
-	char *stack;              /* g0's memory (NULL: M0) */
+	char *stack;              /* memory of both its stacks (NULL: M0) */
 	size_t stacksize;
 	uint64_t rng;             /* (o) */
 	uint64_t sigmask;         /* what the kernel has for this thread (o) */
-	void *altsp;              /* alternate stack the kernel has for this thread (o) */
+	char *sigstack;           /* the alternate stack that the kernel has for this thread (c) */
+	struct side *spare;       /* (o) a side stack that nobody needs once this M has left the kernel */
 	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c) */
 	uint64_t napns;           /* (o) current nap of an idle M */
 	uint64_t idlesince;       /* (L sched) */
-	void (*mcallfn)(void *);  /* (o) mcall's function, when the alternate stack goes first */
 	bool (*commit)(struct g *gp, void *arg); /* (o) gopark's last word, run on g0 */
 	void *commitarg;
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
@@ -508,6 +508,13 @@ enum { PINREPORT_NOT = -2 };
 int pinreport_begin(struct g *gp, const struct os_where *w) hidden; /* a site for pinreport_end */
 void pinreport_end(int site, uint64_t ns) hidden;
 void pinreport_fork_child(void) hidden;
+
+/* ---- sigstack.c ---- */
+size_t m_sigstack_size(void) hidden;
+void m_sigstack(struct m *mp) hidden; /* on the M: the kernel has mp->sigstack from now on */
+char *m0_sigstack(void) hidden; /* its memory; NULL: none */
+void m_sidestack_drop(struct m *mp) hidden; /* its end */
+void sigstack_fork_child(void) hidden;
 
 /* ---- start.c, fork.c ---- */
 void start_m0(struct g *gp, void *fs, char *top) hidden;

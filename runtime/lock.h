@@ -55,23 +55,6 @@ static inline void pin(void)
 		pin_slow();
 }
 
-/*
- * The weaker half, ended by unpin(): the G stays on its M, but may be without a P and is given
- * none.  For what concerns the M alone: a pin() that has to get a P may leave this M before its
- * caller noted anything.
- */
-static inline void hold(void)
-{
-	weft_tls.locks++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-static inline void unpin(void)
-{
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	weft_tls.locks--;
-}
-
 /* lock() and unlock() of who is pinned before and after. */
 static inline void lock_pinned(struct lock *l)
 {

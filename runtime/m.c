@@ -64,6 +64,7 @@ static void *mstart(void *arg)
 	mp->fs = arch_getfs();
 	mp->ostid = os_gettid();
 	mp->sigmask = os_sigmask_get();
+	m_sigstack(mp);
 	/* g0's frames start below this one, which mexit() returns to. */
 	mp->g0top = (void *)(((uintptr_t)__builtin_frame_address(0) - 1024) & ~(uintptr_t)63);
 	arch_mcall(&mp->sp, mp->fs, mp->g0top, mstart0, NULL);
@@ -89,6 +90,7 @@ static void all_drop(struct m *mp)
 
 void mexit(struct m *mp)
 {
+	m_sidestack_drop(mp);
 	lock(&sched.lock);
 	all_drop(mp);
 	sched.nm--;
@@ -159,25 +161,37 @@ static struct m *allocm(void)
 	return mp;
 }
 
+/* From low to high: guard, signal stack, guard, g0's stack. */
+static int stacks(struct m *mp)
+{
+	size_t page = os_pagesize(), sig = m_sigstack_size();
+	int err;
+
+	mp->stacksize = page + sig + page + G0_STACK;
+	mp->stack = os_reserve(mp->stacksize);
+	if (!mp->stack)
+		return -ENOMEM;
+	mp->sigstack = mp->stack + page;
+	err = os_guard(mp->stack, page);
+	return err ? err : os_guard(mp->sigstack + sig, page);
+}
+
 /* A new M, which starts by looking at pstart; NULL when the kernel gives no thread. */
 static struct m *newm(void)
 {
 	struct m *mp = allocm();
 	int err = -ENOMEM;
 
-	if (mp) {
-		mp->stacksize = G0_STACK + os_pagesize();
-		mp->stack = os_reserve(mp->stacksize);
-		if (mp->stack)
-			err = os_guard(mp->stack, os_pagesize());
-	}
+	if (mp)
+		err = stacks(mp);
 	if (!err) {
 		lock(&sched.lock);
 		mp->id = ++sched.mnext;
 		all_add(mp);
 		unlock(&sched.lock);
 		m_init(mp);
-		err = hooks.newosproc(mstart, mp, mp->stack + os_pagesize(), G0_STACK, &mp->os);
+		err = hooks.newosproc(mstart, mp, mp->stack + mp->stacksize - G0_STACK, G0_STACK,
+				       &mp->os);
 		if (err) {
 			lock(&sched.lock);
 			all_drop(mp);

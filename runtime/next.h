@@ -43,8 +43,7 @@ static inline struct g *nextlocal(struct m *mp, bool *inherit)
 	uint64_t first = atomic_load_explicit(&pp->timer0, memory_order_relaxed);
 	struct g *gp;
 
-	/* An alternate stack leaves the M with its G, before anything else happens: on g0. */
-	if (unlikely(mp->lockedg || mp->altsp || weft_opt.chaos ||
+	if (unlikely(mp->lockedg || weft_opt.chaos ||
 		     atomic_load_explicit(&cputime_on, memory_order_relaxed) ||
 		     pp->id >= atomic_load_explicit(&gomaxprocs, memory_order_relaxed)))
 		return NULL;
@@ -83,10 +82,7 @@ static inline void settle(struct m *mp, struct g *gp, bool inherit)
 		count_up(&mp->p->schedtick);
 }
 
-/*
- * The kernel thread gets what gp has.  On any stack but the one that is left: that may be the
- * alternate stack of the G before, which the kernel does not change under its user.
- */
+/* The kernel thread gets what gp has. */
 static inline void settle_kernel(struct m *mp, struct g *gp)
 {
 	if (unlikely(mp->sigmask != gp->sigmask)) {
@@ -97,10 +93,6 @@ static inline void settle_kernel(struct m *mp, struct g *gp)
 		__atomic_fetch_and(&mp->sigmask, gp->sigmask, __ATOMIC_RELAXED);
 		os_sigmask(gp->sigmask);
 		__atomic_fetch_or(&mp->sigmask, gp->sigmask, __ATOMIC_RELEASE);
-	}
-	if (unlikely(mp->altsp != gp->altsp)) {
-		mp->altsp = gp->altsp;
-		os_sigaltstack(gp->altsp, gp->altsize, gp->altflags);
 	}
 }
 

@@ -2,10 +2,9 @@
  * preempt: taking the CPU away from a G that computes.
  *
  * sysmon looks at every P (monlook.c) and asks one to give way by signal 32 to its M.  The
- * switch happens inside the handler: an M's kernel mask and alternate stack are always those of the
- * G it runs, so a G that is resumed in its handler on any M returns through it, and sigreturn
- * restores every register, vector and x87 state included, from the frame on the G's own stack.  FS
- * is not part of that frame.
+ * switch happens inside the handler, on a side stack of weft's that the frame was copied to
+ * (sigstack.c): a G that is resumed there on any M returns through the frame, and sigreturn restores
+ * every register, vector and x87 state included.  FS is not part of the frame.
  *
  * Nobody may see EINTR or a short transfer because of us, so an M is only signalled while its G
  * computes:
@@ -19,10 +18,8 @@
  * change between the asking and the handler's first act.  What remains is a libc function that
  * blocks without our seeing: the kernel is asked first whether the thread runs.
  *
- * A signal can get lost: where the stack has no room for its frame, the kernel delivers SIGSEGV
- * instead.  A program that handles its stack overflows on an alternate stack must not take that for
- * one (runtime_signal_lost); who waits for the signal notices (p_leave_slow), and sysmon sends it
- * again.
+ * A signal that is on its way may be kept out for long by somebody who blocked it past us; who waits
+ * for it notices (p_leave_slow), and sysmon sends it again.
  *
  * Whom sysmon asks, and when, is in monlook.c.
  *
@@ -87,25 +84,6 @@ bool runtime_signalled(void)
 	return wanted && !busy;
 }
 
-bool runtime_signal_lost(void)
-{
-	struct m *mp;
-	struct p *pp;
-
-	if (__atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED) == NOP_KICKED) {
-		/* The other of our signals (handoff.c), and still no P: nothing to look for. */
-		__atomic_store_n(&weft_tls.nop, NOP_TAKEN, __ATOMIC_RELEASE);
-		return true;
-	}
-	hold();
-	mp = getm();
-	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
-	if (pp)
-		atomic_store(&pp->status, Prunning);
-	unpin();
-	return pp != NULL;
-}
-
 bool runtime_forced(void)
 {
 	struct p *pp = getp();
@@ -146,12 +124,6 @@ static bool give_way(struct g *gp, struct p *pp)
 void runtime_preempt(void)
 {
 	pin();
-	/*
-	 * Asked of the kernel: our handler may have been interrupted by its like, and moved in
-	 * there.  The return from that gave this M the mask of the handler, perhaps of the
-	 * program's below it, and told nobody.
-	 */
-	getm()->sigmask = os_sigmask_get();
 	give_way(weft_tls.g, getp());
 	unpin();
 }

@@ -35,20 +35,6 @@ struct runtime_hooks hooks;
 int weft_on;
 __thread struct weft_tls weft_tls __attribute__((tls_model("initial-exec")));
 
-/*
- * Before fn lets others run the G that left: its alternate stack goes with it.  A signal that came
- * for this M while it looks for work would else be written over the frames of a handler that runs
- * there, on another M, or to memory that is the program's again.
- */
-static void take_altstack(void *arg)
-{
-	struct m *mp = weft_tls.m;
-
-	mp->altsp = NULL;
-	os_sigaltstack(NULL, 0, 0);
-	mp->mcallfn(arg);
-}
-
 void mcall(void (*fn)(void *))
 {
 	struct g *gp = weft_tls.g;
@@ -59,10 +45,6 @@ void mcall(void (*fn)(void *))
 	mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
 	if (unlikely(atomic_load_explicit(&cputime_on, memory_order_relaxed)))
 		cputime_leave(gp, mp);
-	if (unlikely(mp->altsp)) {
-		mp->mcallfn = fn;
-		fn = take_altstack;
-	}
 	arch_mcall(&gp->sp, mp->fs, mp->g0top, fn, gp);
 	unpin();
 }

@@ -122,6 +122,23 @@ void shimlock_fork_child(struct shimlock *l) hidden;
 bool runtime_busy(void);
 
 /*
+ * Between the two no handler of the program runs here and the calling G stays on its M; it may be
+ * without a P and is given none (pin() in lock.h does that).  For what concerns the M alone: a pin()
+ * that has to get a P may leave this M before its caller noted anything.
+ */
+static inline void hold(void)
+{
+	weft_tls.locks++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void unpin(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	weft_tls.locks--;
+}
+
+/*
  * Preemption.  The handler of signal SIGPREEMPT notes what the kernel has (g_notekernel), then
  * calls runtime_signalled(), whatever it interrupted: true when a G runs here that is asked to give
  * way, and may.  It then calls runtime_preempt(), which returns when the G runs again, perhaps on
@@ -129,11 +146,6 @@ bool runtime_busy(void);
  */
 enum { SIGPREEMPT = 32 };
 bool runtime_signalled(void);
-/*
- * In a handler of SIGSEGV that the kernel sent by itself: true when it came in place of a
- * preemption signal, for whose frame the stack had no room.
- */
-bool runtime_signal_lost(void);
 bool runtime_forced(void); /* it has been asked for so long that libc's locks no longer count */
 void runtime_preempt(void);
 void runtime_wish(void);
@@ -225,7 +237,6 @@ void g_free(struct g *gp);
 uint64_t g_id(const struct g *gp);
 uint32_t g_tid(const struct g *gp); /* what g_set_tls stored */
 uint32_t g_nextid(void); /* next unique 0x10000000..0x3fffffff id; g_set_tls stores it */
-size_t g_stackleft(void); /* bytes below the caller, on the calling G's own stack */
 void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard);
 void g_setname(struct g *gp, const char *name);
 void g_getname(const struct g *gp, char name[16]);
@@ -248,14 +259,27 @@ bool runtime_keepout(uint64_t set);
 void runtime_shut(uint64_t set);
 bool runtime_allkeepout(uint64_t set);
 /*
- * In a signal handler that interrupted a G outside the runtime: what the kernel had for the
+ * In a signal handler that interrupted a G outside the runtime: the mask that the kernel had for the
  * interrupted code, which may be newer than the notes.  Before anything that may give this M to
  * another G, whose own would be compared with the notes.
  */
-void g_notekernel(uint64_t kernelmask, void *altsp);
-/* Alternate signal stack of the calling G: follows it from M to M. sp NULL: none. 0 or -errno. */
-int g_setaltstack(void *sp, size_t size, int flags);
-void g_getaltstack(void **sp, size_t *size, int *flags);
+void g_notekernel(uint64_t kernelmask);
+/*
+ * sigstack.c.  In a handler on the signal stack of an M, which must not switch: memory of
+ * sidestack_size() bytes for the calling G to go on in, NULL: none; its lowest word is not the
+ * caller's.  The G gives it back, wherever it runs by then, and may use it until its next sigreturn,
+ * if nothing may come in between (sigframe_leave()).
+ */
+size_t sidestack_size(void);
+void *sidestack_take(void);
+void sidestack_give(void *side);
+/* Where the calling G was interrupted, for dumps while it does not run; 0: that is over. */
+void g_interruptedat(uintptr_t pc, uintptr_t sp);
+/*
+ * On a G, where the kernel has this alternate stack: should that not be the M's signal stack, it is
+ * told.  M0's is told by this alone, once all handlers know what to do there.
+ */
+void runtime_sigstack(const void *has);
 /*
  * First live G at or after *i in the table of all Gs, NULL at the end; *i moves past it.  A
  * snapshot: it may end meanwhile, its memory stays.

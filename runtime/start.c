@@ -48,7 +48,7 @@ void start_m0(struct g *gp, void *fs, char *top)
 {
 	ptrdiff_t off = (char *)&weft_tls - (char *)arch_getfs();
 
-	m0 = (struct m){ .fs = fs, .g0top = top };
+	m0 = (struct m){ .fs = fs, .g0top = top, .sigstack = m0_sigstack() };
 	m0.ostid = os_gettid();
 	m0.sigmask = gp->sigmask = os_sigmask_get();
 	m_init(&m0);
@@ -94,7 +94,7 @@ int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 	atomic_store(&sched.lastpoll, 1);
 	stack = os_alloc(G0_STACK);
 	fs = hooks.newmtls();
-	if (!stack || !fs)
+	if (!stack || !fs || !m0_sigstack())
 		return -ENOMEM;
 	gp = g_make();
 	if (!gp)

@@ -1,63 +1,90 @@
 /*
- * altstack: run_handler_on(); altstack.h says why.
+ * altstack: sigaltstack(2).
  *
- * The frame of call_on() lies on the old stack and points to it through rbp, with unwind tables
- * that say so: cancellation and backtraces go through.  A handler may park in there or leave by
- * longjmp, as on any stack.
+ * The alternate stack that the kernel knows on an M is weft's (sigstack.c of the runtime).  The
+ * program's is a note in the G's own memory, and frame.c puts the frames of handlers there as the
+ * kernel would.  Whether a thread is on it is asked of the stack pointer, never remembered: a handler
+ * may be left by a jump.
+ *
+ * Foreign threads have what the kernel has.
  */
 #include "shim/altstack.h"
 
-#ifndef __x86_64__
-#error "altstack.c: one change of stacks per machine"
+#include <string.h>
+
+#ifndef SS_AUTODISARM
+#define SS_AUTODISARM (1U << 31)
 #endif
+enum { LEAST = 2048 }; /* MINSIGSTKSZ of the kernel: it has no part in what CPUs need */
 
-/* fn(arg) with the stack pointer at top, 16-aligned. */
-void call_on(void *top, void (*fn)(void *), void *arg) hidden;
-
-__asm__(".pushsection .text\n"
-	".globl call_on\n.hidden call_on\n.type call_on, @function\n"
-	"call_on:\n"
-	".cfi_startproc\n"
-	"	push %rbp\n"
-	".cfi_def_cfa_offset 16\n"
-	".cfi_offset %rbp, -16\n"
-	"	mov %rsp, %rbp\n"
-	".cfi_def_cfa_register %rbp\n"
-	"	mov %rdi, %rsp\n"
-	"	mov %rdx, %rdi\n"
-	"	call *%rsi\n"
-	"	leave\n"
-	".cfi_def_cfa %rsp, 8\n"
-	"	ret\n"
-	".cfi_endproc\n"
-	".size call_on, . - call_on\n"
-	".popsection\n");
-
-struct args {
-	int sig;
-	siginfo_t *si;
-	void *uc;
-	const struct sigaction *sa;
-};
-
-static void there(void *arg)
+bool altstack_on(const stack_t *ss, uintptr_t sp)
 {
-	struct args *a = arg;
-
-	run_handler(a->sig, a->si, a->uc, a->sa);
+	return !((unsigned)ss->ss_flags & SS_AUTODISARM) && altstack_spans(ss, sp);
 }
 
-void run_handler_on(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
+void altstack_set(const stack_t *ss)
 {
-	struct args a = { sig, si, uc, sa };
-	char here, *sp;
-	size_t size;
-	int flags;
+	hold(); /* three words: a handler must find all of them old or new */
+	self_thread.altstack = *ss;
+	unpin();
+}
 
-	g_getaltstack((void **)&sp, &size, &flags);
-	if (!(sa->sa_flags & SA_ONSTACK) || !sp || (&here >= sp && &here < sp + size)) {
-		run_handler(sig, si, uc, sa);
-		return;
+long altstack_call(const stack_t *ss, stack_t *old, uintptr_t sp)
+{
+	stack_t want, was = self_thread.altstack;
+	unsigned mode;
+
+	if (ss) {
+		want = *ss; /* old may be the same object */
+		mode = (unsigned)want.ss_flags & ~SS_AUTODISARM;
+		if (altstack_on(&was, sp))
+			return -EPERM;
+		if (mode != SS_DISABLE && mode != SS_ONSTACK && mode != 0)
+			return -EINVAL;
+		if (mode == SS_DISABLE) {
+			want.ss_sp = NULL;
+			want.ss_size = 0;
+		} else if (want.ss_size < LEAST) {
+			return -ENOMEM;
+		}
+		altstack_set(&want);
 	}
-	call_on((void *)((uintptr_t)(sp + size) & ~(uintptr_t)15), there, &a);
+	if (old) {
+		memset(old, 0, sizeof(*old));
+		old->ss_sp = was.ss_sp;
+		old->ss_size = was.ss_size;
+		old->ss_flags = !was.ss_size ? SS_DISABLE : altstack_on(&was, sp) ? SS_ONSTACK : 0;
+		old->ss_flags |= (int)((unsigned)was.ss_flags & SS_AUTODISARM);
+	}
+	return 0;
+}
+
+void altstack_adopt(void)
+{
+	stack_t was;
+
+	if (real.sigaltstack(NULL, &was))
+		return;
+	if (was.ss_flags & SS_DISABLE)
+		was.ss_size = 0;
+	was.ss_flags &= (int)SS_AUTODISARM;
+	altstack_set(&was);
+}
+
+void altstack_release(void)
+{
+	stack_t ss = self_thread.altstack;
+
+	if (!self_thread.g)
+		return; /* what a foreign thread has is the kernel's already */
+	if (!ss.ss_size)
+		ss.ss_flags = SS_DISABLE;
+	real.sigaltstack(&ss, NULL);
+}
+
+EXPORT int sigaltstack(const stack_t *ss, stack_t *old)
+{
+	if (!on_g())
+		return real.sigaltstack(ss, old);
+	return (int)syscall_ret(altstack_call(ss, old, (uintptr_t)__builtin_frame_address(0)));
 }

@@ -1,16 +1,30 @@
 /*
- * altstack: a handler that weft calls itself, on the alternate stack if it asked for that.
- *
- * The kernel switches for the signals it delivers.  One that is queued on a G is delivered by the
- * G, so SA_ONSTACK is done here: the same memory, and the kernel, which looks at the stack pointer,
- * agrees that the thread is on it.
+ * altstack: the program's alternate signal stacks, kept for each G: see altstack.c.
  */
 #ifndef WEFT_SHIM_ALTSTACK_H
 #define WEFT_SHIM_ALTSTACK_H
 
 #include "shim/sigroute.h"
 
-/* As run_handler(), on the stack that the flags of sa ask for. */
-void run_handler_on(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
+/* sp is on it, as the kernel asks. */
+static inline bool altstack_spans(const stack_t *ss, uintptr_t sp)
+{
+	return sp - (uintptr_t)ss->ss_sp - 1 < ss->ss_size;
+}
+
+/* The same for who runs handlers: with SS_AUTODISARM nobody is on it, for then it is none. */
+bool altstack_on(const stack_t *ss, uintptr_t sp) hidden;
+/* A handler with SA_ONSTACK, called where sp is, changes to it. */
+static inline bool altstack_goes(const stack_t *ss, uintptr_t sp)
+{
+	return ss->ss_size && !altstack_on(ss, sp);
+}
+
+/* sigaltstack(2) of the calling G, with its stack pointer at sp: 0 or -errno. */
+long altstack_call(const stack_t *ss, stack_t *old, uintptr_t sp) hidden;
+void altstack_set(const stack_t *ss) hidden; /* whatever it is */
+void altstack_adopt(void) hidden; /* what the kernel has for this thread becomes the G's */
+/* In a child that runs beside a G, on its block and no M: what the G has becomes the kernel's. */
+void altstack_release(void) hidden;
 
 #endif

@@ -19,6 +19,7 @@
  * Must never: return to a caller in a child that shares our memory; unmap a block (libc lists it).
  */
 #include "shim/clone.h"
+#include "shim/altstack.h"
 #include "shim/direct.h"
 #include "shim/fdtable.h"
 #include "shim/preempt.h"
@@ -199,6 +200,7 @@ static int run_alone(void *p)
 	int r;
 
 	weft_tls = (struct weft_tls){ .apart = apart(b.flags) };
+	altstack_release();
 	fork_ends(false, b.mask);
 	r = b.fn(b.arg);
 	if (on_g())

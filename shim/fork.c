@@ -12,6 +12,7 @@
  * Signals are kept out from before the kernel copies until the child's scheduler is rebuilt: a
  * handler would run on the parent's, and what was deferred would be forgotten with the parent's.
  */
+#include "shim/altstack.h"
 #include "shim/clone.h"
 #include "shim/direct.h"
 #include "shim/dl.h"
@@ -107,6 +108,9 @@ static void rebuild(void)
 	runtime_fork_child();
 	inside = 0;
 	self_thread.g = getg();
+	if (foreign)
+		altstack_adopt();
+	runtime_sigstack(NULL);
 	dl_fork_child();
 	robust_fork_child();
 	signal_fork_child();

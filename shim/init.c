@@ -175,7 +175,7 @@ static bool start(void)
 	clock_init();
 	sched_init();
 	preempt_init();
-	cancel_init();
+	kick_init();
 	signal_init();
 	dumpsig_init();
 	execstack_look();

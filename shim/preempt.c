@@ -17,12 +17,6 @@
  * done.  The callback has the loader's lock of the list of objects: dlopen waits for it with the
  * lock that starting a kernel thread takes.
  *
- * The frame lies on the G's own stack (no SA_ONSTACK): an alternate stack that the kernel knows on
- * an M belongs to the G that ran there last, and on g0 it is somebody else's.  The frame is
- * AT_MINSIGSTKSZ, 3.4 KB with AVX-512; a thread's stack here is larger than what glibc leaves of
- * the same size by its thread block and static TLS, which lie outside (4.7 KB at least): what fits
- * natively has room for the frame and for us.
- *
  * Must never: call anything that is interposed, or touch errno: both are the interrupted code's.
  */
 #include "shim/preempt.h"
@@ -95,19 +89,9 @@ bool preempt_may(const void *caller)
 }
 
 /* No lock of libc or the loader is held where the G was interrupted, as far as its PC tells. */
-bool preempt_may_move(const ucontext_t *uc, bool forced)
+bool preempt_may_move(uintptr_t pc, bool forced)
 {
-	uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
-
 	return weft_tls.depth == 0 && !inside(&loader_text, pc) &&
 	       (pc < (uintptr_t)called_begin || pc >= (uintptr_t)called_end) &&
 	       (forced || !(inside(&libc_text, pc) || dl_list_held()));
-}
-
-void preempt_here(const ucontext_t *uc)
-{
-	if (preempt_may_move(uc, runtime_forced()))
-		runtime_preempt();
-	else
-		weft_tls.preempt = 1;
 }

@@ -4,18 +4,14 @@
 #ifndef WEFT_SHIM_PREEMPT_H
 #define WEFT_SHIM_PREEMPT_H
 
-#include <ucontext.h>
-
 #include "shim/shim.h"
 
 void preempt_init(void) hidden;
-/* The calling G, unpinned before the handler, is to give way: does so, or leaves the wish. */
-void preempt_here(const ucontext_t *uc) hidden;
 /*
  * The G may go on elsewhere.  False: not at this PC, libc may rely on its kernel thread (raise);
  * the handler must then touch nothing of the runtime that pins.
  */
-bool preempt_may_move(const ucontext_t *uc, bool forced) hidden;
+bool preempt_may_move(uintptr_t pc, bool forced) hidden;
 
 /* The caller is not libc or the loader, which may hold another lock while they call us. */
 bool preempt_may(const void *caller) hidden;

@@ -16,7 +16,8 @@
  */
 #include "shim/callmask.h"
 #include "shim/clone.h"
-#include "shim/sigroute.h"
+#include "shim/frame.h"
+#include "shim/kick.h"
 
 #include <string.h>
 
@@ -50,36 +51,15 @@ static void call_handler(int sig, siginfo_t *si, void *uc, const struct sigactio
 		((void (*)(int, siginfo_t *, void *))(void *)sa->sa_handler)(sig, si, uc);
 }
 
-static void trampoline(int sig, siginfo_t *si, void *ctx);
-
-/* A handler that was left by a jump leaves its mark, which is above the stack then. */
-bool in_handler(void)
-{
-	return (uintptr_t)__builtin_frame_address(0) < self_thread.handlersp;
-}
-
-/* The kernel makes the frames of all that is pending before the first handler's first step. */
-bool before_handler(uintptr_t pc)
-{
-	enum { PROLOGUE = 64 };
-
-	return pc - (uintptr_t)trampoline < PROLOGUE;
-}
-
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 {
-	uintptr_t outer = self_thread.handlersp;
-
-	if (!in_handler())
-		self_thread.handlersp = (uintptr_t)__builtin_frame_address(0);
 	if (likely(sig != SIGABRT)) {
 		call_handler(sig, si, uc, sa);
-	} else {
-		atomic_fetch_add(&aborts_begun, 1);
-		call_handler(sig, si, uc, sa);
-		atomic_fetch_add(&aborts_ended, 1);
+		return;
 	}
-	self_thread.handlersp = outer;
+	atomic_fetch_add(&aborts_begun, 1);
+	call_handler(sig, si, uc, sa);
+	atomic_fetch_add(&aborts_ended, 1);
 }
 
 /*
@@ -115,29 +95,80 @@ static bool aborting(int sig, const siginfo_t *si)
 	       si->si_pid == (pid_t)direct3(SYS_getpid, 0, 0, 0);
 }
 
-static void on_a_g(int sig, siginfo_t *si, ucontext_t *uc, const struct sigaction *sa)
+/* Out of the kernel's wait under a mask of the call's own, which is then the one that let the signal in. */
+static bool left_call(const struct sigframe *f)
 {
-	uint64_t kernel = sigs_of(&uc->uc_sigmask), noted = g_mask(getg());
-	uint64_t during = kernel | sigs_of(&sa->sa_mask);
-	struct thread *th = &self_thread;
-	struct callmask_pause outer = callmask_pause();
+	uintptr_t pc = sigframe_pc(f);
 
-	g_notekernel(sigs_of(&uc->uc_sigmask), altstack_of(uc));
+	return (pc == (uintptr_t)cp_end || pc == (uintptr_t)nocp_end) &&
+	       f->uc.mc.gregs[REG_RAX] == -EINTR;
+}
+
+/* What the kernel would have let in while the handler runs; until now all signals are kept out. */
+static void mask_handler(uint64_t let, int sig, const struct sigaction *sa)
+{
+	uint64_t during = (let | sigs_of(&sa->sa_mask)) & ~SIGS_OURS;
+
 	if (!(sa->sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
-	/*
-	 * Out of sigsuspend and its like, the handler has that call's mask: only the kernel knows
-	 * which.
-	 */
-	if (outer.region)
-		direct4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &during, 8);
-	g_notemask(during & ~SIGS_OURS);
-	run_handler(sig, si, uc, sa);
+	if (on_g())
+		g_notemask(during);
+	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &during, NULL, 8);
+}
+
+static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
+{
+	uint64_t kernel = f->uc.mask, noted = g_mask(getg());
+	struct thread *th = &self_thread;
+	struct callmask_pause outer = callmask_pause();
+	bool own = outer.region && left_call(f);
+
+	mask_handler(own ? atomic_load_explicit(&th->callmask, memory_order_relaxed) : kernel, sig, sa);
+	run_handler(sig, &f->si, &f->uc, sa);
 	th->sigdone++;
 	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
-	signals_return(uc, kernel, noted);
+	signals_return((ucontext_t *)&f->uc, kernel, noted);
 	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0; /* not the last one's: the first interrupted */
 	callmask_resume(outer, true);
+}
+
+struct arrival {
+	int sig, saved;
+	struct sigaction sa;
+};
+
+/* Where the handler belongs, with the M's signal stack left for good. */
+static void arrived(struct sigframe *f, void *arg)
+{
+	struct arrival a = *(const struct arrival *)arg;
+
+	if (a.sa.sa_flags & SA_RESETHAND)
+		sigaction_reset(a.sig);
+	if (on_g()) {
+		on_a_g(a.sig, f, &a.sa);
+	} else {
+		mask_handler(f->uc.mask, a.sig, &a.sa);
+		run_handler(a.sig, &f->si, &f->uc, &a.sa);
+	}
+	errno = a.saved;
+	frame_leave(f);
+}
+
+/* As the kernel, whose own answer to a frame that has no room is a fault. */
+static void no_room(struct sigframe *f, struct arrival *a, bool fault)
+{
+	bool segv = a->sig == SIGSEGV;
+
+	if (!segv && !(f->uc.mask & SIGBIT(SIGSEGV))) {
+		a->sig = SIGSEGV;
+		a->sa = *act_of(SIGSEGV);
+		memset(&f->si, 0, sizeof(f->si));
+		f->si.si_signo = SIGSEGV;
+		f->si.si_code = SI_KERNEL;
+		if (is_handler(&a->sa) && frame_move(f, a->sa.sa_flags, arrived, a))
+			return;
+	}
+	frame_none(f, segv && fault);
 }
 
 /* A fault is the fault of the code that runs: never deferred. */
@@ -178,43 +209,35 @@ static bool shut_out(int sig)
 	return true;
 }
 
+/*
+ * On the M's signal stack (a foreign thread's own, or its alternate one), with all signals kept out.
+ * What may run the handler takes the frame to where that belongs; the rest returns from here.
+ */
 static void trampoline(int sig, siginfo_t *si, void *ctx)
 {
-	struct sigaction sa = *act_of(sig);
-	int saved = errno;
+	struct sigframe *f = sigframe_of(ctx);
+	struct arrival a = { sig, errno, *act_of(sig) };
 
 	sigroute_original(si);
-	/*
-	 * The end of the stack is near and a signal of ours found no room: nothing that concerns
-	 * the program.
-	 */
-	if (unlikely(sig == SIGSEGV && si->si_code == SI_KERNEL) && weft_on && runtime_signal_lost()) {
-		errno = saved;
-		return;
-	}
-	if (!is_handler(&sa))
+	if (!is_handler(&a.sa))
 		return; /* changed since the kernel chose to call us */
 	if (sig == SIGPIPE && weft_on && on_g() && self_thread.holds) {
 		self_thread.piped = true; /* netfd.c sends it to this thread once it may run */
-		errno = saved;
+		errno = a.saved;
 		return;
 	}
-	if (weft_on && on_g())
+	if (on_g()) {
+		runtime_sigstack(f->uc.stack.ss_sp);
 		finish_mask(ctx);
-	if (weft_on && !synchronous(sig, si) && signals_busy()) {
+	}
+	if (weft_on && !synchronous(sig, si) && (signals_busy() || sigframe_leaving(sigframe_pc(f)))) {
 		if (unlikely(aborting(sig, si))) {
 			/* Natively it may be any thread's. */
-			if (!aborted_elsewhere(sig, si))
-				run_handler(sig, si, ctx, &sa);
-			errno = saved;
+			if (!aborted_elsewhere(sig, si) && !frame_move(f, a.sa.sa_flags, arrived, &a))
+				no_room(f, &a, false);
+			errno = a.saved;
 			return;
 		}
-		/*
-		 * SA_NODEFER is the program's wish for its handler.  Here the signal thread may
-		 * hand it back while we still tell it, and that again: frames without end.
-		 */
-		if (sa.sa_flags & SA_NODEFER)
-			direct4(SYS_rt_sigprocmask, SIG_BLOCK, &(uint64_t){ SIGBIT(sig) }, NULL, 8);
 		/*
 		 * An idle M would get it back at once, and again, for as long as no G wants it; and who
 		 * is at its lists might never come to an end of that.
@@ -222,21 +245,16 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 		bool out = runtime_keepout(SIGBIT(sig)) || shut_out(sig);
 
 		if (sigroute_defer(sig, si) || out)
-			*(uint64_t *)(void *)&((ucontext_t *)ctx)->uc_sigmask |= SIGBIT(sig);
-		errno = saved;
+			f->uc.mask |= SIGBIT(sig);
+		errno = a.saved;
 		return;
 	}
 	if (weft_on && !synchronous(sig, si) && sigroute_pass_on(sig, si)) {
-		errno = saved;
+		errno = a.saved;
 		return;
 	}
-	if (sa.sa_flags & SA_RESETHAND)
-		sigaction_reset(sig);
-	if (on_g())
-		on_a_g(sig, si, ctx, &sa);
-	else
-		run_handler(sig, si, ctx, &sa);
-	errno = saved;
+	if (!frame_move(f, a.sa.sa_flags, arrived, &a))
+		no_room(f, &a, synchronous(sig, si));
 }
 
 void sigaction_reset(int sig)
@@ -255,9 +273,11 @@ static int install(int sig, const struct sigaction *sa)
 		k.sa_sigaction = trampoline;
 		/*
 		 * Reset by who runs the handler: the kernel would do so for one that is only passed
-		 * on.
+		 * on.  And all signals are kept out until it runs: what came on top would find this M's
+		 * signal stack in use.
 		 */
-		k.sa_flags = (k.sa_flags | SA_SIGINFO) & ~SA_RESETHAND;
+		k.sa_flags = (k.sa_flags | SA_SIGINFO | SA_ONSTACK) & ~(SA_RESETHAND | SA_NODEFER);
+		memset(&k.sa_mask, 0xff, sizeof(k.sa_mask));
 	}
 	return real.sigaction(sig, &k, NULL);
 }

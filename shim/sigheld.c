@@ -51,6 +51,13 @@ struct signode *sigheld_take(struct signode **held, uint64_t set)
 	return first;
 }
 
+int sigheld_first(const struct signode *held, uint64_t set)
+{
+	while (held && !(set & SIGBIT(held->sig)))
+		held = held->last->next;
+	return held ? held->sig : 0;
+}
+
 uint64_t sigheld_set(const struct signode *held)
 {
 	uint64_t set = 0;

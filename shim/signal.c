@@ -8,8 +8,8 @@
  *
  * Must never: let a program block 32 or 33; run a handler while runtime_busy().
  */
-#include "shim/altstack.h"
 #include "shim/callmask.h"
+#include "shim/frame.h"
 #include "shim/sigheld.h"
 #include "shim/sigroute.h"
 
@@ -124,23 +124,6 @@ EXPORT int sigpending(sigset_t *set)
 	if (r == 0 && on_g())
 		*(uint64_t *)(void *)set |= signals_pending();
 	return r;
-}
-
-EXPORT int sigaltstack(const stack_t *ss, stack_t *old)
-{
-	stack_t want, was;
-	int r;
-
-	if (!on_g() || !ss)
-		return real.sigaltstack(ss, old);
-	want = *ss; /* old may be the same object */
-	if (real.sigaltstack(NULL, &was))
-		return -1;
-	r = want.ss_flags & SS_DISABLE ? g_setaltstack(NULL, 0, 0)
-				       : g_setaltstack(want.ss_sp, want.ss_size, want.ss_flags);
-	if (r == 0 && old)
-		*old = was;
-	return (int)syscall_ret(r);
 }
 
 /* libc restores the mask by a call of its own; a jump also leaves any system call region. */
@@ -482,7 +465,7 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	g_setmask(getg(), during & ~SIGS_NEVER);
 	th->taken = 0;
 	taking_ends(~during);
-	run_handler_on(sig, si, uc, &sa);
+	frame_run(sig, si, uc, &sa);
 	th->sigdone++;
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
 }
@@ -522,20 +505,15 @@ int signals_take(uint64_t set, siginfo_t *si)
 	return sig;
 }
 
-/*
- * Delivers one here and now; apart, because getcontext returns twice in the eyes of the compiler.
- */
-static __attribute__((noinline)) void act_here(int sig, siginfo_t *si, uint64_t let)
+/* One of those that the G takes itself; what the handler makes of the mask counts at once. */
+static void act_over(int sig, struct sigframe *f, uint64_t let)
 {
 	struct g *gp = getg();
-	ucontext_t uc;
 	uint64_t now;
 
-	memset(&uc, 0, sizeof(uc));
-	getcontext(&uc);
-	*(uint64_t *)(void *)&uc.uc_sigmask = g_mask(gp);
-	act(sig, si, &uc, let);
-	now = sigs_of(&uc.uc_sigmask) & ~SIGS_NEVER;
+	f->uc.mask = g_mask(gp);
+	act(sig, &f->si, (ucontext_t *)&f->uc, let);
+	now = f->uc.mask & ~SIGS_NEVER;
 	if (now != g_mask(gp)) {
 		g_setmask(gp, now);
 		sigroute_unblocked(~now); /* some were out while the handler ran */
@@ -558,6 +536,7 @@ static uint64_t queued(struct thread *th)
 
 /* Of several handlers it is the first that interrupted a call, and says whether that goes on. */
 struct delivery {
+	struct sigframe *f;
 	bool any, interrupts;
 };
 
@@ -565,16 +544,15 @@ struct delivery {
 static void deliver_set(uint64_t set, bool once, uint64_t let, struct delivery *d)
 {
 	struct thread *th = &self_thread;
-	siginfo_t si;
 	int sig;
 
-	while ((sig = take(set, &si))) {
+	while ((sig = take(set, &d->f->si))) {
 		uint64_t done = th->sigdone;
 
 		if (once)
 			set &= ~SIGBIT(sig);
 		th->sigtaken++;
-		act_here(sig, &si, let);
+		act_over(sig, d->f, let);
 		if (th->sigdone == done)
 			continue; /* no handler */
 		if (!d->any)
@@ -583,16 +561,22 @@ static void deliver_set(uint64_t set, bool once, uint64_t let, struct delivery *
 	}
 }
 
-bool signals_deliver(void)
+int signals_next(void)
 {
 	struct thread *th = &self_thread;
-	struct delivery d = { false, false };
-	struct callmask_pause outer;
-	int saved;
+	uint64_t out = thread_mask(th) & g_mask(th->g);
 
 	if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed) && !th->held))
-		return false;
-	saved = errno;
+		return 0;
+	return queued(th) & ~out ? sigheld_first(th->held, ~out) : 0;
+}
+
+bool signals_over(struct sigframe *f)
+{
+	struct thread *th = &self_thread;
+	struct delivery d = { f, false, false };
+	struct callmask_pause outer;
+
 	do {
 		uint64_t mask = thread_mask(th);
 
@@ -608,8 +592,25 @@ bool signals_deliver(void)
 		callmask_resume(outer, d.any);
 		/* A sender who looked at the mask in between may have let its signal lie. */
 	} while (outer.region && !d.any && atomic_load(mailbox(th)));
-	errno = saved;
 	return d.interrupts;
+}
+
+static void over_call(struct sigframe *f, void *arg)
+{
+	*(bool *)arg = signals_over(f);
+	f->uc.mask = g_mask(getg());
+	frame_leave(f);
+}
+
+bool signals_deliver(void)
+{
+	bool ends = false;
+	int saved = errno, sig = signals_next();
+
+	if (sig)
+		frame_call(act_of(sig)->sa_flags, over_call, &ends);
+	errno = saved;
+	return ends;
 }
 
 /*
@@ -685,7 +686,9 @@ static void adopt_pending(void)
 
 void signal_init(void)
 {
+	altstack_adopt();
 	sigaction_adopt();
+	runtime_sigstack(NULL);
 	adopt_pending();
 }
 

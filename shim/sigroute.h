@@ -38,6 +38,11 @@ void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted) hidden;
  * thread should this one end first.
  */
 int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared) hidden;
+/* What the calling G would handle now, of all that is queued on it: the first; 0: nothing. */
+int signals_next(void) hidden;
+struct sigframe;
+/* signals_deliver() over a frame that is where it belongs. */
+bool signals_over(struct sigframe *f) hidden;
 void sigroute_shut(uint64_t set) hidden; /* the caller lets these in no more, or ends */
 void signals_described(uint64_t set) hidden; /* a signalfd was made for these */
 /*
@@ -53,8 +58,6 @@ bool sigroute_pass_on(int sig, const siginfo_t *si) hidden; /* true: it is anoth
 bool sigroute_requeue(int sig, siginfo_t *si) hidden;
 void sigroute_original(siginfo_t *si) hidden;
 bool signal_restarts(int sig) hidden; /* siginterrupt() has not said otherwise */
-bool in_handler(void) hidden; /* the caller runs below a handler of the program, on its stack */
-bool before_handler(uintptr_t pc) hidden; /* or is about to, interrupted there */
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
 void sigaction_adopt(void) hidden;
 void sigaction_reset(int sig) hidden; /* SA_RESETHAND: the next one finds the default action */
@@ -65,10 +68,13 @@ void sigaction_reset(int sig) hidden; /* SA_RESETHAND: the next one finds the de
 bool sigroute_defer(int sig, const siginfo_t *si) hidden;
 void sigroute_settle(void) hidden;
 bool sigroute_is_router(void) hidden;
-/* No handler may run here: the runtime, or the lists of this thread's signals, are in use. */
+/*
+ * No handler may run here: the runtime, or the lists of this thread's signals, are in use, or it is
+ * on a side stack.
+ */
 static inline bool signals_busy(void)
 {
-	return runtime_busy() || self_thread.taking || sigroute_is_router();
+	return runtime_busy() || self_thread.taking || self_thread.side || sigroute_is_router();
 }
 /*
  * The lists of this thread's signals are at rest.  What was kept out for their sake comes in again,
@@ -103,11 +109,5 @@ void sigroute_fork_child(void) hidden;
 void sigroute_kick(struct g *gp) hidden;
 /* Something is queued on a G that could not be told yet. */
 void sigroute_watch(void) hidden;
-
-/* The alternate stack the kernel had when it called a handler; NULL: none. */
-static inline void *altstack_of(const ucontext_t *uc)
-{
-	return uc->uc_stack.ss_flags & SS_DISABLE ? NULL : uc->uc_stack.ss_sp;
-}
 
 #endif

@@ -17,6 +17,7 @@
  */
 #include <linux/futex.h>
 
+#include "shim/altstack.h"
 #include "shim/clone.h"
 #include "shim/fdevents.h"
 #include "shim/rseq.h"
@@ -271,6 +272,9 @@ static long on_a_g(struct args *x)
 		return weft_tls.tid;
 	case SYS_set_tid_address:
 		return weft_tls.tid;
+	case SYS_sigaltstack:
+		return syscall_ret(altstack_call((const stack_t *)x->a, (stack_t *)x->b,
+						 (uintptr_t)__builtin_frame_address(0)));
 	case SYS_sched_yield:
 		gosched();
 		return 0;

@@ -32,7 +32,8 @@ struct thread {
 	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */
 	struct signode *held;        /* queued, in the order of their turn: sigheld.c (own, while taking) */
 	_Atomic bool kicked;         /* signal 32 is on its way to it, or being handled */
-	volatile uintptr_t handlersp; /* stack of the outermost handler; stale once the stack is above it */
+	stack_t altstack;            /* as sigaltstack(2) set it; size 0: none (own, pinned to change it) */
+	volatile bool side;          /* runs on a side stack: no handler may run on top (kick.c, own) */
 	volatile bool taking;        /* at its lists: a handler that comes now must leave them alone */
 	volatile uint8_t taken;      /* what act() is about to handle, until its mask is in place */
 	volatile uint64_t shut;      /* kept out meanwhile, of what its mask lets in (sigaction.c) */
@@ -117,7 +118,7 @@ int signals_take(uint64_t set, siginfo_t *info) hidden;
 uint64_t signals_pending(void) hidden; /* directed at the calling G and masked */
 /* Directs a signal at a G.  0 or an errno value; info NULL: as pthread_kill sends it. */
 int thread_kill(struct thread *th, int sig, const siginfo_t *info) hidden;
-void cancel_init(void) hidden;
+void kick_init(void) hidden;
 void signal_init(void) hidden;
 bool sigroute_start(void) hidden; /* false: no memory or no kernel thread */
 /* describe.c: runtime_hooks.describe */

@@ -14,6 +14,7 @@
  * Must never: have a frame when runtime_vfork() begins (the calls of vfork() are jumps; needs
  * optimisation, as dl.c); hold anything in memory that a child might overwrite.
  */
+#include "shim/altstack.h"
 #include "shim/clone.h"
 #include "shim/direct.h"
 
@@ -48,6 +49,7 @@ static struct vforked begins(void)
 
 static void child(struct vforked v)
 {
+	altstack_release();
 	fork_ends(false, v.mask);
 }
 

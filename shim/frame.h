@@ -1,0 +1,28 @@
+/*
+ * frame: where a handler of the program runs, and what it sees there: see frame.c.
+ */
+#ifndef WEFT_SHIM_FRAME_H
+#define WEFT_SHIM_FRAME_H
+
+#include "shim/altstack.h"
+
+#include "runtime/arch/sigframe.h" /* after the shim's own way to include <signal.h> */
+
+typedef void frame_fn(struct sigframe *f, void *arg);
+
+/*
+ * Takes f, which lies on a stack of weft's, to where the kernel would have put it for an action with
+ * these flags, and calls fn(copy, arg) there.  fn ends with frame_leave(copy).  Returns true when that
+ * is all over and f is what is left to return through; false when there is no room: frame_none(f).
+ */
+bool frame_move(struct sigframe *f, int flags, frame_fn *fn, void *arg) hidden;
+/* The same for the caller's own state, as of this call; returns when fn has.  On a G. */
+void frame_call(int flags, frame_fn *fn, void *arg) hidden;
+/* The handlers over f have returned: what they made of uc_stack counts, and sigreturn may come on any M. */
+void frame_leave(struct sigframe *f) hidden;
+/* What the kernel does when there is no room: as soon as f is returned through the process ends by SIGSEGV. */
+void frame_none(struct sigframe *f, bool faults_again) hidden;
+/* A handler of the program over uc, on the stack that its flags ask for. */
+void frame_run(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
+
+#endif
