@@ -311,7 +311,7 @@ void netpoll_forget(pollslot *slot, int fd, bool gone)
 	pin();
 	lock(reglock(fd));
 	empty(slot, fd, gone);
-	atomic_store(&slot->barred, false);
+	atomic_store(&slot->barred, 0);
 	unlock(reglock(fd));
 	unpin();
 }
@@ -320,10 +320,18 @@ void netpoll_bar(pollslot *slot, int fd)
 {
 	pin();
 	lock(reglock(fd));
-	atomic_store(&slot->barred, true);
+	atomic_fetch_add(&slot->barred, 1);
 	empty(slot, fd, true);
 	unlock(reglock(fd));
 	unpin();
+}
+
+void netpoll_unbar(pollslot *slot)
+{
+	uint32_t n = atomic_load(&slot->barred);
+
+	while (n && !atomic_compare_exchange_weak(&slot->barred, &n, n - 1))
+		;
 }
 
 /*
@@ -336,7 +344,7 @@ void netpoll_closing(pollslot *slot, int fd)
 	lock(reglock(fd));
 	atomic_fetch_add(&slot->closing, 1);
 	empty(slot, fd, false);
-	atomic_store(&slot->barred, false);
+	atomic_store(&slot->barred, 0);
 	unlock(reglock(fd));
 	unpin();
 }

@@ -412,7 +412,7 @@ struct polldesc;
 typedef struct {
 	struct polldesc *_Atomic pd;
 	_Atomic uint32_t closing; /* calls on their way that end the number: nothing new is put in pd */
-	_Atomic bool barred;      /* never watched */
+	_Atomic uint32_t barred;  /* not 0: never watched */
 } pollslot;
 enum polldir { NETPOLL_IN, NETPOLL_OUT };
 
@@ -482,8 +482,11 @@ void netpoll_settled(void);
  * number: waiters are told EBADF.
  */
 void netpoll_forget(pollslot *slot, int fd, bool gone);
-/* From now on, until it is forgotten, fd cannot be watched; waiters are told EBADF. */
+/*
+ * Until it is unbarred as often, or forgotten, fd cannot be watched; those who wait are told EBADF.
+ */
 void netpoll_bar(pollslot *slot, int fd);
+void netpoll_unbar(pollslot *slot);
 /* False: another file than the registered one has the number, so what was registered is gone. */
 bool netpoll_same(pollslot *slot, int fd);
 /* Descriptors of our own: the program must not close them, and may have their numbers. */

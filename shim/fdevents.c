@@ -11,6 +11,7 @@
  * Must never: read the program's memory before the kernel has found it good.
  */
 #include "shim/fdevents.h"
+#include "shim/epollset.h"
 
 #include <linux/close_range.h>
 #include <netinet/in.h>
@@ -65,6 +66,7 @@ static bool replacing(struct fdcall *c)
 	if (unlikely(netpoll_owns(to)))
 		netpoll_move(to);
 	c->alone = netfd_alone_of(from);
+	epollset_copied(from);
 	c->slot = netfd_closing(to);
 	c->pending = weft_on;
 	return true;
@@ -120,9 +122,16 @@ static bool counting(struct fdcall *c)
 	return true;
 }
 
+static bool is_dupfd(const struct fdcall *c)
+{
+	return c->nr == SYS_fcntl && ((int)c->a[1] == F_DUPFD || (int)c->a[1] == F_DUPFD_CLOEXEC);
+}
+
 static bool copying(struct fdcall *c)
 {
 	c->alone = netfd_alone_of((int)c->a[0]);
+	if (c->nr == SYS_dup || is_dupfd(c))
+		epollset_copied((int)c->a[0]);
 	return true;
 }
 
@@ -158,6 +167,18 @@ static bool made_pipe(struct fdcall *c)
 static bool made_signalfd(struct fdcall *c)
 {
 	return (int)c->a[0] == -1 ? made(c) : true;
+}
+
+/* It is known for what it is before anything is put in. */
+static bool made_epoll(struct fdcall *c)
+{
+	struct netfd *s;
+
+	made(c);
+	s = c->result >= 0 ? netfd_of((int)c->result) : NULL;
+	if (s && !is_apart(APART_FILES | APART_TABLE))
+		netfd_setkind(s, NET_EPOLL);
+	return true;
 }
 
 static bool arrived(struct fdcall *c)
@@ -244,11 +265,9 @@ static bool controlled(struct fdcall *c)
 {
 	if (c->result < 0)
 		return true;
-	switch ((int)c->a[1]) {
-	case F_DUPFD:
-	case F_DUPFD_CLOEXEC:
+	if (is_dupfd(c))
 		return made(c);
-	case F_SETFL:
+	if ((int)c->a[1] == F_SETFL) {
 		if (c->a[2] & O_DIRECT)
 			netfd_packets_used();
 		netfd_changed();
@@ -278,6 +297,12 @@ static bool option_set(struct fdcall *c)
 	else if (level == IPPROTO_TCP && name == TCP_ULP)
 		netfd_records_used();
 	return true;
+}
+
+static bool enrolling(struct fdcall *c)
+{
+	c->result = epollset_ctl((int)c->a[0], (int)c->a[1], (int)c->a[2], (void *)c->a[3]);
+	return false;
 }
 
 static bool shut_down(struct fdcall *c)

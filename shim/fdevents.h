@@ -26,7 +26,7 @@ struct fdcall {
 	bool pending;
 };
 
-/* False: the call is not to be made, *result is -errno.  True also for calls that concern nothing. */
+/* False: the call was made or refused, result is its own or -errno.  True also where nothing is noted. */
 bool fdcall_begin(struct fdcall *c) hidden;
 void fdcall_end(struct fdcall *c) hidden;
 /* Does it concern descriptors at all? */

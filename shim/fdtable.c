@@ -24,6 +24,8 @@ static _Atomic uint32_t epoch = 1; /* of flags and time-outs; 0 means never aske
 static _Atomic uint32_t alone = 1; /* how often other processes got files of ours; 0 means always */
 /* Something that is asked of each file only once it has been used at all. */
 static _Atomic bool lowat, records, packets;
+static _Atomic uint32_t bars;
+static _Atomic bool noepolls; /* all are left to the kernel */
 
 static struct netfd *known(int fd)
 {
@@ -105,11 +107,17 @@ static enum netkind kind_of_socket(const struct netfd *s, int fd, int type)
 	return NET_TCP;
 }
 
+/* What is in one that another program made, nobody knows. */
+static enum netkind kind_of_epoll(const struct netfd *s)
+{
+	return atomic_load(&s->alone) && !atomic_load(&noepolls) ? NET_EPOLL : NET_FILE;
+}
+
 /*
  * eventfd and its like have no type; the kernel names them.  Only those are watched whose poll()
  * changes nothing: where it takes the event away (perf events), our asking would.
  */
-static enum netkind kind_of_anonymous(int fd)
+static enum netkind kind_of_anonymous(const struct netfd *s, int fd)
 {
 	static const struct {
 		const char *name;
@@ -132,7 +140,7 @@ static enum netkind kind_of_anonymous(int fd)
 	n = direct3(SYS_readlink, path, name, sizeof(name));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (n == (long)strlen(names[i].name) && !memcmp(name, names[i].name, (size_t)n))
-			return names[i].kind;
+			return names[i].kind == NET_EPOLL ? kind_of_epoll(s) : names[i].kind;
 	return NET_FILE;
 }
 
@@ -158,7 +166,7 @@ static enum netkind look_at(const struct netfd *s, int fd)
 		return NET_EVENTS;
 	if (S_ISCHR(st.st_mode) && !direct3(SYS_ioctl, fd, TCGETS, settings))
 		return NET_TERMINAL;
-	return st.st_mode & S_IFMT ? NET_FILE : kind_of_anonymous(fd);
+	return st.st_mode & S_IFMT ? NET_FILE : kind_of_anonymous(s, fd);
 }
 
 enum netkind netfd_kind(struct netfd *s, int fd)
@@ -434,6 +442,35 @@ void netfd_records_used(void)
 void netfd_packets_used(void)
 {
 	atomic_store(&packets, true);
+}
+
+void netfd_bar(struct netfd *s, int fd)
+{
+	atomic_fetch_add(&bars, 1); /* before the waiters are woken, who look at it */
+	if (weft_on)
+		netpoll_bar(&s->poll, fd);
+	else
+		atomic_fetch_add(&s->poll.barred, 1);
+}
+
+uint32_t netfd_bars(void)
+{
+	return atomic_load(&bars);
+}
+
+void netfd_unbar(struct netfd *s)
+{
+	netpoll_unbar(&s->poll);
+}
+
+bool netfd_is_barred(const struct netfd *s)
+{
+	return atomic_load(&s->poll.barred) || netfd_kindnow(s) == NET_FILE;
+}
+
+void netfd_epolls_barred(void)
+{
+	atomic_store(&noepolls, true);
 }
 
 /* Nothing is watched in the child, and nobody is in the middle of anything. */

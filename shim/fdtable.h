@@ -73,7 +73,7 @@ enum verdict netfd_may_park(struct netfd *s, int fd, enum polldir dir, bool held
 /* A short read of this file says that there is no more, and the next read would wait *timeout. */
 bool netfd_short_read_tells(struct netfd *s, uint64_t *timeout) hidden;
 
-/* ---- what happened to descriptors: for fdevents.c alone -------------------------------------- */
+/* ---- what happened to descriptors: for fdevents.c -------------------------------------- */
 
 /* Around a call that ends fd; the weft_on of both must be the same. */
 struct netfd *netfd_closing(int fd) hidden;
@@ -92,6 +92,12 @@ void netfd_lowat_used(void) hidden;   /* SO_RCVLOWAT was set */
 void netfd_records_used(void) hidden; /* a TCP socket became a stream of records */
 void netfd_packets_used(void) hidden; /* a pipe was put in packet mode */
 void netfd_fork_child(void) hidden;
+/* For epollset.c: nobody parks for it any more, until it is closed or as many times unbarred. */
+void netfd_bar(struct netfd *s, int fd) hidden;
+void netfd_unbar(struct netfd *s) hidden;
+uint32_t netfd_bars(void) hidden; /* how often that was done */
+bool netfd_is_barred(const struct netfd *s) hidden;
+void netfd_epolls_barred(void) hidden; /* each epoll is looked at as a NET_FILE from here on */
 
 /* Of each slot that somebody has used. */
 void netfd_each(void (*fn)(struct netfd *s, int fd)) hidden;

@@ -19,7 +19,10 @@
 
 enum { FEW = 12 }; /* links that fit a small stack */
 
-/* The number that could be linked. */
+/*
+ * The number that could be linked.  What is left to the kernel is not: asking it may take away what
+ * it has to say, and the poller asks before we do.
+ */
 static unsigned int link_all(struct netset *w, struct polllink *links, struct pollset *set)
 {
 	for (unsigned int i = 0; i < w->n; i++) {
@@ -28,7 +31,9 @@ static unsigned int link_all(struct netset *w, struct polllink *links, struct po
 		links[i].pd = NULL;
 		if (w->fds[i].fd < 0)
 			continue;
-		links[i].pd = s ? netpoll_hold(&s->poll, w->fds[i].fd) : NULL;
+		if (!s || netfd_kind(s, w->fds[i].fd) == NET_FILE)
+			return i;
+		links[i].pd = netpoll_hold(&s->poll, w->fds[i].fd);
 		if (!links[i].pd)
 			return i;
 		links[i].set = set;
@@ -50,6 +55,7 @@ static void unlink_all(struct polllink *links, unsigned int n)
 
 static long park(struct netset *w, struct polllink *links)
 {
+	uint32_t bars = netfd_bars(); /* before the links are made */
 	struct pollset set = { 0 };
 	unsigned int n = link_all(w, links, &set);
 	long r = NETFD_FALLBACK;
@@ -59,6 +65,8 @@ static long park(struct netset *w, struct polllink *links)
 		r = w->ask(w->arg);
 		if (!r && callmask_hit()) /* no handler runs from here on: we are pinned */
 			r = -EINTR;
+		if (!r && netfd_bars() != bars) /* perhaps one of ours: it is watched no more */
+			r = NETFD_AGAIN;
 		if (r)
 			break;
 		r = netpoll_parkset(&set, w->deadline, WaitPoll);
@@ -91,8 +99,11 @@ static long park_with_links(struct netset *w)
 
 long netset_wait(struct netset *w)
 {
-	long r = park_with_links(w);
+	long r;
 
+	do
+		r = park_with_links(w);
+	while (r == NETFD_AGAIN);
 	return r == -ETIMEDOUT ? w->ask(w->arg) : r;
 }
 

@@ -11,10 +11,12 @@
  * as in the kernel a descriptor that is ready comes first, and then the mask lets nothing in.
  */
 #include "shim/callmask.h"
+#include "shim/fdevents.h"
 #include "shim/netset.h"
 #include "shim/sigroute.h"
 #include "shim/sync.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define SIGSET_BYTES 8L /* the kernel's signal set, not libc's 128 bytes */
@@ -44,6 +46,7 @@ struct how {
 	bool now;              /* must not wait */
 	uint64_t deadline;     /* 0: none */
 	const sigset_t *mask;  /* NULL: the G's own */
+	const struct timespec *bad; /* a time that the kernel shall refuse */
 };
 
 /* False: the kernel shall say what is wrong with it. */
@@ -51,8 +54,10 @@ static bool how_long(struct how *h, const struct timespec *ts)
 {
 	if (!ts)
 		return true;
-	if (deadline_in(ts, &h->deadline))
+	if (deadline_in(ts, &h->deadline)) {
+		h->bad = ts;
 		return false;
+	}
 	h->now = ts->tv_sec == 0 && ts->tv_nsec == 0;
 	return true;
 }
@@ -61,6 +66,31 @@ static void how_many_ms(struct how *h, int ms)
 {
 	h->now = ms == 0;
 	h->deadline = ms > 0 ? nanotime() + (uint64_t)ms * 1000000 : 0;
+}
+
+/*
+ * For what waits in the kernel after all: the time that is left, in memory that the kernel may
+ * write into; NULL: none was given.
+ */
+static struct timespec *time_left(const struct how *h, struct timespec *ts)
+{
+	uint64_t now = nanotime(), ns = h->deadline > now ? h->deadline - now : 0;
+
+	*ts = (struct timespec){ .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
+	if (h->bad)
+		*ts = *h->bad;
+	return h->deadline || h->now || h->bad ? ts : NULL;
+}
+
+/* The same in milliseconds, not too few; -1: none was given. */
+static int ms_left(const struct how *h)
+{
+	struct timespec ts;
+
+	if (!time_left(h, &ts))
+		return -1;
+	return ts.tv_sec > INT_MAX / 1000 - 1 ? INT_MAX
+					      : (int)(ts.tv_sec * 1000 + (ts.tv_nsec + 999999) / 1000000);
 }
 
 /*
@@ -136,7 +166,7 @@ EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout)
 	how_many_ms(&h, timeout);
 	r = wait_poll(fds, n, &h);
 	if (r == NETFD_FALLBACK)
-		r = block3(SYS_poll, fds, n, timeout);
+		r = block3(SYS_poll, fds, n, ms_left(&h));
 	return (int)syscall_ret(r);
 }
 TWIN(poll);
@@ -157,12 +187,10 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, c
 
 	if (!on_g())
 		return real.ppoll(fds, n, timeout, mask);
-	if (timeout)
-		left = *timeout; /* the kernel would write into it */
 	if (how_long(&h, timeout))
 		r = wait_poll(fds, n, &h);
 	if (r == NETFD_FALLBACK)
-		r = kernel_waits(&h, block5(SYS_ppoll, fds, n, timeout ? &left : NULL, mask_of(&h),
+		r = kernel_waits(&h, block5(SYS_ppoll, fds, n, time_left(&h, &left), mask_of(&h),
 					    SIGSET_BYTES));
 	return (int)syscall_ret(r);
 }
@@ -337,6 +365,7 @@ static long wait_select(int n, fd_set *in, fd_set *out, fd_set *except, const st
 EXPORT int select(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout)
 {
 	struct how h = { 0 };
+	struct timespec left;
 	long r = NETFD_FALLBACK;
 
 	if (!on_g())
@@ -351,14 +380,12 @@ EXPORT int select(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval
 		how_long(&h, &ts);
 	}
 	r = wait_select(n, in, out, except, &h);
-	if (r == NETFD_FALLBACK)
-		return (int)syscall_ret(block5(SYS_select, n, in, out, except, timeout));
-	if (timeout && h.deadline) {
-		uint64_t now = nanotime(), ns = h.deadline > now ? h.deadline - now : 0;
-
-		timeout->tv_sec = (time_t)(ns / SECOND);
-		timeout->tv_usec = (suseconds_t)(ns % SECOND / 1000);
+	if (timeout && h.deadline && time_left(&h, &left)) {
+		timeout->tv_sec = left.tv_sec;
+		timeout->tv_usec = (suseconds_t)(left.tv_nsec / 1000);
 	}
+	if (r == NETFD_FALLBACK)
+		r = block5(SYS_select, n, in, out, except, timeout);
 	return (int)syscall_ret(r);
 }
 ALIAS(__select, select);
@@ -377,17 +404,20 @@ EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except, const struct 
 
 	if (!on_g())
 		return real.pselect(n, in, out, except, timeout, mask);
-	if (timeout)
-		left = *timeout; /* the kernel would write into it */
 	if (how_long(&h, timeout))
 		r = wait_select(n, in, out, except, &h);
 	if (r == NETFD_FALLBACK)
-		r = kernel_waits(&h, block6(SYS_pselect6, n, in, out, except, timeout ? &left : NULL,
+		r = kernel_waits(&h, block6(SYS_pselect6, n, in, out, except, time_left(&h, &left),
 					    &set));
 	return (int)syscall_ret(r);
 }
 
 /* ---- epoll ----------------------------------------------------------------------------------- */
+
+EXPORT int epoll_ctl(int ep, int op, int fd, struct epoll_event *event)
+{
+	return (int)FD_NOTED(epoll_ctl, 0, ep, op, fd, (long)event);
+}
 
 /* b the events, c how many. */
 static long try_epoll(struct netop *op, int fd)
@@ -433,6 +463,9 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		return -EINTR;
 	if (may_wait(h, &r))
 		r = netfd_run(&op);
+	/* Barred while it waited: the number is as good as before. */
+	if (r == -EBADF && netfd_is_barred(op.s))
+		return NETFD_FALLBACK;
 	return r == -EAGAIN ? 0 : r; /* the time is over */
 }
 
@@ -447,7 +480,7 @@ EXPORT int epoll_pwait(int ep, struct epoll_event *events, int max, int timeout,
 	how_many_ms(&h, timeout);
 	r = wait_epoll(ep, events, max, &h);
 	if (r == NETFD_FALLBACK)
-		r = kernel_waits(&h, block6(SYS_epoll_pwait, ep, events, max, timeout, mask_of(&h),
+		r = kernel_waits(&h, block6(SYS_epoll_pwait, ep, events, max, ms_left(&h), mask_of(&h),
 					    SIGSET_BYTES));
 	return (int)syscall_ret(r);
 }
@@ -464,6 +497,7 @@ EXPORT int epoll_pwait2(int ep, struct epoll_event *events, int max, const struc
 			const sigset_t *mask)
 {
 	struct how h = { .mask = mask };
+	struct timespec left;
 	long r = NETFD_FALLBACK;
 
 	if (!on_g())
@@ -471,7 +505,7 @@ EXPORT int epoll_pwait2(int ep, struct epoll_event *events, int max, const struc
 	if (how_long(&h, timeout))
 		r = wait_epoll(ep, events, max, &h);
 	if (r == NETFD_FALLBACK)
-		r = kernel_waits(&h, block6(SYS_epoll_pwait2, ep, events, max, timeout, mask_of(&h),
-					    SIGSET_BYTES));
+		r = kernel_waits(&h, block6(SYS_epoll_pwait2, ep, events, max,
+					    time_left(&h, &left), mask_of(&h), SIGSET_BYTES));
 	return (int)syscall_ret(r);
 }
