@@ -37,6 +37,13 @@ int tcb_cancel_async(const struct tcb *t)
 	return tcb_cancel_enabled(t) && flag(t, &layout.cancel_async);
 }
 
+int tcb_cancel_acts(const struct tcb *t)
+{
+	int w = __atomic_load_n((int *)at(t, (ptrdiff_t)layout.cancelhandling), __ATOMIC_ACQUIRE);
+
+	return !(w & (EXITING | TERMINATED)) && tcb_cancel_enabled(t);
+}
+
 int tcb_cancel_pending(const struct tcb *t)
 {
 	int w = __atomic_load_n((int *)at(t, (ptrdiff_t)layout.cancelhandling), __ATOMIC_ACQUIRE);
@@ -51,4 +58,9 @@ int tcb_cancel_requested(const struct tcb *t)
 	int w = __atomic_load_n((int *)at(t, (ptrdiff_t)layout.cancelhandling), __ATOMIC_ACQUIRE);
 
 	return (w & (CANCELED | EXITING | TERMINATED)) != 0;
+}
+
+void tcb_cancel_over(struct tcb *t)
+{
+	__atomic_fetch_or(tcb_cancelhandling(t), EXITING, __ATOMIC_SEQ_CST);
 }

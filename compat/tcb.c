@@ -223,6 +223,14 @@ static void free_strings(struct tcb *t)
 	}
 }
 
+bool tcb_mark_keys(struct tcb *t, bool used)
+{
+	char *mark = at(t, (ptrdiff_t)layout.specific_used), was = *mark;
+
+	*mark = used;
+	return was;
+}
+
 /* Key values beyond the first block live in blocks of their own; the values are gone by now. */
 static void free_keys(struct tcb *t)
 {

@@ -12,6 +12,7 @@
 #ifndef WEFT_COMPAT_TCB_H
 #define WEFT_COMPAT_TCB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,6 +56,9 @@ void tcb_enter(void);
  */
 void tcb_leave(void);
 
+/* libc's mark that a key's value was set: sets it anew, and says how it was. */
+bool tcb_mark_keys(struct tcb *t, bool used);
+
 /*
  * A block that left gets a next life the short way: the storage stays, its contents start anew.  0,
  * or -1 when the last life left something that only tcb_reuse() frees; nothing has changed then.
@@ -87,8 +91,12 @@ extern int tcb_cancel_request_bits; /* what pthread_cancel() sets: CANCELED, and
 /* True when t has cancellation enabled (asynchronous: and asynchronous). */
 int tcb_cancel_enabled(const struct tcb *t);
 int tcb_cancel_async(const struct tcb *t);
+/* True when t would act on a request: it has cancellation enabled and is not exiting already. */
+int tcb_cancel_acts(const struct tcb *t);
 /* True when a request is set, cancellation is enabled and the thread is not exiting already. */
 int tcb_cancel_pending(const struct tcb *t);
+/* The destructors of t have run: from here on it is ending, and acts on no request any more. */
+void tcb_cancel_over(struct tcb *t);
 /* True when t was cancelled, whether it may act on it yet or not, or is ending. */
 int tcb_cancel_requested(const struct tcb *t);
 

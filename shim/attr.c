@@ -7,6 +7,7 @@
 static struct gattr dflt;      /* what a NULL attribute means; written before threads and by setattr_default */
 static uint64_t dflt_mask;
 static bool dflt_has_mask, dflt_detached;
+static int dflt_inheritsched;
 
 static int parse(const pthread_attr_t *attr, struct gattr *a)
 {
@@ -60,6 +61,16 @@ bool attr_detached(const pthread_attr_t *attr)
 	return state == PTHREAD_CREATE_DETACHED;
 }
 
+int attr_inheritsched(const pthread_attr_t *attr)
+{
+	int how = PTHREAD_INHERIT_SCHED;
+
+	if (!attr)
+		return dflt_inheritsched;
+	pthread_attr_getinheritsched(attr, &how);
+	return how;
+}
+
 void thread_default_attr(void)
 {
 	pthread_attr_t attr;
@@ -68,6 +79,7 @@ void thread_default_attr(void)
 		parse(&attr, &dflt);
 		dflt_has_mask = attr_sigmask(&attr, &dflt_mask);
 		dflt_detached = attr_detached(&attr);
+		dflt_inheritsched = attr_inheritsched(&attr);
 		pthread_attr_destroy(&attr);
 	} else {
 		dflt = (struct gattr){ .guardsize = 4096,
@@ -111,6 +123,7 @@ EXPORT int pthread_getattr_np(pthread_t t, pthread_attr_t *attr)
 	pthread_attr_setstack(attr, (char *)base + guard, size - guard);
 	pthread_attr_setguardsize(attr, guard);
 	sched_describe(th, attr);
+	pthread_attr_setinheritsched(attr, th->inheritsched);
 	if (pthread_getaffinity_np(t, sizeof(cpus), &cpus) == 0)
 		pthread_attr_setaffinity_np(attr, sizeof(cpus), &cpus);
 	pthread_attr_setdetachstate(attr, th->state & TH_DETACHED ? PTHREAD_CREATE_DETACHED

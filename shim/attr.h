@@ -11,6 +11,8 @@ int attr_parse(const pthread_attr_t *attr, struct gattr *a) hidden;
 bool attr_sigmask(const pthread_attr_t *attr, uint64_t *mask) hidden;
 /* Does attr, or libc's default when NULL, ask for a detached thread? */
 bool attr_detached(const pthread_attr_t *attr) hidden;
+/* PTHREAD_INHERIT_SCHED or _EXPLICIT_SCHED, of libc's default when NULL. */
+int attr_inheritsched(const pthread_attr_t *attr) hidden;
 bool attr_has_stack(const pthread_attr_t *attr) hidden;
 
 #endif

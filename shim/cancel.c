@@ -134,7 +134,7 @@ call_cp(void (*enter)(void), long nr, long a, long b, long c, long d, long e, lo
 	runtime_checkyield();
 	testcancel();
 	enter();
-	r = syscall_cp(tcb_cancelhandling(t), tcb_cancel_enabled(t) ? tcb_cancel_request_bits : 0,
+	r = syscall_cp(tcb_cancelhandling(t), tcb_cancel_acts(t) ? tcb_cancel_request_bits : 0,
 		       nr, a, b, c, d, e, f);
 	exitsyscall();
 	if (unlikely(r == -ECANCELED || r == -EINTR))

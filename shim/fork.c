@@ -72,6 +72,7 @@ static int nobody_inside(void *arg)
 /* libc's thread, which became main, comes to its end: at its keys. */
 static void adopted_ends(void *th)
 {
+	tcb_mark_keys(tcb_self(), true); /* libc is at them, and does not come back to the rest */
 	thread_end(th);
 }
 

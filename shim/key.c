@@ -58,25 +58,36 @@ EXPORT void tss_delete(tss_t key)
 	real.tss_delete(key);
 }
 
-/* POSIX: up to PTHREAD_DESTRUCTOR_ITERATIONS rounds while destructors leave values behind. */
+/* Over the keys, those too that a destructor makes: how many there are is asked at each step. */
+static void round_of_destructors(void)
+{
+	for (unsigned k = 0; k < atomic_load(&nkeys); k++) {
+		void *value = pthread_getspecific(k);
+		void (*destructor)(void *) = atomic_load(&keys[k].destructor);
+
+		if (!value)
+			continue;
+		pthread_setspecific(k, NULL);
+		if (destructor)
+			destructor(value);
+	}
+}
+
+/*
+ * As libc: up to PTHREAD_DESTRUCTOR_ITERATIONS rounds while values are set, which libc marks in the
+ * block.  The mark is taken before a round; so a thread that leaves a destructor by pthread_exit
+ * or cancellation, and comes here again, has done with its keys unless it set one after.  In the
+ * end the mark stands again if it ever did: it tells tcb_leave() that there is something to free.
+ */
 void keys_run_destructors(void)
 {
-	unsigned n = atomic_load(&nkeys);
-	bool again = n > 0;
+	struct thread *th = &self_thread;
 
-	for (int round = 0; again && round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
-		again = false;
-		for (unsigned k = 0; k < n; k++) {
-			void *value = pthread_getspecific(k);
-			void (*destructor)(void *) = atomic_load(&keys[k].destructor);
-
-			if (!value)
-				continue;
-			pthread_setspecific(k, NULL);
-			if (destructor) {
-				destructor(value);
-				again = true;
-			}
-		}
+	for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
+		if (!tcb_mark_keys(tcb_self(), false))
+			break;
+		th->keyed = true;
+		round_of_destructors();
 	}
+	tcb_mark_keys(tcb_self(), th->keyed);
 }

@@ -21,12 +21,9 @@ static int main_of_weft(int argc, char **argv, char **envp)
 	__pthread_unwind_buf_t buf;
 
 	if (__sigsetjmp_cancel(buf.__cancel_jmp_buf, 0) == 0) {
-		int r;
-
 		__pthread_register_cancel(&buf);
-		r = program_main(argc, argv, envp);
-		__pthread_unregister_cancel(&buf);
-		return r;
+		/* In this frame, as libc: a handler of exit's may end the thread, too. */
+		exit(program_main(argc, argv, envp));
 	}
 	if (!weft_on) {
 		/* No G was ever made: libc's own way from here on. */

@@ -52,6 +52,7 @@ void thread_end(struct thread *th)
 {
 	compat_call_tls_dtors();
 	keys_run_destructors();
+	tcb_cancel_over(tcb_self());
 	signals_end();
 	robust_exit();
 	sched_leave();
@@ -60,31 +61,28 @@ void thread_end(struct thread *th)
 	goexit(ended, th);
 }
 
-static void run(struct thread *th)
+/*
+ * Cancellation and pthread_exit unwind to here, exactly as to libc's own start routine: also out of
+ * a handler before the thread's function began, and out of a destructor, more than once.
+ */
+void thread_gmain(struct g *gp)
 {
+	struct thread *th = &self_thread;
 	__pthread_unwind_buf_t buf;
 
-	/* Cancellation and pthread_exit unwind to here, exactly as to libc's own start routine. */
+	(void)gp;
+	tcb_enter();
+	sched_apply();
 	if (__sigsetjmp_cancel(buf.__cancel_jmp_buf, 0) == 0) {
 		compat_register_cancel(&buf);
+		signals_deliver(); /* what came before it started */
 		th->result = th->start ? th->start(th->arg) : (void *)(intptr_t)th->start11(th->arg);
 	} else {
 		syscall_reset();
 		if (!th->exiting)
 			th->result = PTHREAD_CANCELED;
 	}
-}
-
-void thread_gmain(struct g *gp)
-{
-	struct thread *th = &self_thread;
-
-	(void)gp;
-	tcb_enter();
-	sched_apply();
-	signals_deliver(); /* what came before it started */
-	run(th);
-	thread_end(th);
+	thread_end(th); /* in this frame: buf is still where libc unwinds to */
 }
 
 EXPORT void pthread_exit(void *result)
@@ -156,6 +154,7 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 	int err = sched_inherit(th, attr);
 	uint64_t mask;
 
+	th->inheritsched = attr_inheritsched(attr);
 	if (on_g())
 		g_copyname(gp, getg());
 	if (err)

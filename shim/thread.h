@@ -26,7 +26,9 @@ struct thread {
 	int (*start11)(void *);      /* thrd_create's form, exclusive with start */
 	void *arg;
 	void *result;
+	int inheritsched;            /* the attribute it was made with, for who asks */
 	bool cancelling;             /* a cancellation is being acted upon (own) */
+	bool keyed;                  /* some key had a value (own) */
 	bool exiting;                /* result was set by pthread_exit */
 	pthread_t joins;             /* whom this thread is joining: EDEADLK of a cycle */
 	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */

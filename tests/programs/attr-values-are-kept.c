@@ -53,6 +53,49 @@ static void *explicit_sched(void *arg)
 	return arg;
 }
 
+/* Everything that a thread is told of itself. */
+static void *tells(void *arg)
+{
+	pthread_attr_t attr;
+	struct sched_param sp;
+	size_t guard, size;
+	int detached, inherit, scope, policy;
+
+	CHECK_OK(pthread_getattr_np(pthread_self(), &attr));
+	CHECK_OK(pthread_attr_getdetachstate(&attr, &detached));
+	CHECK_OK(pthread_attr_getinheritsched(&attr, &inherit));
+	CHECK_OK(pthread_attr_getscope(&attr, &scope));
+	CHECK_OK(pthread_attr_getschedpolicy(&attr, &policy));
+	CHECK_OK(pthread_attr_getschedparam(&attr, &sp));
+	CHECK_OK(pthread_attr_getguardsize(&attr, &guard));
+	CHECK_OK(pthread_attr_getstacksize(&attr, &size));
+	CHECK_OK(pthread_attr_destroy(&attr));
+	printf("detached %d inherit %d scope %d policy %d priority %d guard %zu size %zu\n", detached,
+	       inherit, scope, policy, sp.sched_priority, guard, size);
+	return arg;
+}
+
+static void told(void)
+{
+	static const int inherit[] = {PTHREAD_INHERIT_SCHED, PTHREAD_EXPLICIT_SCHED};
+	static const size_t guard[] = {0, 4096, 8192};
+	pthread_attr_t attr;
+	pthread_t t;
+
+	join(spawn(tells, NULL));
+	for (int i = 0; i < 2; i++)
+		for (int g = 0; g < 3; g++) {
+			CHECK_OK(pthread_attr_init(&attr));
+			CHECK_OK(pthread_attr_setinheritsched(&attr, inherit[i]));
+			CHECK_OK(pthread_attr_setguardsize(&attr, guard[g]));
+			CHECK_OK(pthread_attr_setstacksize(&attr, 1 << 20));
+			CHECK_OK(pthread_create(&t, &attr, tells, NULL));
+			CHECK_OK(pthread_attr_destroy(&attr));
+			join(t);
+		}
+	passed("each thread is told its own");
+}
+
 int main(void)
 {
 	pthread_attr_t attr;
@@ -67,5 +110,6 @@ int main(void)
 	CHECK_OK(pthread_create(&t, &attr, explicit_sched, NULL));
 	join(t);
 	passed("a thread with explicit SCHED_OTHER");
+	told();
 	return 0;
 }
