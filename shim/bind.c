@@ -81,7 +81,7 @@ static long lacking(void)
 	return -1;
 }
 
-void *bind_one(unsigned i) hidden;
+void *bind_one(unsigned i) hidden __attribute__((used)); /* by the assembly above */
 
 void *bind_one(unsigned i)
 {

@@ -46,14 +46,29 @@ static inline long direct(long nr, long a, long b, long c, long d, long e, long 
 #define nocp2(nr, a, b) nocp6(nr, a, b, 0, 0, 0, 0)
 #define nocp1(nr, a) nocp6(nr, a, 0, 0, 0, 0, 0)
 
+/* Attributes of the target go with an alias where the compiler can do that (gcc 9). */
+#if __has_attribute(copy)
+#define COPY(target) copy(target)
+#else
+#define COPY(target)
+#endif
+
 /* A second exported name of one function, with its attributes: glibc exports __read beside read. */
 #define ALIAS(alias_name, target)                                                                  \
-	EXPORT extern __typeof__(target) alias_name __attribute__((alias(#target), copy(target)))
+	EXPORT extern __typeof__(target) alias_name __attribute__((alias(#target), COPY(target)))
+
+/*
+ * The same under a name that C cannot declare here, because a header gives it another meaning.  No
+ * assembly: link-time optimisation would make a local name of it.
+ */
+#define LINKER_NAME(target, linker_name)                                                           \
+	EXPORT extern __typeof__(target) linker_name##_of_##target __asm__(#linker_name)           \
+		__attribute__((alias(#target), COPY(target)))
 
 /* shim_NAME: what the shim itself calls, past the PLT and whoever else is preloaded. */
 #define TWIN(name)                                                                                 \
 	extern __typeof__(name) shim_##name                                                        \
-		__attribute__((alias(#name), copy(name), visibility("hidden")))
+		__attribute__((alias(#name), COPY(name), visibility("hidden")))
 
 /* glibc's report of an overflow that fortified code found; does not return. */
 extern void __chk_fail(void) __attribute__((noreturn));

@@ -15,8 +15,16 @@ bool preempt_may_move(uintptr_t pc, bool forced) hidden;
 
 /* The caller is not libc or the loader, which may hold another lock while they call us. */
 bool preempt_may(const void *caller) hidden;
-/* Functions that libc calls: while the PC is in one of them, libc counts as interrupted. */
-#define CALLED_BY_LIBC __attribute__((section(".text.called_by_libc"), no_reorder))
+/*
+ * Functions that libc calls: while the PC is in one of them, libc counts as interrupted.  They stay
+ * in the order of the file; a compiler that lacks the attribute never changes it.
+ */
+#if __has_attribute(no_reorder)
+#define IN_ORDER no_reorder
+#else
+#define IN_ORDER
+#endif
+#define CALLED_BY_LIBC __attribute__((section(".text.called_by_libc"), IN_ORDER))
 void called_begin(void) hidden; /* alloc.c's first and last */
 void called_end(void) hidden;
 

@@ -313,7 +313,7 @@ EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
 		*old = was;
 	return 0;
 }
-__asm__(".globl __sigaction\n.type __sigaction, @function\n.set __sigaction, sigaction");
+LINKER_NAME(sigaction, __sigaction);
 
 EXPORT sighandler_t signal(int sig, sighandler_t handler)
 {

@@ -380,7 +380,7 @@ EXPORT int raise(int sig)
 	err = thread_kill(&self_thread, sig, NULL);
 	return err ? (errno = err, -1) : 0;
 }
-__asm__(".globl gsignal\n.type gsignal, @function\n.set gsignal, raise");
+LINKER_NAME(raise, gsignal);
 
 EXPORT int pthread_kill(pthread_t t, int sig)
 {

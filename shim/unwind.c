@@ -28,8 +28,9 @@ typedef int personality_fn(int version, int actions, uint64_t class, struct _Unw
 			   struct _Unwind_Context *context);
 typedef void resume_fn(struct _Unwind_Exception *exc);
 
-personality_fn __gcc_personality_v0 hidden;
-resume_fn _Unwind_Resume hidden __attribute__((noreturn));
+/* "used": the calls appear after link-time optimisation has looked at what is called. */
+personality_fn __gcc_personality_v0 hidden __attribute__((used));
+resume_fn _Unwind_Resume hidden __attribute__((noreturn, used));
 
 /* Whoever comes first writes what all would; the release pairs with the acquire in bound(). */
 static personality_fn *personality;

@@ -23,6 +23,4 @@ EXPORT void thrd_yield(void)
 }
 
 /* Old binaries only: the header makes the name an alias that a definition in C cannot undo. */
-__asm__(".globl pthread_yield\n\t"
-	".type pthread_yield, @function\n\t"
-	".set pthread_yield, sched_yield");
+LINKER_NAME(sched_yield, pthread_yield);
