@@ -186,6 +186,12 @@ struct runtime_hooks {
  */
 void *runtime_mtls(void);
 
+/*
+ * A part of a large table, n bytes at *at: zeroes, mapped by who uses it first.  Anybody, in a handler
+ * too.  NULL: the kernel has no memory.
+ */
+void *runtime_part(void *_Atomic *at, size_t n);
+
 /* From now on code may be run on the stacks of all Gs, those to come included. */
 void runtime_stacks_executable(void);
 

@@ -17,26 +17,48 @@
 #include <string.h>
 
 /*
- * Preallocated: a sender may be a handler.  More undelivered signals than this is EAGAIN, as
- * RLIMIT_SIGPENDING.
+ * From memory of our own: a sender may be a handler.  More undelivered signals than NODES is EAGAIN,
+ * as RLIMIT_SIGPENDING.  They are mapped by the PART, as more are used at once.
  */
-enum { NODES = 8192 };
+enum { NODES = 8192, PART = 256 };
 
-static struct signode nodes[NODES];
+static void *_Atomic nodes[NODES / PART];
+static _Atomic uint32_t nodes_there; /* mapped: whole parts, from the first on */
 static _Atomic uint32_t rover;
 static _Atomic int32_t nodes_used; /* at least: who finds them all taken need not look at each */
 
+static struct signode *node_at(uint32_t i)
+{
+	struct signode *part = atomic_load(&nodes[i / PART]);
+
+	return &part[i % PART];
+}
+
+/* There are want, or as many as there is memory for: how many. */
+static uint32_t nodes_for(uint32_t want)
+{
+	uint32_t there;
+
+	while ((there = atomic_load(&nodes_there)) < want &&
+	       runtime_part(&nodes[there / PART], PART * sizeof(struct signode)))
+		atomic_compare_exchange_strong(&nodes_there, &there, there + PART);
+	return there;
+}
+
 static struct signode *node_get(void)
 {
-	if (atomic_fetch_add(&nodes_used, 1) >= NODES) {
+	uint32_t mine = (uint32_t)atomic_fetch_add(&nodes_used, 1) + 1;
+
+	if (mine > NODES || nodes_for(mine) < mine) {
 		atomic_fetch_sub(&nodes_used, 1);
 		return NULL;
 	}
 	/*
-	 * One is free, or about to be; whoever is overtaken while it looks round goes round again.
+	 * One of those that are there now is free, or about to be; a caller that is overtaken while it
+	 * looks round goes round again.
 	 */
 	for (;;) {
-		struct signode *n = &nodes[atomic_fetch_add(&rover, 1) % NODES];
+		struct signode *n = node_at(atomic_fetch_add(&rover, 1) % atomic_load(&nodes_there));
 		uint32_t unused = 0;
 
 		if (!atomic_load_explicit(&n->used, memory_order_relaxed) &&
@@ -695,8 +717,12 @@ void signal_init(void)
 void signal_fork_child(void)
 {
 	/* Pending signals are not inherited (fork, POSIX); senders of the parent are gone. */
-	for (int i = 0; i < NODES; i++)
-		atomic_store(&nodes[i].used, 0);
+	uint32_t there = 0;
+
+	/* Counted in a page that was copied late, the part's address in one that was copied before. */
+	for (; there < NODES && atomic_load(&nodes[there / PART]); there++)
+		atomic_store(&node_at(there)->used, 0);
+	atomic_store(&nodes_there, there);
 	atomic_store(&nodes_used, 0);
 	atomic_store(mailbox(&self_thread), NULL);
 	self_thread.held = NULL;

@@ -32,12 +32,14 @@
 enum { RING = 131072, BLOCK = 512, ENOUGH = 32, EMPTY = 0, FULL, SETTLE_YIELDS = 20, SETTLE_SLEEPS = 100 };
 enum { KICK_AGAIN = 1000000 }; /* ns */
 
-static struct {
+struct deferred {
 	_Atomic uint32_t state;
 	int sig;
 	siginfo_t info;
-} ring[RING] __attribute__((aligned(4096)));
-_Static_assert(BLOCK * sizeof(ring[0]) % 4096 == 0 && RING % BLOCK == 0, "blocks are whole pages");
+};
+static void *_Atomic ring[RING / BLOCK]; /* blocks, mapped when first needed */
+_Static_assert(BLOCK * sizeof(struct deferred) % 4096 == 0 && RING % BLOCK == 0,
+	       "blocks are whole pages");
 static _Atomic uint32_t head; /* producers */
 static _Atomic uint32_t tail; /* the signal thread writes it */
 static _Atomic uint32_t limit; /* tail, rounded down to a block: producers stay RING below it */
@@ -148,24 +150,42 @@ static void defer_full(int sig)
 	ring_bell();
 }
 
+static struct deferred *slot_in(struct deferred *block, uint32_t i)
+{
+	return block ? &block[i % BLOCK] : NULL;
+}
+
+/* The slot of number i; NULL: its block was never needed. */
+static struct deferred *slot_at(uint32_t i)
+{
+	return slot_in(atomic_load(&ring[i % RING / BLOCK]), i);
+}
+
+/* The same, and the block is there afterwards; NULL: no memory. */
+static struct deferred *slot_for(uint32_t i)
+{
+	return slot_in(runtime_part(&ring[i % RING / BLOCK], BLOCK * sizeof(struct deferred)), i);
+}
+
 bool sigroute_defer(int sig, const siginfo_t *si)
 {
 	uint32_t i = atomic_load(&head);
+	struct deferred *slot;
 	bool enough = is_router && sig >= 34 && i - atomic_load(&tail) >= ENOUGH;
 
 	if (enough)
 		held_out |= SIGBIT(sig);
 	do {
-		if (i - atomic_load(&limit) >= RING) {
+		slot = i - atomic_load(&limit) >= RING ? NULL : slot_for(i);
+		if (!slot) {
 			defer_full(sig);
 			return enough;
 		}
 	} while (!atomic_compare_exchange_weak(&head, &i, i + 1));
 	/* The limit has passed this slot, so it is ours until it is FULL. */
-	i %= RING;
-	ring[i].sig = sig;
-	ring[i].info = *si;
-	atomic_store(&ring[i].state, FULL);
+	slot->sig = sig;
+	slot->info = *si;
+	atomic_store(&slot->state, FULL);
 	ring_bell();
 	return enough;
 }
@@ -310,7 +330,7 @@ static void release_block(void)
 {
 	uint32_t first = atomic_load(&limit);
 
-	direct3(SYS_madvise, &ring[first % RING], BLOCK * sizeof(ring[0]), MADV_DONTNEED);
+	direct3(SYS_madvise, slot_at(first), BLOCK * sizeof(struct deferred), MADV_DONTNEED);
 	atomic_store(&limit, first + BLOCK);
 }
 
@@ -320,17 +340,17 @@ bool sigroute_drain(void)
 	uint64_t set;
 
 	for (;;) {
-		uint32_t i = atomic_load(&tail) % RING;
+		struct deferred *slot = slot_at(atomic_load(&tail));
 		siginfo_t si;
 		int sig;
 
-		if (atomic_load(&ring[i].state) != FULL)
+		if (!slot || atomic_load(&slot->state) != FULL)
 			break;
-		sig = ring[i].sig;
-		si = ring[i].info;
+		sig = slot->sig;
+		si = slot->info;
 		if (!route(sig, &si))
 			return false;
-		atomic_store(&ring[i].state, EMPTY);
+		atomic_store(&slot->state, EMPTY);
 		atomic_fetch_add(&tail, 1);
 		atomic_fetch_add(&routed, 1);
 		if (atomic_load(&tail) % BLOCK == 0)
@@ -572,8 +592,12 @@ bool sigroute_start(void)
 void sigroute_fork_child(void)
 {
 	/* A slot that somebody of the parent was about to fill is before head too. */
-	for (uint32_t i = atomic_load(&tail), end = atomic_load(&head); i != end; i++)
-		atomic_store(&ring[i % RING].state, EMPTY);
+	for (uint32_t i = atomic_load(&tail), end = atomic_load(&head); i != end; i++) {
+		struct deferred *slot = slot_at(i);
+
+		if (slot)
+			atomic_store(&slot->state, EMPTY);
+	}
 	atomic_store(&head, 0);
 	atomic_store(&tail, 0);
 	atomic_store(&limit, 0);
