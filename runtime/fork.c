@@ -20,6 +20,8 @@
  */
 #include "runtime/gmp.h"
 
+#include <string.h>
+
 static void reset_p(struct p *pp)
 {
 	pp->m = NULL;
@@ -29,9 +31,7 @@ static void reset_p(struct p *pp)
 	atomic_store(&pp->runqhead, 0);
 	atomic_store(&pp->runqtail, 0);
 	atomic_store(&pp->runnext, NULL);
-	/* Cached free Gs of other Ps may have been half moved when the copy was made. */
-	pp->gfree = NULL;
-	pp->ngfree = 0;
+	memset(pp->gfree, 0, sizeof(pp->gfree));
 	/* The ids of this process start elsewhere (g_seedids). */
 	pp->tids = (struct idcache){ 0 };
 	pp->hand_m = NULL;
@@ -47,7 +47,6 @@ static void reset_p(struct p *pp)
 static void reset_sched(void)
 {
 	lock_init(&sched.lock, Sched);
-	lock_init(&sched.gfreelock, Gfree);
 	lock_init(&sched.allglock, Allgs);
 	sched.runq = sched.urgent = (struct gqueue){ 0 };
 	atomic_store(&sched.runqsize, 0);
@@ -66,8 +65,8 @@ static void reset_sched(void)
 	atomic_store(&sched.lastpoll, 1);
 	atomic_store(&sched.polluntil, 0);
 	atomic_store(&sched.pollbreak, 0);
-	sched.gfree = sched.godd = NULL;
-	sched.ngfree = sched.ngodd = 0;
+	gfree_fork_child();
+	atomic_store(&sched.scarce, false);
 }
 
 static void reset_gs(struct g *self)

@@ -1,10 +1,8 @@
 /*
- * g: making, finding and recycling Gs.
+ * g: making and finding Gs, and what each of them is.
  *
- * struct g is never freed and never moves: dumps walk all of them without a lock.  A dead G keeps
- * its stack and its thread block; the next thread of the same shape takes all three over.  Free Gs
- * of the standard stack size sit in a list of each P (at 64, half goes to the global list; refilled
- * by 32); others in one list that is searched by exact size.
+ * struct g is never freed and never moves: dumps walk all of them without a lock.  Free ones are in
+ * gfree.c.
  */
 #include "runtime/gmp.h"
 
@@ -13,8 +11,6 @@
 
 enum { IDBATCH = 16 };
 enum { ID_MIN = 0x10000000, ID_MAX = 0x3fffffff }; /* above every kernel id, inside FUTEX_TID_MASK */
-
-static _Atomic uint32_t nodd; /* length of sched.godd, a hint */
 
 struct g *g_at(uint32_t i)
 {
@@ -75,86 +71,6 @@ struct g *g_make(void)
 	return gp;
 }
 
-/* Moves Gs between a P's list and the global one until the P holds want. */
-static void balance(struct p *pp, int want)
-{
-	lock(&sched.gfreelock);
-	while (pp->ngfree > want) {
-		struct g *gp = pp->gfree;
-
-		pp->gfree = gp->schedlink;
-		pp->ngfree--;
-		gp->schedlink = sched.gfree;
-		sched.gfree = gp;
-		sched.ngfree++;
-	}
-	while (pp->ngfree < want && sched.gfree) {
-		struct g *gp = sched.gfree;
-
-		sched.gfree = gp->schedlink;
-		sched.ngfree--;
-		gp->schedlink = pp->gfree;
-		pp->gfree = gp;
-		pp->ngfree++;
-	}
-	unlock(&sched.gfreelock);
-}
-
-void g_cachefree(struct p *pp)
-{
-	balance(pp, 0);
-}
-
-static struct g *takestd(void)
-{
-	struct p *pp;
-	struct g *gp;
-
-	pin();
-	pp = getp();
-	if (pp) {
-		if (!pp->gfree && sched.gfree)
-			balance(pp, GFREE_REFILL);
-		gp = pp->gfree;
-		if (gp) {
-			pp->gfree = gp->schedlink;
-			pp->ngfree--;
-		}
-		unpin();
-		return gp;
-	}
-	unpin();
-	lock(&sched.gfreelock);
-	gp = sched.gfree;
-	if (gp) {
-		sched.gfree = gp->schedlink;
-		sched.ngfree--;
-	}
-	unlock(&sched.gfreelock);
-	return gp;
-}
-
-static struct g *takeodd(const struct gattr *a, const struct shape *shape)
-{
-	struct g **link, *gp;
-
-	if (atomic_load_explicit(&nodd, memory_order_relaxed) == 0)
-		return NULL;
-	lock(&sched.gfreelock);
-	for (link = &sched.godd; (gp = *link); link = &gp->schedlink) {
-		if (gp->stack.user != (a->stack != NULL))
-			continue;
-		if (gp->stack.user ||
-		    (gp->stack.size == shape->size && gp->stack.guard == shape->guard)) {
-			*link = gp->schedlink;
-			atomic_fetch_sub(&nodd, 1);
-			break;
-		}
-	}
-	unlock(&sched.gfreelock);
-	return gp;
-}
-
 /* The next of a range of ids; taken from the common count by the batch, as Go's goidcache. */
 static uint64_t nextof(struct idcache *c, _Atomic uint64_t *gen)
 {
@@ -195,31 +111,18 @@ static void entry(void *arg)
 	hooks.gmain(arg);
 }
 
-/* Among the usual ones; the first thread tells what is usual. */
-static bool isstd(bool user, size_t size, size_t guard)
+/* A free G with an area and a stack of this shape, or one that gets them; NULL: no memory. */
+static struct g *outfit(const struct gattr *a, const struct shape *shape)
 {
-	return !user && size == sched.stdstack && guard == sched.stdguard;
-}
+	struct gclass *c;
+	struct g *gp = g_take(shape, &c);
 
-/* A free G with a stack of this shape, or one that gets it; NULL: no memory. */
-static struct g *take(const struct gattr *a, const struct shape *shape)
-{
-	struct g *gp;
-
-	if (!sched.stdstack && !a->stack) {
-		sched.stdguard = shape->guard;
-		sched.stdstack = shape->size;
-	}
-	gp = isstd(a->stack, shape->size, shape->guard) ? takestd() : takeodd(a, shape);
-	if (!gp)
-		gp = g_make();
 	if (!gp)
 		return NULL;
-	if (gp->stack.slot) {
+	if (gp->stack.slot || (shape->user && gp->stack.base))
 		stack_fit(&gp->stack, a, shape);
-	} else if (!stack_alloc(&gp->stack, a, shape)) {
-		/* The struct stays in the table, dead and without a stack, for the next one. */
-		g_free(gp);
+	else if (!area_alloc(gp, a) || !stack_alloc(&gp->stack, a, shape, c)) {
+		g_bare(gp);
 		return NULL;
 	}
 	return gp;
@@ -236,7 +139,9 @@ struct g *g_new(const struct gattr *a, int *err)
 	*err = stack_shape(&full, &shape);
 	if (*err)
 		return NULL;
-	gp = take(&full, &shape);
+	gp = outfit(&full, &shape);
+	if (unlikely(!gp) && scavenge_scarce(&shape))
+		gp = outfit(&full, &shape);
 	if (!gp) {
 		*err = -ENOMEM;
 		return NULL;
@@ -253,35 +158,6 @@ struct g *g_new(const struct gattr *a, int *err)
 	gp->sigmask = weft_tls.g ? weft_tls.g->sigmask : os_sigmask_get();
 	gp->sp = arch_newctx(gp->stack.top, entry, gp);
 	return gp;
-}
-
-void g_free(struct g *gp)
-{
-	bool std = isstd(gp->stack.user, gp->stack.size, gp->stack.guard) || !gp->stack.slot;
-	struct p *pp;
-
-	pin();
-	pp = getp();
-	if (std && pp) {
-		gp->schedlink = pp->gfree;
-		pp->gfree = gp;
-		if (++pp->ngfree >= GFREE_HIGH)
-			balance(pp, GFREE_LOW);
-		unpin();
-		return;
-	}
-	unpin();
-	lock(&sched.gfreelock);
-	if (std) {
-		gp->schedlink = sched.gfree;
-		sched.gfree = gp;
-		sched.ngfree++;
-	} else {
-		gp->schedlink = sched.godd;
-		sched.godd = gp;
-		atomic_fetch_add(&nodd, 1);
-	}
-	unlock(&sched.gfreelock);
 }
 
 void g_set_tls(struct g *gp, void *fsbase, uint32_t tid)
@@ -305,7 +181,7 @@ void g_seedids(void)
 
 void *g_tlsarea(struct g *gp)
 {
-	return gp->stack.area;
+	return gp->area;
 }
 
 void *g_tls(struct g *gp)

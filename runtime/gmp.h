@@ -60,21 +60,43 @@ struct gqueue {                   /* singly linked through schedlink; guarded by
 	int32_t size;
 };
 
-struct stack {                    /* shape.c draws it */
-	char *slot;               /* memory of ours: guard, stack, tls area; the area alone if user */
+struct stack {
+	char *slot;               /* memory of ours: guard and stack; NULL on the program's own stack */
 	size_t size;              /* of the slot */
 	size_t guard;             /* at its low end */
 	char *base;               /* lowest address of the stack, guard included */
 	char *top;                /* first byte above the usable stack */
-	char *area;               /* the tls area */
-	bool user;                /* the stack is the program's own memory */
+	bool used;                /* since its pages were given back */
 };
 
-/* How a slot is divided: bytes from its base. */
+/* How a slot is divided (shape.c): bytes from its first one. */
 struct shape {
 	size_t guard;             /* the stack's lowest byte */
 	size_t top;               /* first byte above it */
 	size_t size;              /* all of the slot */
+	bool user;                /* the program's own stack: all of these are 0 */
+};
+
+/* Address space of which pieces of one size are cut (L stack). */
+struct reservation {
+	char *at;                 /* the rest: */
+	size_t each;
+	uint32_t left;            /* so many pieces */
+	uint32_t next;            /* how many the next one has */
+};
+
+struct gfreelist {                /* through schedlink; its owner's, or under gfreelock */
+	struct g *head;
+	int32_t n;
+};
+
+enum { NCLASS = 16 };             /* shapes with lists of their own; the last: all others */
+
+struct gclass {
+	size_t size, guard;       /* of the slot (c once counted in ngclass) */
+	struct gfreelist free;    /* (L gfree) */
+	int32_t low;              /* (L gfree) shortest since scavenge.c looked */
+	struct reservation slots; /* (L stack) */
 };
 
 struct waiter;
@@ -104,6 +126,8 @@ struct g {
 	_Atomic bool interrupted; /* an interrupt came and found nobody waiting; by anybody, cleared by (o) */
 
 	struct stack stack;       /* (c) while alive */
+	char *area;               /* where its thread block is (c once set) */
+	size_t areasize;
 	void *data;               /* the shim's */
 	void *_Atomic mailbox;    /* the shim's, and not reset between lives */
 	char name[16];            /* written by anybody, read by dumps: torn reads are harmless */
@@ -113,6 +137,7 @@ struct g {
 	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
 	_Atomic uint64_t sliceused; /* of its slice, when it gave way to an urgent G; ns */
 	uint32_t allgidx;         /* (c) */
+	uint8_t class;            /* whose free list it goes to; of its stack (c while it has one) */
 	bool drop;                /* (o) freed as soon as its stack is left */
 };
 
@@ -197,8 +222,7 @@ struct p {
 	_Atomic uint32_t markruns;
 	struct g *_Atomic marknext;
 
-	struct g *gfree;          /* (o) */
-	int32_t ngfree;
+	struct gfreelist gfree[NCLASS]; /* (o) */
 	struct idcache goids, tids; /* (o) */
 
 	struct lock timerslock;   /* rank Timers */
@@ -273,9 +297,10 @@ struct sched {
 	_Atomic uint32_t needspinning; /* a wake-up found a spinner finishing (Go's needspinning) */
 
 	struct lock gfreelock;    /* rank Gfree */
-	struct g *gfree;          /* (L gfree) default stacks */
-	struct g *godd;           /* (L gfree) other stacks, searched by size */
-	int32_t ngfree, ngodd;
+	struct gclass gclass[NCLASS];
+	_Atomic uint32_t ngclass; /* appended (L gfree) */
+	struct gfreelist gbare;   /* (L gfree) without a stack */
+	_Atomic bool scarce;      /* memory was refused (scavenge.c) */
 
 	struct lock allglock;     /* rank Allgs */
 	struct g *_Atomic gchunks[4096]; /* all Gs ever made, GCHUNK each; never moved or freed */
@@ -300,7 +325,6 @@ struct sched {
 	_Atomic uint64_t shut;    /* nor may a poller let these in for a moment when it wakes */
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
-	size_t stdstack, stdguard; /* slots of pooled stacks: size, and guard in it (c once set) */
 };
 
 extern struct sched sched hidden;
@@ -450,12 +474,32 @@ static inline bool netpoll_watching(void)
 /* ---- shape.c ---- */
 /* The slot that a asks for.  0, -EINVAL: no such stack can be; -ENOMEM: none so large. */
 int stack_shape(const struct gattr *a, struct shape *s) hidden;
-char *shape_area(const struct gattr *a, char *base, size_t size) hidden; /* in a slot at base */
 
-/* ---- stack.c, g.c, arena.c ---- */
-bool stack_alloc(struct stack *s, const struct gattr *a, const struct shape *shape) hidden;
+/* ---- stack.c, area.c ---- */
+char *reserved(struct reservation *r, size_t each) hidden; /* a piece; NULL: no memory */
+void reserved_trim(struct reservation *r) hidden;          /* what is not cut yet goes back */
+bool stack_alloc(struct stack *s, const struct gattr *a, const struct shape *shape,
+		 struct gclass *c) hidden;
 void stack_fit(struct stack *s, const struct gattr *a, const struct shape *shape) hidden;
-void stack_free(struct stack *s) hidden;
+bool stack_free(struct stack *s) hidden;
+void stack_discard(struct stack *s) hidden;
+void stack_fork_child(void) hidden;
+bool area_alloc(struct g *gp, const struct gattr *a) hidden; /* unless it has one; false: no memory */
+void area_discard(struct g *gp) hidden;
+void areas_trim(void) hidden;
+void area_fork_child(void) hidden;
+
+/* ---- g.c, gfree.c, arena.c ---- */
+struct g *g_take(const struct shape *s, struct gclass **c) hidden; /* NULL: no memory */
+void g_bare(struct g *gp) hidden;
+int32_t g_cached(const struct p *pp) hidden;
+bool g_common(const struct shape *s) hidden; /* the common list has one of this shape; a hint */
+struct g *g_take_any(void) hidden; /* from the common lists, with a stack of ours; NULL: none */
+void gfree_fork_child(void) hidden;
+
+/* ---- scavenge.c ---- */
+/* The kernel refused memory for such a stack.  True: another try may have it, or do without. */
+bool scavenge_scarce(const struct shape *s) hidden;
 void *persistentalloc(size_t n) hidden; /* zeroed, never freed; NULL: no memory */
 struct g *g_at(uint32_t i) hidden;
 struct g *g_make(void) hidden;
@@ -518,7 +562,6 @@ void sigstack_fork_child(void) hidden;
 
 /* ---- start.c, fork.c ---- */
 void start_m0(struct g *gp, void *fs, char *top) hidden;
-void stack_fork_child(void) hidden;
 void arena_fork_child(void) hidden;
 
 /* ---- cputime.c ---- */

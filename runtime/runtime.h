@@ -192,6 +192,12 @@ void *runtime_mtls(void);
  */
 void *runtime_part(void *_Atomic *at, size_t n);
 
+/*
+ * Around mlockall(), which fills what is mapped: what was reserved for threads to come goes back.
+ * future: what is mapped from now on is filled at once.  Returns what it was.
+ */
+bool runtime_memory_filled(bool future);
+
 /* From now on code may be run on the stacks of all Gs, those to come included. */
 void runtime_stacks_executable(void);
 
@@ -216,7 +222,7 @@ struct gattr {
 	size_t stacksize; /* bytes the program may use; 0: the default */
 	size_t guardsize; /* bytes that fault below it */
 	void *stack;      /* the program's own stack (lowest address), or NULL */
-	size_t tlsarea;   /* bytes to reserve above the stack for the thread block, */
+	size_t tlsarea;   /* bytes for the thread block, the same for all Gs, */
 	size_t tlsalign;  /* and its alignment (a power of two; 64 at least anyway) */
 };
 

@@ -1,11 +1,11 @@
 /*
- * stack: memory for Gs, as runtime/shape.c lays it out.
+ * stack: slots for the stacks of Gs, as runtime/shape.c divides them.
  *
- * Slots of the standard size are cut from reservations of 64 (one mapping each); other sizes get a
- * mapping of their own.  Where guards are cheap (os_guard_is_cheap) a million stacks are a few
- * thousand mappings.  On the program's own stack only the thread block is memory of ours.
- *
- * Slots are pooled with their Gs and never unmapped while a thread block in them is listed.
+ * A class (gfree.c) has a reservation from which its slots are cut, twice as many each time and 64 at
+ * most: where guards are cheap (os_guard_is_cheap) a million stacks are a few thousand mappings, and
+ * what is reserved is never more than twice what is used.  One slot at a time is reserved where
+ * address space counts: with a limit of it, and while mlockall() fills whatever is mapped.  A slot is
+ * unmapped by itself, in whatever reservation it was.
  *
  * Stacks become executable when an object asks for it (trampolines of nested functions), all of
  * them and for good, as libc's own; but never memory of the user.  A cheap guard stays through it,
@@ -13,61 +13,71 @@
  */
 #include "runtime/gmp.h"
 
-enum { SLOTS = 64 };
+#include <errno.h>
 
-static struct lock stacklock = LOCK_INIT(Stack);
-static char *slab;       /* (stacklock) rest of the current reservation of standard slots */
-static int slabslots;    /* (stacklock) */
+enum { SLOTS = 64 }; /* of one reservation, at most */
+
+static struct lock stacklock = LOCK_INIT(Stack); /* reservations; a slot, while others may use it */
 static _Atomic bool executable; /* once true, for ever; see runtime_stacks_executable */
+static _Atomic bool filled;     /* mlockall(MCL_FUTURE): all that is mapped gets memory at once */
 
-static bool standard(const struct stack *s)
+/* ---- reservations ---------------------------------------------------------------------------- */
+
+static uint32_t how_many(const struct reservation *r, size_t each)
 {
-	return !s->user && s->size == sched.stdstack;
+	uint32_t n = r->next ? r->next : 1;
+
+	if (atomic_load(&filled) || each > SIZE_MAX / SLOTS || os_memory_is_limited())
+		return 1;
+	return n < SLOTS ? n : SLOTS;
 }
 
-static char *slot(const struct stack *s)
+char *reserved(struct reservation *r, size_t each)
 {
-	size_t n = s->size;
 	char *p = NULL;
 
-	if (!standard(s))
-		return os_reserve(n);
 	lock(&stacklock);
-	if (slabslots == 0) {
-		slab = os_reserve(n * SLOTS);
-		slabslots = slab ? SLOTS : 0;
+	if (!r->left || r->each != each) {
+		uint32_t n = how_many(r, each);
+
+		while (n && !(p = os_reserve(n * each)))
+			n /= 2;
+		*r = (struct reservation){ .at = p, .each = each, .left = n, .next = n * 2 };
 	}
-	if (slabslots) {
-		p = slab;
-		slab += n;
-		slabslots--;
+	if (r->left) {
+		p = r->at;
+		r->at += each;
+		r->left--;
 	}
 	unlock(&stacklock);
 	return p;
 }
 
-static void unslot(const struct stack *s)
+void reserved_trim(struct reservation *r)
 {
-	if (!standard(s)) {
-		os_free(s->slot, s->size);
-		return;
-	}
-	/*
-	 * Only right after slot(): the guard could not be set.  Put back if nobody came in between.
-	 */
 	lock(&stacklock);
-	if (slab == s->slot + s->size) {
-		slab = s->slot;
-		slabslots++;
-	}
+	if (r->left)
+		os_free(r->at, r->left * r->each);
+	r->left = r->next = 0;
 	unlock(&stacklock);
 }
+
+bool runtime_memory_filled(bool future)
+{
+	/* What was reserved for stacks to come would be filled as well, here or by the caller. */
+	for (uint32_t i = 0; i < NCLASS; i++)
+		reserved_trim(&sched.gclass[i].slots);
+	areas_trim();
+	return atomic_exchange(&filled, future);
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 static void make_executable(const struct stack *s)
 {
 	size_t skip = os_guard_is_cheap() ? 0 : s->guard;
 
-	if (s->slot && !s->user && s->size > skip)
+	if (s->slot && s->size > skip)
 		os_executable(s->slot + skip, s->size - skip);
 }
 
@@ -81,30 +91,34 @@ void runtime_stacks_executable(void)
 
 	atomic_store(&executable, true);
 	atomic_thread_fence(memory_order_seq_cst);
-	for (uint32_t i = 0; i < atomic_load(&sched.nallgs) && (gp = g_at(i)); i++)
+	for (uint32_t i = 0; i < atomic_load(&sched.nallgs) && (gp = g_at(i)); i++) {
+		lock(&stacklock); /* not what was unmapped meanwhile, and is another's memory now */
 		make_executable(&gp->stack);
+		unlock(&stacklock);
+	}
 }
 
-/* The part of s that a life may ask for: on what it has, or on the program's own stack. */
+/* The part of s that a life may use: of its slot, or the program's own stack. */
 void stack_fit(struct stack *s, const struct gattr *a, const struct shape *shape)
 {
 	s->base = a->stack ? a->stack : s->slot;
 	s->top = a->stack ? s->base + a->stacksize : s->base + shape->top;
+	s->used = true;
 }
 
-bool stack_alloc(struct stack *s, const struct gattr *a, const struct shape *shape)
+bool stack_alloc(struct stack *s, const struct gattr *a, const struct shape *shape, struct gclass *c)
 {
-	struct stack fresh = { .size = shape->size, .guard = shape->guard, .user = a->stack != NULL };
+	struct stack fresh = { .size = shape->size, .guard = shape->guard };
 
-	*s = (struct stack){ 0 }; /* its G is kept, and must not think that it has one */
-	fresh.slot = slot(&fresh);
-	if (!fresh.slot)
-		return false;
-	if (os_guard(fresh.slot, fresh.guard)) {
-		unslot(&fresh);
-		return false;
+	if (!shape->user) {
+		fresh.slot = reserved(&c->slots, shape->size);
+		if (!fresh.slot)
+			return false;
+		if (os_guard(fresh.slot, fresh.guard)) {
+			os_free(fresh.slot, fresh.size);
+			return false;
+		}
 	}
-	fresh.area = shape_area(a, fresh.slot, fresh.size);
 	stack_fit(&fresh, a, shape);
 	*s = fresh;
 	atomic_thread_fence(memory_order_seq_cst);
@@ -113,16 +127,34 @@ bool stack_alloc(struct stack *s, const struct gattr *a, const struct shape *sha
 	return true;
 }
 
-/* Only for stacks whose thread block is gone. */
-void stack_free(struct stack *s)
+/* Of a dead G.  False: the kernel will not unmap it (too many mappings); its pages are gone. */
+bool stack_free(struct stack *s)
 {
-	unslot(s);
-	*s = (struct stack){ 0 };
+	bool done;
+
+	lock(&stacklock);
+	done = !s->slot || !os_free(s->slot, s->size);
+	if (done)
+		*s = (struct stack){ 0 };
+	unlock(&stacklock);
+	if (!done)
+		stack_discard(s);
+	return done;
+}
+
+/* The pages that a dead G's stack touched go back. */
+void stack_discard(struct stack *s)
+{
+	if (s->slot && s->used)
+		os_discard(s->slot + s->guard, s->size - s->guard);
+	s->used = false;
 }
 
 void stack_fork_child(void)
 {
 	lock_init(&stacklock, Stack);
-	slab = NULL;
-	slabslots = 0;
+	for (uint32_t i = 0; i < NCLASS; i++)
+		sched.gclass[i].slots = (struct reservation){ 0 };
+	area_fork_child();
+	atomic_store(&filled, false); /* locks of memory are not inherited */
 }

@@ -32,7 +32,7 @@ static void detail_p(struct outbuf *o, struct p *pp)
 		   status == Psignal ? Prunning : status, atomic_load(&pp->schedtick),
 		   atomic_load(&pp->syscalltick));
 	print_id(o, "m", mp != NULL, mp ? mp->id : 0);
-	weft_print(o, " runqsize=%u gfreecnt=%d timerslen=%u\n", runqlen(pp), pp->ngfree,
+	weft_print(o, " runqsize=%u gfreecnt=%d timerslen=%u\n", runqlen(pp), g_cached(pp),
 		   pp->ntimers);
 }
 

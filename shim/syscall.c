@@ -20,6 +20,7 @@
 #include "shim/altstack.h"
 #include "shim/clone.h"
 #include "shim/fdevents.h"
+#include "shim/memlock.h"
 #include "shim/rseq.h"
 #include "shim/sched.h"
 #include "shim/sync.h"
@@ -340,6 +341,8 @@ static long dispatch(struct args *x)
 				 x->nr == SYS_rt_tgsigqueueinfo)) &&
 	    kills(x, &r))
 		return r;
+	if (unlikely(x->nr == SYS_mlockall || x->nr == SYS_munlockall))
+		return syscall_ret(memlock_call(x->nr, x->a));
 	if (on_g())
 		return on_a_g(x);
 	return through(x);

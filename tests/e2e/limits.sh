@@ -132,6 +132,7 @@ for p in 1 2 8; do
 		$w -- "$tmp/edge" wait 2000
 	try "memory runs out in the threads, $p Ps" "(.* some refused; all answered; .*|.*; all answered; some lacked)" "ulimit -v 1200000; ulimit -s 128" \
 		$w -- "$tmp/edge" memory 1500
+	try "no more than 10 MB of data, $p Ps" ".*; all answered; none lacked" "ulimit -d 10000" $w -- "$tmp/edge" wait 20
 	try "small stacks, $p Ps" "$fine" "ulimit -s 64" $w -- "$tmp/edge" wait 500
 	try "unlimited stacks, $p Ps" "$fine" "ulimit -s unlimited" $w -- "$tmp/edge" wait 200
 	try "40 descriptors, $p Ps" "200 made, none refused; all answered; some lacked" "ulimit -n 40" \

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 static void nobody(struct g *gp)
 {
@@ -29,23 +30,39 @@ static struct g *new_g(const struct gattr *a)
 	return g_new(a, &err);
 }
 
+/* Those with the first shape that was asked for, or with the nth after it. */
+static int local_of(int class)
+{
+	return allp[0]->gfree[class].n;
+}
+
 static int local(void)
 {
-	return allp[0]->ngfree;
+	return local_of(0);
+}
+
+static int common(void)
+{
+	return sched.gclass[0].free.n;
+}
+
+static int length(const struct gfreelist *l)
+{
+	int n = 0;
+
+	for (struct g *gp = l->head; gp; gp = gp->schedlink)
+		n++;
+	return n;
 }
 
 /* The count and the list say the same. */
 static void lists_are_sound(void)
 {
-	int n = 0;
-
-	for (struct g *gp = allp[0]->gfree; gp; gp = gp->schedlink)
-		n++;
-	cr_assert_eq(n, allp[0]->ngfree);
-	n = 0;
-	for (struct g *gp = sched.gfree; gp; gp = gp->schedlink)
-		n++;
-	cr_assert_eq(n, sched.ngfree);
+	for (int i = 0; i < NCLASS; i++) {
+		cr_assert_eq(length(&allp[0]->gfree[i]), allp[0]->gfree[i].n);
+		cr_assert_eq(length(&sched.gclass[i].free), sched.gclass[i].free.n);
+	}
+	cr_assert_eq(length(&sched.gbare), sched.gbare.n);
 }
 
 Test(g, at_64_free_ones_33_leave_and_31_stay)
@@ -57,10 +74,10 @@ Test(g, at_64_free_ones_33_leave_and_31_stay)
 	for (int i = 0; i < 63; i++)
 		g_free(gs[i]);
 	cr_expect_eq(local(), 63);
-	cr_expect_eq(sched.ngfree, 0);
+	cr_expect_eq(common(), 0);
 	g_free(gs[63]);
 	cr_expect_eq(local(), 31);
-	cr_expect_eq(sched.ngfree, 33);
+	cr_expect_eq(common(), 33);
 	lists_are_sound();
 }
 
@@ -74,10 +91,10 @@ Test(g, an_empty_list_takes_32_from_the_global_one)
 		g_free(gs[i]);
 	g_cachefree(allp[0]);
 	cr_expect_eq(local(), 0);
-	cr_expect_eq(sched.ngfree, 100);
+	cr_expect_eq(common(), 100);
 	new_g(&usual);
 	cr_expect_eq(local(), 31, "32, of which one is taken");
-	cr_expect_eq(sched.ngfree, 68);
+	cr_expect_eq(common(), 68);
 	lists_are_sound();
 }
 
@@ -98,23 +115,61 @@ Test(g, a_free_one_is_used_again_with_its_stack)
 	cr_expect_eq(atomic_load(&sched.nallgs), 1);
 }
 
-Test(g, other_sizes_are_kept_apart_and_found_by_size)
+Test(g, each_shape_has_lists_of_its_own)
 {
 	struct gattr big = usual, bigger = usual;
 	struct g *a, *b, *c;
 
-	g_free(new_g(&usual)); /* the first one says what is usual */
+	g_free(new_g(&usual));
 	big.stacksize = 1 << 20;
 	bigger.stacksize = 2 << 20;
 	a = new_g(&big);
 	b = new_g(&bigger);
 	g_free(a);
 	g_free(b);
-	cr_expect_eq(local(), 1, "none of them among the usual ones");
+	cr_expect_eq(local(), 1, "none of them among the first ones");
+	cr_expect_eq(local_of(1), 1);
+	cr_expect_eq(local_of(2), 1);
 	c = new_g(&big);
 	cr_expect_eq(c, a);
 	cr_expect_eq(new_g(&bigger), b);
 	cr_expect_neq(new_g(&big), a, "taken already");
+	lists_are_sound();
+}
+
+/* More shapes than there are classes: the rest are found by their size. */
+Test(g, any_number_of_shapes_is_used_again)
+{
+	enum { N = 3 * NCLASS };
+	struct gattr a = usual;
+	struct g *gs[N];
+
+	for (int i = 0; i < N; i++) {
+		a.stacksize = usual.stacksize + (size_t)i * 4096;
+		gs[i] = new_g(&a);
+	}
+	for (int i = 0; i < N; i++)
+		g_free(gs[i]);
+	lists_are_sound();
+	for (int i = 0; i < N; i++) {
+		a.stacksize = usual.stacksize + (size_t)i * 4096;
+		cr_expect_eq(new_g(&a), gs[i]);
+	}
+	lists_are_sound();
+}
+
+/* A guard that cannot be set, say: the struct is good for any shape that comes. */
+Test(g, one_without_a_stack_takes_any)
+{
+	struct gattr big = usual;
+	struct g *gp = g_make();
+
+	g_bare(gp);
+	big.stacksize = 1 << 20;
+	cr_expect_eq(new_g(&big), gp);
+	g_free(gp);
+	cr_expect_eq(local(), 1);
+	lists_are_sound();
 }
 
 /* The same slot in all, but more of it guard: of the usual size, and of another. */
@@ -199,6 +254,8 @@ Test(g, a_stack_is_writable_as_far_as_asked)
 	memset((char *)base + guard, 0x5a, size - guard);
 	memset(g_tlsarea(gp), 0x5a, usual.tlsarea);
 	cr_expect_eq((uintptr_t)g_tlsarea(gp) % 64, 0);
+	for (size_t i = guard; i < size; i++)
+		cr_assert_eq(((char *)base)[i], 0x5a);
 }
 
 Test(g, below_a_stack_is_a_guard, .signal = SIGSEGV)
@@ -215,7 +272,7 @@ Test(g, a_guard_by_mprotect_is_a_guard_too, .signal = SIGSEGV)
 	os_deny(1u << OS_guard, 0);
 	os_guard_init();
 	gp = new_g(&usual);
-	*(volatile char *)(gp->stack.base + 4095) = 1;
+	*(volatile char *)(gp->stack.slot + 4095) = 1;
 }
 
 Test(g, neighbours_do_not_overlap)
@@ -225,11 +282,64 @@ Test(g, neighbours_do_not_overlap)
 
 	for (int i = 0; i < N; i++) {
 		gs[i] = new_g(&usual);
-		memset(gs[i]->stack.base + 4096, i, gs[i]->stack.size - 4096);
+		memset(gs[i]->stack.slot + 4096, i, gs[i]->stack.size - 4096);
+		memset(gs[i]->area, ~i, usual.tlsarea);
 	}
-	for (int i = 0; i < N; i++)
+	for (int i = 0; i < N; i++) {
 		for (size_t k = 4096; k < gs[i]->stack.size; k += 512)
-			cr_assert_eq(gs[i]->stack.base[k], (char)i);
+			cr_assert_eq(gs[i]->stack.slot[k], (char)i);
+		for (size_t k = 0; k < usual.tlsarea; k += 512)
+			cr_assert_eq(gs[i]->area[k], (char)~i);
+	}
+}
+
+Test(g, a_thread_block_has_the_alignment_that_it_needs)
+{
+	static const size_t aligns[] = { 0, 64, 128, 4096, 8192, 65536 };
+
+	for (size_t i = 0; i < nelem(aligns); i++) {
+		size_t align = aligns[i] ? aligns[i] : 64;
+		struct gattr a = { .tlsarea = 10 * align, .tlsalign = aligns[i] };
+		struct g gs[5] = { 0 };
+
+		for (size_t k = 0; k < nelem(gs); k++) {
+			cr_assert(area_alloc(&gs[k], &a));
+			cr_expect_eq((uintptr_t)gs[k].area % align, 0);
+			memset(gs[k].area, (int)k + 1, a.tlsarea);
+		}
+		for (size_t k = 0; k < nelem(gs); k++) {
+			cr_expect_eq(gs[k].area[0], (char)(k + 1));
+			cr_expect_eq(gs[k].area[a.tlsarea - 1], (char)(k + 1));
+		}
+	}
+}
+
+/* With no limit twice as many each time; with one, or when all is filled at once, no more than used. */
+Test(g, what_is_reserved_is_little_more_than_what_is_used)
+{
+	struct reservation r = { 0 };
+	struct rlimit limit;
+	uint32_t largest = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		cr_assert(reserved(&r, 4096));
+		cr_assert_leq(r.left, (uint32_t)i);
+		largest = r.left > largest ? r.left : largest;
+	}
+	cr_expect_eq(largest, 63);
+	reserved_trim(&r);
+	cr_expect_eq(r.left, 0);
+	runtime_memory_filled(true);
+	cr_assert(reserved(&r, 4096));
+	cr_expect_eq(r.left, 0);
+	runtime_memory_filled(false);
+	getrlimit(RLIMIT_AS, &limit);
+	limit.rlim_cur = (rlim_t)1 << 40;
+	setrlimit(RLIMIT_AS, &limit);
+	for (int i = 0; i < 10; i++) {
+		cr_assert(reserved(&r, 4096));
+		cr_expect_eq(r.left, 0);
+	}
 }
 
 /* ---- ids, names, the table of all Gs ---- */

@@ -42,9 +42,9 @@ void *os_reserve(size_t n)
 	return p;
 }
 
-void os_free(void *p, size_t n)
+int os_free(void *p, size_t n)
 {
-	os_syscall(SYS_munmap, (long)p, (long)n, 0, 0, 0, 0);
+	return (int)os_syscall(SYS_munmap, (long)p, (long)n, 0, 0, 0, 0);
 }
 
 void os_guard_init(void)
@@ -107,10 +107,21 @@ size_t os_pagesize(void)
 	return size;
 }
 
-size_t os_stacklimit(void)
+/* Soft limit; 0: none. */
+static size_t limit_of(int what)
 {
 	struct rlimit rl = { 0, 0 };
 
-	os_syscall(SYS_prlimit64, 0, RLIMIT_STACK, 0, (long)&rl, 0, 0);
+	os_syscall(SYS_prlimit64, 0, what, 0, (long)&rl, 0, 0);
 	return rl.rlim_cur == RLIM_INFINITY ? 0 : rl.rlim_cur;
+}
+
+size_t os_stacklimit(void)
+{
+	return limit_of(RLIMIT_STACK);
+}
+
+bool os_memory_is_limited(void)
+{
+	return limit_of(RLIMIT_AS) || limit_of(RLIMIT_DATA);
 }

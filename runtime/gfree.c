@@ -1,0 +1,246 @@
+/*
+ * gfree: free Gs, by the shape of their stacks.
+ *
+ * A dead G keeps its stack and its thread block; the next thread of the same shape takes all three
+ * over.  The first shapes that a program asks for are classes, each with a list of free Gs in each P
+ * (at 64, half goes to the class's common list; refilled by 32): what the first thread asked for is
+ * worth no more than what the second did.  A program with more shapes than classes has its other
+ * stacks in one list, of which the first few are looked at.
+ *
+ * A G without a stack is bare: its struct and its area are for any shape.
+ */
+#include "runtime/gmp.h"
+
+enum { ODD = NCLASS - 1, ODD_LOOKS = 64 };
+
+static _Atomic uint32_t nodd; /* length of the odd list, a hint */
+
+/* ---- classes --------------------------------------------------------------------------------- */
+
+static bool same(const struct gclass *c, const struct shape *s)
+{
+	return c->size == s->size && c->guard == s->guard;
+}
+
+static uint32_t find(const struct shape *s, uint32_t from, uint32_t n)
+{
+	for (uint32_t i = from; i < n; i++)
+		if (same(&sched.gclass[i], s))
+			return i;
+	return ODD;
+}
+
+/* The user's own stacks are a class like others: of no size. */
+static uint32_t class_of(const struct shape *s)
+{
+	/* Acquire: a class is complete before it is counted. */
+	uint32_t n = atomic_load_explicit(&sched.ngclass, memory_order_acquire);
+	uint32_t i = find(s, 0, n), now;
+
+	if (likely(i != ODD) || n == ODD)
+		return i;
+	lock(&sched.gfreelock);
+	now = atomic_load(&sched.ngclass);
+	i = find(s, n, now);
+	if (i == ODD && now < ODD) {
+		i = now;
+		sched.gclass[i].size = s->size;
+		sched.gclass[i].guard = s->guard;
+		atomic_store_explicit(&sched.ngclass, now + 1, memory_order_release);
+	}
+	unlock(&sched.gfreelock);
+	return i;
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static void push(struct gfreelist *l, struct g *gp)
+{
+	gp->schedlink = l->head;
+	l->head = gp;
+	l->n++;
+}
+
+static struct g *pop(struct gfreelist *l)
+{
+	struct g *gp = l->head;
+
+	if (gp) {
+		l->head = gp->schedlink;
+		l->n--;
+	}
+	return gp;
+}
+
+/* From a class's common list, whose shortest length since the last look scavenge.c wants to know. */
+static struct g *pop_common(struct gclass *c)
+{
+	struct g *gp = pop(&c->free);
+
+	if (c->free.n < c->low)
+		c->low = c->free.n;
+	return gp;
+}
+
+/* Moves Gs between a P's list and the common one until the P holds want. */
+static void balance(struct p *pp, uint32_t class, int want)
+{
+	struct gfreelist *own = &pp->gfree[class];
+	struct gclass *c = &sched.gclass[class];
+
+	lock(&sched.gfreelock);
+	while (own->n > want)
+		push(&c->free, pop(own));
+	while (own->n < want && c->free.head)
+		push(own, pop_common(c));
+	unlock(&sched.gfreelock);
+}
+
+void g_cachefree(struct p *pp)
+{
+	for (uint32_t i = 0; i < ODD; i++)
+		if (pp->gfree[i].n)
+			balance(pp, i, 0);
+}
+
+int32_t g_cached(const struct p *pp)
+{
+	int32_t n = 0;
+
+	for (uint32_t i = 0; i < ODD; i++)
+		n += pp->gfree[i].n;
+	return n;
+}
+
+static struct g *take_regular(uint32_t class)
+{
+	struct gclass *c = &sched.gclass[class];
+	struct p *pp;
+	struct g *gp;
+
+	pin();
+	pp = getp();
+	if (pp) {
+		struct gfreelist *own = &pp->gfree[class];
+
+		if (!own->head && __atomic_load_n(&c->free.head, __ATOMIC_RELAXED))
+			balance(pp, class, GFREE_REFILL);
+		gp = pop(own);
+		unpin();
+		return gp;
+	}
+	unpin();
+	lock(&sched.gfreelock);
+	gp = pop_common(c);
+	unlock(&sched.gfreelock);
+	return gp;
+}
+
+static struct g *take_odd(const struct shape *s)
+{
+	struct gclass *c = &sched.gclass[ODD];
+	struct g **link, *gp = NULL;
+	int looks = 0;
+
+	if (atomic_load_explicit(&nodd, memory_order_relaxed) == 0)
+		return NULL;
+	lock(&sched.gfreelock);
+	for (link = &c->free.head; *link && looks < ODD_LOOKS; link = &(*link)->schedlink, looks++) {
+		if ((*link)->stack.size != s->size || (*link)->stack.guard != s->guard)
+			continue;
+		gp = *link;
+		*link = gp->schedlink;
+		atomic_store(&nodd, (uint32_t)--c->free.n);
+		if (c->free.n < c->low)
+			c->low = c->free.n;
+		break;
+	}
+	unlock(&sched.gfreelock);
+	return gp;
+}
+
+/* A G with a stack of this shape, or a bare one; *c is where its stack comes from. */
+struct g *g_take(const struct shape *s, struct gclass **c)
+{
+	uint32_t class = class_of(s);
+	struct g *gp = class == ODD ? take_odd(s) : take_regular(class);
+
+	*c = &sched.gclass[class];
+	if (gp)
+		return gp;
+	if (__atomic_load_n(&sched.gbare.head, __ATOMIC_RELAXED)) {
+		lock(&sched.gfreelock);
+		gp = pop(&sched.gbare);
+		unlock(&sched.gfreelock);
+	}
+	if (!gp)
+		gp = g_make();
+	if (gp)
+		gp->class = (uint8_t)class;
+	return gp;
+}
+
+/* One without a stack, for whichever shape comes. */
+void g_bare(struct g *gp)
+{
+	lock(&sched.gfreelock);
+	push(&sched.gbare, gp);
+	unlock(&sched.gfreelock);
+}
+
+void g_free(struct g *gp)
+{
+	uint32_t class = gp->class;
+	struct p *pp;
+
+	pin();
+	pp = getp();
+	if (class != ODD && pp && likely(!atomic_load_explicit(&sched.scarce, memory_order_relaxed))) {
+		push(&pp->gfree[class], gp);
+		if (pp->gfree[class].n >= GFREE_HIGH)
+			balance(pp, class, GFREE_LOW);
+		unpin();
+		return;
+	}
+	unpin();
+	lock(&sched.gfreelock);
+	push(&sched.gclass[class].free, gp);
+	if (class == ODD)
+		atomic_store(&nodd, (uint32_t)sched.gclass[ODD].free.n);
+	unlock(&sched.gfreelock);
+}
+
+/* ---- for scavenge.c -------------------------------------------------------------------------- */
+
+bool g_common(const struct shape *s)
+{
+	return __atomic_load_n(&sched.gclass[class_of(s)].free.head, __ATOMIC_RELAXED) != NULL;
+}
+
+struct g *g_take_any(void)
+{
+	struct g *gp = NULL;
+
+	lock(&sched.gfreelock);
+	for (uint32_t i = 0; i < NCLASS && !gp; i++)
+		if (sched.gclass[i].size)
+			gp = pop_common(&sched.gclass[i]);
+	if (!gp) {
+		gp = pop_common(&sched.gclass[ODD]);
+		atomic_store(&nodd, (uint32_t)sched.gclass[ODD].free.n);
+	}
+	unlock(&sched.gfreelock);
+	return gp;
+}
+
+void gfree_fork_child(void)
+{
+	/* Another P's lists may have been half moved when the copy was made. */
+	lock_init(&sched.gfreelock, Gfree);
+	for (uint32_t i = 0; i < NCLASS; i++) {
+		sched.gclass[i].free = (struct gfreelist){ 0 };
+		sched.gclass[i].low = 0;
+	}
+	sched.gbare = (struct gfreelist){ 0 };
+	atomic_store(&nodd, 0);
+}
