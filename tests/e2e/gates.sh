@@ -158,6 +158,8 @@ case_of "an executable stack" check-needed 'not executable'
 library "__thread int t __attribute__((visibility(\"default\"))); int *use(void) { return &t; }
 	int *(*keep)(void) = use;"
 case_of "dynamic thread-local storage" check-needed 'initial-exec'
+library "char large[2000000];"
+case_of "a large table" check-needed 'less than a megabyte'
 library "" "-Wl,-soname,other.so"
 case_of "another name" check-needed 'named libweft.so'
 
