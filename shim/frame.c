@@ -161,7 +161,7 @@ void frame_leave(struct sigframe *f)
 
 void frame_none(struct sigframe *f, bool faults_again)
 {
-	sigaction_reset(SIGSEGV);
+	action_default(SIGSEGV);
 	f->uc.mask &= ~SIGBIT(SIGSEGV);
 	if (!faults_again)
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), direct3(SYS_gettid, 0, 0, 0), SIGSEGV);

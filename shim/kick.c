@@ -176,7 +176,7 @@ static void look(struct sigframe *f, struct kick *k)
 
 	atomic_store(&th->kicked, false);
 	sig = signals_next();
-	if (sig && !frame_move(f, act_of(sig)->sa_flags, handled, k))
+	if (sig && !frame_move(f, action_flags(sig), handled, k))
 		frame_none(f, false);
 	if (in_stub(f) && stub_ends())
 		end_call(f, call_end(f));

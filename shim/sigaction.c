@@ -1,8 +1,8 @@
 /*
- * sigaction: dispositions, and the one handler the kernel knows.
+ * sigaction: the one handler the kernel knows.
  *
- * The kernel gets trampoline() for every signal the program handles, with the program's own flags
- * and mask; the program's view is kept in acts[].  The trampoline runs the program's handler when
+ * The kernel gets trampoline() for every signal the program handles; action.c keeps the program's
+ * view.  The trampoline runs the program's handler when
  * FS is a G's (or a foreign thread's) and the runtime is not in the middle of something; else it
  * hands the signal to the signal thread (sigroute.c), which finds a G for it.  SIG_DFL and SIG_IGN
  * stay the kernel's.
@@ -20,25 +20,6 @@
 #include "shim/kick.h"
 
 #include <string.h>
-
-/*
- * Two copies a signal: sigaction writes the idle one, then flips; a handler reads the current one.
- */
-static struct sigaction acts[NSIG_ + 1][2];
-static _Atomic uint8_t which[NSIG_ + 1];
-
-struct sigaction *act_of(int sig)
-{
-	return &acts[sig][atomic_load(&which[sig])];
-}
-
-static void set_act(int sig, const struct sigaction *sa)
-{
-	uint8_t idle = !atomic_load(&which[sig]);
-
-	acts[sig][idle] = *sa;
-	atomic_store(&which[sig], idle);
-}
 
 static _Atomic uint32_t aborts_begun, aborts_ended; /* handlers of SIGABRT */
 
@@ -116,20 +97,40 @@ static void mask_handler(uint64_t let, int sig, const struct sigaction *sa)
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &during, NULL, 8);
 }
 
+/* A fault is the fault of the code that runs: never deferred. */
+static bool synchronous(int sig, const siginfo_t *si)
+{
+	return si->si_code > 0 && (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||
+				   sig == SIGILL || sig == SIGTRAP);
+}
+
+/* SA_RESETHAND gave another thread the handler.  A fault comes again, and finds the action of now. */
+static void had_by_another(int sig, const siginfo_t *si)
+{
+	if (!synchronous(sig, si))
+		sigroute_defer(sig, si);
+}
+
 static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 {
 	uint64_t kernel = f->uc.mask, noted = g_mask(getg());
 	struct thread *th = &self_thread;
 	struct callmask_pause outer = callmask_pause();
-	bool own = outer.region && left_call(f);
+	bool own = outer.region && left_call(f), ran;
 
 	mask_handler(own ? atomic_load_explicit(&th->callmask, memory_order_relaxed) : kernel, sig, sa);
-	run_handler(sig, &f->si, &f->uc, sa);
-	th->sigdone++;
-	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
+	ran = action_claim(sig, sa);
+	if (likely(ran)) {
+		run_handler(sig, &f->si, &f->uc, sa);
+		th->sigdone++;
+		th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
+	} else {
+		had_by_another(sig, &f->si);
+	}
 	signals_return((ucontext_t *)&f->uc, kernel, noted);
-	th->sigrestart = (sa->sa_flags & SA_RESTART) != 0; /* not the last one's: the first interrupted */
-	callmask_resume(outer, true);
+	if (ran) /* not the last one's: the first interrupted */
+		th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
+	callmask_resume(outer, ran);
 }
 
 struct arrival {
@@ -142,13 +143,14 @@ static void arrived(struct sigframe *f, void *arg)
 {
 	struct arrival a = *(const struct arrival *)arg;
 
-	if (a.sa.sa_flags & SA_RESETHAND)
-		sigaction_reset(a.sig);
 	if (on_g()) {
 		on_a_g(a.sig, f, &a.sa);
 	} else {
 		mask_handler(f->uc.mask, a.sig, &a.sa);
-		run_handler(a.sig, &f->si, &f->uc, &a.sa);
+		if (action_claim(a.sig, &a.sa))
+			run_handler(a.sig, &f->si, &f->uc, &a.sa);
+		else
+			had_by_another(a.sig, &f->si);
 	}
 	errno = a.saved;
 	frame_leave(f);
@@ -161,21 +163,15 @@ static void no_room(struct sigframe *f, struct arrival *a, bool fault)
 
 	if (!segv && !(f->uc.mask & SIGBIT(SIGSEGV))) {
 		a->sig = SIGSEGV;
-		a->sa = *act_of(SIGSEGV);
+		action_get(SIGSEGV, &a->sa);
 		memset(&f->si, 0, sizeof(f->si));
 		f->si.si_signo = SIGSEGV;
 		f->si.si_code = SI_KERNEL;
-		if (is_handler(&a->sa) && frame_move(f, a->sa.sa_flags, arrived, a))
+		if ((action_handled() & SIGBIT(SIGSEGV)) &&
+		    frame_move(f, a->sa.sa_flags, arrived, a))
 			return;
 	}
 	frame_none(f, segv && fault);
-}
-
-/* A fault is the fault of the code that runs: never deferred. */
-static bool synchronous(int sig, const siginfo_t *si)
-{
-	return si->si_code > 0 && (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||
-				   sig == SIGILL || sig == SIGTRAP);
 }
 
 /*
@@ -213,14 +209,13 @@ static bool shut_out(int sig)
  * On the M's signal stack (a foreign thread's own, or its alternate one), with all signals kept out.
  * What may run the handler takes the frame to where that belongs; the rest returns from here.
  */
-static void trampoline(int sig, siginfo_t *si, void *ctx)
+void trampoline(int sig, siginfo_t *si, void *ctx)
 {
 	struct sigframe *f = sigframe_of(ctx);
-	struct arrival a = { sig, errno, *act_of(sig) };
+	struct arrival a = { .sig = sig, .saved = errno };
 
+	action_get(sig, &a.sa);
 	sigroute_original(si);
-	if (!is_handler(&a.sa))
-		return; /* changed since the kernel chose to call us */
 	if (sig == SIGPIPE && weft_on && on_g() && self_thread.holds) {
 		self_thread.piped = true; /* netfd.c sends it to this thread once it may run */
 		errno = a.saved;
@@ -255,89 +250,4 @@ static void trampoline(int sig, siginfo_t *si, void *ctx)
 	}
 	if (!frame_move(f, a.sa.sa_flags, arrived, &a))
 		no_room(f, &a, synchronous(sig, si));
-}
-
-void sigaction_reset(int sig)
-{
-	struct sigaction dfl = { .sa_handler = SIG_DFL };
-
-	real.sigaction(sig, &dfl, NULL);
-}
-
-static int install(int sig, const struct sigaction *sa)
-{
-	struct sigaction k = *sa;
-
-	set_act(sig, sa);
-	if (is_handler(sa)) {
-		k.sa_sigaction = trampoline;
-		/*
-		 * Reset by who runs the handler: the kernel would do so for one that is only passed
-		 * on.  And all signals are kept out until it runs: what came on top would find this M's
-		 * signal stack in use.
-		 */
-		k.sa_flags = (k.sa_flags | SA_SIGINFO | SA_ONSTACK) & ~(SA_RESETHAND | SA_NODEFER);
-		memset(&k.sa_mask, 0xff, sizeof(k.sa_mask));
-	}
-	return real.sigaction(sig, &k, NULL);
-}
-
-/* In a process of its own that shares our memory: the notes are its parent's. */
-static int sigaction_apart(int sig, const struct sigaction *sa, struct sigaction *old)
-{
-	if (real.sigaction(sig, sa, old))
-		return -1;
-	if (old && old->sa_sigaction == trampoline)
-		*old = *act_of(sig);
-	return 0;
-}
-
-EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
-{
-	struct sigaction was, want;
-
-	if (!weft_on || sig < 1 || sig > NSIG_)
-		return real.sigaction(sig, sa, old);
-	if (is_apart(APART_SIGNALS))
-		return sigaction_apart(sig, sa, old);
-	if (sa)
-		want = *sa; /* old may be the same object */
-	if (real.sigaction(sig, NULL, &was))
-		return -1;
-	/* SA_RESETHAND resets it in the kernel alone. */
-	if (was.sa_sigaction == trampoline)
-		was = *act_of(sig);
-	if (sa && install(sig, &want))
-		return -1;
-	if (old)
-		*old = was;
-	return 0;
-}
-LINKER_NAME(sigaction, __sigaction);
-
-EXPORT sighandler_t signal(int sig, sighandler_t handler)
-{
-	struct sigaction sa, old;
-
-	if (!weft_on)
-		return real.signal(sig, handler);
-	memset(&sa, 0, sizeof(sa));
-	sa.sa_handler = handler;
-	sa.sa_flags = signal_restarts(sig) ? SA_RESTART : 0;
-	if (sigaction(sig, &sa, &old))
-		return SIG_ERR;
-	return old.sa_handler;
-}
-
-/* Handlers installed before the first thread. */
-void sigaction_adopt(void)
-{
-	for (int sig = 1; sig <= NSIG_; sig++) {
-		struct sigaction sa;
-
-		if (sig == 32 || sig == 33 || real.sigaction(sig, NULL, &sa))
-			continue;
-		if (is_handler(&sa) && sa.sa_sigaction != trampoline)
-			install(sig, &sa);
-	}
 }

@@ -344,12 +344,10 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
  */
 static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 {
-	struct sigaction sa;
 	struct g *gp;
 
 	if (!on_g() || sig < 1 || sig > NSIG_ || runtime_busy() ||
-	    pid != (pid_t)direct3(SYS_getpid, 0, 0, 0) || real.sigaction(sig, NULL, &sa) ||
-	    !is_handler(&sa))
+	    pid != (pid_t)direct3(SYS_getpid, 0, 0, 0) || !(action_handled() & SIGBIT(sig)))
 		return false;
 	gp = sigroute_choose(sig, getg());
 	*err = gp ? thread_signal(g_data(gp), sig, si, true) : ESRCH;
@@ -462,27 +460,25 @@ static void collect(struct thread *th)
  */
 static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 {
-	struct sigaction sa, k;
+	struct sigaction sa;
 	uint64_t during;
 	struct thread *th = &self_thread;
+	bool has_handler = action_handled() & SIGBIT(sig);
 
-	if (real.sigaction(sig, NULL, &k)) {
-		taking_ends(~UINT64_C(0));
-		return;
+	if (has_handler) {
+		action_get(sig, &sa);
+		has_handler = action_claim(sig, &sa);
 	}
-	if (!is_handler(&k)) {
+	if (!has_handler) {
 		taking_ends(~UINT64_C(0));
 		if (!ignored(sig)) /* the kernel's own default action: terminate, stop, dump core */
 			direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0),
 				direct3(SYS_gettid, 0, 0, 0), sig);
 		return;
 	}
-	sa = *act_of(sig);
 	during = let | sigs_of(&sa.sa_mask);
 	if (!(sa.sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
-	if (sa.sa_flags & SA_RESETHAND)
-		sigaction_reset(sig);
 	th->taken = (uint8_t)sig;
 	g_setmask(getg(), during & ~SIGS_NEVER);
 	th->taken = 0;
@@ -630,7 +626,7 @@ bool signals_deliver(void)
 	int saved = errno, sig = signals_next();
 
 	if (sig)
-		frame_call(act_of(sig)->sa_flags, over_call, &ends);
+		frame_call(action_flags(sig), over_call, &ends);
 	errno = saved;
 	return ends;
 }
@@ -709,7 +705,7 @@ static void adopt_pending(void)
 void signal_init(void)
 {
 	altstack_adopt();
-	sigaction_adopt();
+	action_adopt();
 	runtime_sigstack(NULL);
 	adopt_pending();
 }
@@ -726,5 +722,6 @@ void signal_fork_child(void)
 	atomic_store(&nodes_used, 0);
 	atomic_store(mailbox(&self_thread), NULL);
 	self_thread.held = NULL;
+	action_fork_child();
 	sigroute_fork_child();
 }

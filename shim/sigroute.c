@@ -510,9 +510,7 @@ void sigroute_shut(uint64_t set)
 	set = kept_out(set & ~((atomic_load(&blocked) & ~asked) | SIGS_NEVER));
 	if (likely(!set) || !sigroute_started())
 		return;
-	for (int sig = 1; sig <= NSIG_; sig++)
-		if (is_handler(act_of(sig)))
-			set &= ~SIGBIT(sig);
+	set &= ~action_handled();
 	if (!set)
 		return;
 	if (atomic_load(&self_thread.state) & TH_ENDING)

@@ -27,7 +27,20 @@ static inline bool is_handler(const struct sigaction *sa)
 	return sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN;
 }
 
-struct sigaction *act_of(int sig) hidden;
+/* action.c: what each signal does. */
+void trampoline(int sig, siginfo_t *si, void *ctx) hidden; /* the handler that the kernel has */
+void action_get(int sig, struct sigaction *sa) hidden; /* the last handler installed */
+/*
+ * *sa, a copy of the table's, is about to be run.  SA_RESETHAND: the action is the default one from
+ * now on; false: it was already, so the caller has nothing to run.  The caller may be on another M
+ * afterwards.
+ */
+bool action_claim(int sig, const struct sigaction *sa) hidden;
+int action_flags(int sig) hidden; /* of the last handler */
+void action_default(int sig) hidden; /* SIG_DFL: the process ends of it */
+uint64_t action_handled(void) hidden; /* the signals that have a handler */
+void action_adopt(void) hidden;
+void action_fork_child(void) hidden;
 /*
  * A handler that the kernel called on this G is about to return by sigreturn.  kernel and noted:
  * the mask it will give back, and the G's noted one, as they were when it was called.
@@ -59,8 +72,6 @@ bool sigroute_requeue(int sig, siginfo_t *si) hidden;
 void sigroute_original(siginfo_t *si) hidden;
 bool signal_restarts(int sig) hidden; /* siginterrupt() has not said otherwise */
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
-void sigaction_adopt(void) hidden;
-void sigaction_reset(int sig) hidden; /* SA_RESETHAND: the next one finds the default action */
 /*
  * From a handler that may not run the program: the signal thread takes it.  True: it is the caller,
  * and has enough for now: the signal must be blocked when the handler returns.
