@@ -299,6 +299,21 @@ static bool option_set(struct fdcall *c)
 	return true;
 }
 
+static bool splicing(struct fdcall *c)
+{
+	(void)c;
+	netfd_splice_used();
+	return true;
+}
+
+/* A splice if it goes into a pipe. */
+static bool sending(struct fdcall *c)
+{
+	struct netfd *out = netfd_of((int)c->a[0]);
+
+	return out && netfd_kind(out, (int)c->a[0]) == NET_PIPE ? splicing(c) : true;
+}
+
 static bool enrolling(struct fdcall *c)
 {
 	c->result = epollset_ctl((int)c->a[0], (int)c->a[1], (int)c->a[2], (void *)c->a[3]);

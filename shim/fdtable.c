@@ -23,7 +23,7 @@ static struct netfd *_Atomic chunks[CHUNKS];
 static _Atomic uint32_t epoch = 1; /* of flags and time-outs; 0 means never asked */
 static _Atomic uint32_t alone = 1; /* how often other processes got files of ours; 0 means always */
 /* Something that is asked of each file only once it has been used at all. */
-static _Atomic bool lowat, records, packets;
+static _Atomic bool lowat, records, packets, splices;
 static _Atomic uint32_t bars;
 static _Atomic bool noepolls; /* all are left to the kernel */
 
@@ -279,6 +279,12 @@ bool netfd_short_read_tells(struct netfd *s, uint64_t *timeout)
 	       remembered(&s->memo[NETPOLL_IN], key_at(s, atomic_load(&epoch)), timeout);
 }
 
+bool netfd_is_spliced(const struct netfd *s)
+{
+	return netfd_kindnow(s) == NET_PIPE &&
+	       (atomic_load_explicit(&splices, memory_order_relaxed) || !is_alone(s));
+}
+
 /* ---- what happened to descriptors ------------------------------------------------------------ */
 
 /* The life first: what is learned from here on is of the next one. */
@@ -437,6 +443,11 @@ void netfd_records_used(void)
 {
 	atomic_store(&records, true);
 	netfd_each(forget_kind);
+}
+
+void netfd_splice_used(void)
+{
+	atomic_store(&splices, true);
 }
 
 void netfd_packets_used(void)

@@ -73,6 +73,9 @@ enum verdict netfd_may_park(struct netfd *s, int fd, enum polldir dir, bool held
 /* A short read of this file says that there is no more, and the next read would wait *timeout. */
 bool netfd_short_read_tells(struct netfd *s, uint64_t *timeout) hidden;
 
+/* A pipe whose lock a sleeping splice() may hold. */
+bool netfd_is_spliced(const struct netfd *s) hidden;
+
 /* ---- what happened to descriptors: for fdevents.c -------------------------------------- */
 
 /* Around a call that ends fd; the weft_on of both must be the same. */
@@ -90,6 +93,7 @@ void netfd_shared(void) hidden;
 void netfd_changed(void) hidden;
 void netfd_lowat_used(void) hidden;   /* SO_RCVLOWAT was set */
 void netfd_records_used(void) hidden; /* a TCP socket became a stream of records */
+void netfd_splice_used(void) hidden;  /* a pipe's lock may be held by who sleeps */
 void netfd_packets_used(void) hidden; /* a pipe was put in packet mode */
 void netfd_fork_child(void) hidden;
 /* For epollset.c: nobody parks for it any more, until it is closed or as many times unbarred. */

@@ -171,8 +171,8 @@ EXPORT ssize_t copy_file_range(int in, off64_t *at_in, int out, off64_t *at_out,
 EXPORT ssize_t sendfile(int out, int in, off_t *at, size_t n)
 {
 	if (!on_g())
-		return real.sendfile(out, in, at, n);
-	return syscall_ret(nocp4(SYS_sendfile, out, in, at, n));
+		return FD_NOTED(sendfile, real.sendfile(out, in, at, n), out);
+	return FD_NOTED(sendfile, syscall_ret(nocp4(SYS_sendfile, out, in, at, n)), out);
 }
 ALIAS(sendfile64, sendfile);
 
@@ -180,22 +180,22 @@ EXPORT ssize_t splice(int in, off64_t *at_in, int out, off64_t *at_out, size_t n
 		      unsigned int flags)
 {
 	if (!on_g())
-		return real.splice(in, at_in, out, at_out, n, flags);
-	return syscall_ret(block6(SYS_splice, in, at_in, out, at_out, n, flags));
+		return FD_NOTED(splice, real.splice(in, at_in, out, at_out, n, flags), 0);
+	return FD_NOTED(splice, syscall_ret(block6(SYS_splice, in, at_in, out, at_out, n, flags)), 0);
 }
 
 EXPORT ssize_t tee(int in, int out, size_t n, unsigned int flags)
 {
 	if (!on_g())
-		return real.tee(in, out, n, flags);
-	return syscall_ret(block4(SYS_tee, in, out, n, flags));
+		return FD_NOTED(tee, real.tee(in, out, n, flags), 0);
+	return FD_NOTED(tee, syscall_ret(block4(SYS_tee, in, out, n, flags)), 0);
 }
 
 EXPORT ssize_t vmsplice(int out, const struct iovec *iov, size_t count, unsigned int flags)
 {
 	if (!on_g())
-		return real.vmsplice(out, iov, count, flags);
-	return syscall_ret(block4(SYS_vmsplice, out, iov, count, flags));
+		return FD_NOTED(vmsplice, real.vmsplice(out, iov, count, flags), 0);
+	return FD_NOTED(vmsplice, syscall_ret(block4(SYS_vmsplice, out, iov, count, flags)), 0);
 }
 
 /*

@@ -144,15 +144,26 @@ static long try_send(struct netop *op, int fd)
 }
 
 /*
+ * The call on a pipe begins with the pipe's lock, and splice() sleeps with that in hand: then a
+ * try sleeps, too, and the P goes to others meanwhile.
+ */
+static long on_pipe_lock(long nr, int fd, const struct iovec *v, long n)
+{
+	return runtime_others_wait() ? await_nocp(nr, fd, (long)v, n, -1, -1, RWF_NOWAIT)
+				     : block_nocp(nr, fd, (long)v, n, -1, -1, RWF_NOWAIT);
+}
+
+/*
  * A kernel, or a filter, that knows no such call: the same answer as for a file that cannot be
  * tried.
  */
-static long positionless(long nr, int fd, const struct iovec *v, long n)
+static long positionless(const struct netop *op, long nr, int fd, const struct iovec *v, long n)
 {
 	long r = runtime_denied(nr);
 
 	if (likely(!r))
-		r = direct6(nr, fd, v, n, -1, -1, RWF_NOWAIT);
+		r = netfd_is_spliced(op->s) ? on_pipe_lock(nr, fd, v, n)
+					    : direct6(nr, fd, v, n, -1, -1, RWF_NOWAIT);
 	return unlikely(r == -ENOSYS || r == -EPERM) ? -EOPNOTSUPP : r;
 }
 
@@ -163,7 +174,7 @@ static long try_positionless(struct netop *op, int fd, long nr)
 	do {
 		struct iovec v = { (char *)op->b + op->done, op->n - (size_t)op->done };
 
-		r = positionless(nr, fd, &v, 1);
+		r = positionless(op, nr, fd, &v, 1);
 	} while (!counted(op, &r));
 	return r;
 }
@@ -212,7 +223,7 @@ static long try_vector(struct netop *op, int fd, long nr)
 			n = rest(iov, (size_t)op->c, (size_t)op->done, w);
 			v = w;
 		}
-		r = positionless(nr, fd, v, n);
+		r = positionless(op, nr, fd, v, n);
 	} while (!counted(op, &r));
 	return r;
 }
