@@ -42,14 +42,34 @@ static void note(struct netop *op, struct polldesc *pd, uint32_t seq)
 		netpoll_drained(pd, seq);
 }
 
+static bool writes_locally(const struct netop *op)
+{
+	return op->dir == NETPOLL_OUT && netfd_kindnow(op->s) == NET_STREAM;
+}
+
 static void start_clock(struct netop *op, uint64_t ns)
 {
 	if (op->started)
 		return;
 	op->started = true;
 	op->timed = ns != 0;
+	op->timeout = ns;
+	op->moved = op->done;
 	if (ns)
 		op->deadline = nanotime() + ns;
+}
+
+/* A local stream waits for each buffer of a write as long as it may wait in all for the first. */
+static void restart_clock(struct netop *op, int fd)
+{
+	int domain = AF_UNSPEC;
+	socklen_t n = sizeof(domain);
+
+	if (!op->timeout || op->moved == op->done || !writes_locally(op) ||
+	    direct5(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) || domain != AF_UNIX)
+		return;
+	op->moved = op->done;
+	op->deadline = nanotime() + op->timeout;
 }
 
 /*
@@ -115,11 +135,6 @@ static long try_held(struct netop *op, struct polldesc *pd)
 
 enum { LOOK_AGAIN = 50000000, RARER = 8 }; /* ns; each look that much later than the one before */
 
-static bool writes_locally(const struct netop *op)
-{
-	return op->dir == NETPOLL_OUT && netfd_kindnow(op->s) == NET_STREAM;
-}
-
 /*
  * 0: an edge; 1: try again all the same; else -errno.  A writer at a full local socket is not told
  * when its half is shut down, by either side: the kernel wakes who sleeps in the call, but poll()
@@ -170,6 +185,8 @@ static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bo
 			}
 			if (!op->started)
 				r = wants_to_wait(op, fd, true);
+			else
+				restart_clock(op, fd);
 			netpoll_end(pd);
 			if (r)
 				break;

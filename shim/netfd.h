@@ -29,6 +29,8 @@ struct netop {
 	bool hints;        /* a plain read of bytes: the last one may have told that there is nothing */
 	struct netfd *s;
 	uint64_t deadline; /* from the first park on; 0: none */
+	uint64_t timeout;  /* its length in ns */
+	long moved;        /* done when the time began */
 	bool timed, started;
 	bool plain;        /* no flag or time-out of the descriptor bears on it */
 	bool ready;        /* netfd_ask_and_call: the call may be made */

@@ -23,11 +23,22 @@
 
 #include "shim/sync.h"
 
+#ifndef SO_PASSPIDFD
+#define SO_PASSPIDFD 76 /* Linux 6.5 */
+#endif
 #ifndef RWF_NOWAIT
 #define RWF_NOWAIT 8
 #endif
 
 enum { WINDOW = 16 }; /* pieces of a vector that are tried again at once */
+
+/* The kernel's MAX_RW_COUNT: what one call moves at most. */
+#define MOST ((size_t)INT_MAX & ~(size_t)4095)
+
+static size_t at_most(size_t n)
+{
+	return n < MOST ? n : MOST;
+}
 
 #define SET_CALL(op, nr_, b_, c_, d_, e_, f_)                                                      \
 	((op)->nr = (nr_), (op)->b = (long)(b_), (op)->c = (long)(c_), (op)->d = (long)(d_),       \
@@ -63,7 +74,7 @@ static bool no_bytes(struct netop *op, long r)
 
 	if (plain ? r == -EFAULT : r < 0 && r != -EAGAIN)
 		return false;
-	op->n = size_of(op);
+	op->n = at_most(size_of(op));
 	op->vector = op->n == 0;
 	return op->vector && (plain || r < 0);
 }
@@ -96,6 +107,38 @@ static long try_recv(struct netop *op, int fd)
 		r = direct6(SYS_recvfrom, fd, op->b + op->done, op->n - (size_t)op->done,
 			    op->d | MSG_DONTWAIT, op->e, op->f);
 	while (!counted(op, &r));
+	return r;
+}
+
+/* Something that each message brings: then "it did not fit" says nothing of descriptors. */
+static bool brings_more(int fd)
+{
+	static const int names[] = { SO_PASSCRED, SO_PASSSEC, SO_PASSPIDFD };
+	int on = 0;
+	socklen_t n = sizeof(on);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!direct5(SYS_getsockopt, fd, SOL_SOCKET, names[i], &on, &n) && on)
+			return true;
+	return false;
+}
+
+/*
+ * MSG_WAITALL on a local stream: the call ends behind bytes that came with descriptors.  There is
+ * no room for these, and they are dropped as by recv(); that they were there is said.
+ */
+static long try_recv_all(struct netop *op, int fd)
+{
+	long r;
+
+	do {
+		struct iovec v = { (char *)op->b + op->done, op->n - (size_t)op->done };
+		struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+
+		r = direct3(SYS_recvmsg, fd, &m, op->d | MSG_DONTWAIT);
+		if (r > 0 && m.msg_flags & MSG_CTRUNC && !brings_more(fd))
+			op->all = false;
+	} while (!counted(op, &r));
 	return r;
 }
 
@@ -191,18 +234,23 @@ static long try_write(struct netop *op, int fd)
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
-/* What is left of a vector after done bytes, as far as it fits: pieces in w. */
-static int rest(const struct iovec *iov, size_t count, size_t done, struct iovec w[WINDOW])
+/* What is left of the op's vector after the bytes that are done, as far as it fits: pieces in w. */
+static int rest(const struct netop *op, const struct iovec *iov, size_t count, struct iovec w[WINDOW])
 {
+	size_t done = (size_t)op->done, left = op->n - done;
 	int n = 0;
 
-	for (; count && n < WINDOW; iov++, count--) {
+	for (; count && left && n < WINDOW; iov++, count--) {
+		size_t len;
+
 		if (done >= iov->iov_len) {
 			done -= iov->iov_len;
 			continue;
 		}
+		len = iov->iov_len - done < left ? iov->iov_len - done : left;
 		w[n].iov_base = (char *)iov->iov_base + done;
-		w[n++].iov_len = iov->iov_len - done;
+		w[n++].iov_len = len;
+		left -= len;
 		done = 0;
 	}
 	return n;
@@ -220,7 +268,7 @@ static long try_vector(struct netop *op, int fd, long nr)
 		const struct iovec *v = iov;
 
 		if (op->done) {
-			n = rest(iov, (size_t)op->c, (size_t)op->done, w);
+			n = rest(op, iov, (size_t)op->c, w);
 			v = w;
 		}
 		r = positionless(op, nr, fd, v, n);
@@ -257,8 +305,7 @@ static long try_sendmsg(struct netop *op, int fd)
 		struct msghdr later = { .msg_iov = w };
 
 		if (op->done)
-			later.msg_iovlen =
-				(size_t)rest(msg->msg_iov, msg->msg_iovlen, (size_t)op->done, w);
+			later.msg_iovlen = (size_t)rest(op, msg->msg_iov, msg->msg_iovlen, w);
 		r = direct3(SYS_sendmsg, fd, op->done ? &later : msg, op->c | no_signal(op));
 		r = went(op, fd, r);
 	} while (!counted(op, &r));
@@ -288,8 +335,7 @@ static long try_send_vector(struct netop *op, int fd)
 				      .msg_iovlen = (size_t)op->c };
 
 		if (op->done) {
-			msg.msg_iovlen =
-				(size_t)rest(msg.msg_iov, (size_t)op->c, (size_t)op->done, w);
+			msg.msg_iovlen = (size_t)rest(op, msg.msg_iov, (size_t)op->c, w);
 			msg.msg_iov = w;
 		}
 		r = went(op, fd, direct3(SYS_sendmsg, fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL));
@@ -386,7 +432,7 @@ static bool has_bytes(const struct iovec *iov, int count)
 
 long net_read(int fd, void *buf, size_t n)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_IN, .n = n, .hints = true };
+	struct netop op = { .fd = fd, .dir = NETPOLL_IN, .n = at_most(n), .hints = true };
 
 	SET_CALL(&op, SYS_read, buf, n, 0, 0, 0);
 	/* No bytes: a stream's answer is at once, and differs between the calls. */
@@ -397,7 +443,7 @@ long net_read(int fd, void *buf, size_t n)
 
 long net_write(int fd, const void *buf, size_t n)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_OUT, .n = n };
+	struct netop op = { .fd = fd, .dir = NETPOLL_OUT, .n = at_most(n) };
 
 	SET_CALL(&op, SYS_write, buf, n, 0, 0, 0);
 	if ((ssize_t)n <= 0 || !parks_for_writing(fd))
@@ -452,7 +498,7 @@ static long nothing_of_tcp(struct netop *op)
 
 long net_recv(int fd, void *buf, size_t n, int flags, struct sockaddr *from, socklen_t *len)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_IN, .n = n, .hints = flags == 0 };
+	struct netop op = { .fd = fd, .dir = NETPOLL_IN, .n = at_most(n), .hints = flags == 0 };
 	struct netfd *s = netfd_of(fd);
 
 	SET_CALL(&op, SYS_recvfrom, buf, n, flags, from, len);
@@ -465,7 +511,7 @@ long net_recv(int fd, void *buf, size_t n, int flags, struct sockaddr *from, soc
 			return netfd_call(&op);
 		op.all = true;
 	}
-	return run(&op, try_recv, NULL);
+	return run(&op, op.all && netfd_kindnow(s) == NET_STREAM ? try_recv_all : try_recv, NULL);
 }
 
 /* One call, or a connection with it: the kernel keeps account of these. */
@@ -499,7 +545,7 @@ static long sent(struct netop *op, int flags, long (*try)(struct netop *, int))
 long net_send(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to,
 	      socklen_t len)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_OUT, .n = n };
+	struct netop op = { .fd = fd, .dir = NETPOLL_OUT, .n = at_most(n) };
 
 	SET_CALL(&op, SYS_sendto, buf, n, flags, to, len);
 	return sent(&op, flags, try_send);
