@@ -13,6 +13,9 @@
  * Must never: be called with that lock held; block while holding it.
  */
 #include "compat/stacklist.h"
+#include "compat/tcb.h"
+
+#include <errno.h>
 
 void stacklist_lock(void)
 {
@@ -75,5 +78,27 @@ bool list_holds(const struct list_node *head, const struct list_node *n, bool *b
 			found = true;
 	}
 	*broken = true; /* no end */
+	return found;
+}
+
+/* A thread that nobody has joined stays listed; and not every libc clears its id. */
+static bool alive(uint32_t id)
+{
+	return id && sys_3(SYS_tgkill, sys_getpid(), id, 0) != -ESRCH;
+}
+
+uint32_t *tcb_other(uint32_t *id)
+{
+	uint32_t *found = NULL;
+
+	stacklist_lock();
+	for (struct list_node *n = layout.used->next; n != layout.used && !found; n = n->next) {
+		uint32_t *word = at(n, (ptrdiff_t)layout.tid - (ptrdiff_t)layout.list);
+
+		*id = __atomic_load_n(word, __ATOMIC_RELAXED);
+		if (alive(*id))
+			found = word;
+	}
+	stacklist_unlock();
 	return found;
 }

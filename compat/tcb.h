@@ -118,6 +118,13 @@ extern void (*compat_unregister_cancel)(void *unwind_buf);
 extern size_t compat_cond_flags_offset;
 
 /*
+ * A live thread on a stack of libc's: libc made it past us, for a timer, asynchronous I/O or the
+ * like, or somebody through a handle of libc.  The word is *id until the thread has ended (the
+ * kernel then clears it and wakes a futex); the memory may be gone by then.  NULL: there is none.
+ */
+uint32_t *tcb_other(uint32_t *id);
+
+/*
  * Wraps glibc's signal 33 (setuid family) so that its handler runs with FS on the kernel thread's
  * own registered block; registered() returns it for the calling kernel thread, or NULL to leave FS
  * alone. Call after the first real pthread_create.  0 or -errno.

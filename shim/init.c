@@ -66,11 +66,6 @@ static void *newmtls(void)
 	return tcb_create(area, &none, g_nextid());
 }
 
-static void lastexit(void)
-{
-	exit(0);
-}
-
 static void poked(void)
 {
 	signals_deliver();
@@ -95,7 +90,7 @@ static const struct runtime_hooks hooks = {
 	.joinosproc = joinosproc,
 	.gmain = thread_gmain,
 	.newmtls = newmtls,
-	.lastexit = lastexit,
+	.lastexit = thread_lastexit,
 	.describe = describe,
 	.poked = poked,
 	.attend = attend,

@@ -105,6 +105,8 @@ void activate_for(const struct sigevent *ev) hidden;
 bool activate_later(void) hidden; /* there was no memory: EAGAIN, and the next pthread_create tries again */
 /* Ends the calling thread from its outermost frame: destructors, then goexit. */
 void thread_end(struct thread *th) __attribute__((noreturn)) hidden;
+/* The calling G was the last: the process ends, or another G waits for threads of libc's own. */
+void thread_lastexit(void) hidden;
 void keys_run_destructors(void) hidden;
 void thread_gmain(struct g *gp) hidden;
 void thread_default_attr(void) hidden; /* re-reads libc's default attributes */
