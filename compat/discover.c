@@ -59,7 +59,7 @@ static const char *static_geometry(void)
 	libc.static_info(&total, &align);
 	if (align < 16 || align > 4096 || (align & (align - 1)))
 		return "alignment of static TLS";
-	if (total < layout.size || total > (1u << 20))
+	if (total < layout.size || total > (1u << 30))
 		return "size of static TLS";
 	layout.align = align < 64 ? 64 : align;
 	layout.below = (total - layout.size + layout.align - 1) & -layout.align;

@@ -11,7 +11,10 @@
 
 #include <string.h>
 
-/* Sizes differ from each other and from everything else a block may hold. */
+/*
+ * Beside the static TLS, which libc takes from a thread's stack.  Sizes differ from each other and
+ * from everything else a block may hold.
+ */
 enum { FIRST_SIZE = 0x19000, SECOND_SIZE = 0x1b000, PLAIN_SIZE = 0x1f000, PLAIN_GUARD = 0x3000 };
 
 static void step(struct donor *d)
@@ -68,19 +71,24 @@ static void *plain_main(void *arg)
 	return r;
 }
 
+static size_t with_tls(size_t n)
+{
+	return n + ((layout.below + layout.size + 4095) & -(size_t)4096);
+}
+
 struct donors *donors_new(void)
 {
 	struct donors *ds = sys_map(sizeof *ds);
 
 	if (!ds)
 		return NULL;
-	ds->first.stack_size = FIRST_SIZE;
-	ds->second.stack_size = SECOND_SIZE;
-	ds->plain.stack_size = PLAIN_SIZE;
+	ds->first.stack_size = with_tls(FIRST_SIZE);
+	ds->second.stack_size = with_tls(SECOND_SIZE);
+	ds->plain.stack_size = with_tls(PLAIN_SIZE);
 	ds->plain.guard = PLAIN_GUARD;
 	ds->first.child = &ds->second;
-	ds->first.stack = sys_map(FIRST_SIZE);
-	ds->second.stack = sys_map(SECOND_SIZE);
+	ds->first.stack = sys_map(ds->first.stack_size);
+	ds->second.stack = sys_map(ds->second.stack_size);
 	family = ds;
 	if (ds->first.stack && ds->second.stack)
 		return ds;
@@ -151,9 +159,9 @@ void donors_end(struct donors *ds)
 	donor_join(&ds->second);
 	donor_join(&ds->plain);
 	if (ds->first.stack)
-		sys_unmap(ds->first.stack, FIRST_SIZE);
+		sys_unmap(ds->first.stack, ds->first.stack_size);
 	if (ds->second.stack)
-		sys_unmap(ds->second.stack, SECOND_SIZE);
+		sys_unmap(ds->second.stack, ds->second.stack_size);
 	family = NULL;
 	sys_unmap(ds, sizeof *ds);
 }

@@ -52,8 +52,8 @@ static void start(void)
 	atomic_store(&asked, 0);
 	atomic_store(&answered, 0);
 	if (!stack)
-		stack = os_reserve(STACK);
-	if (!stack || hooks.newosproc(thread, NULL, stack, STACK, &os))
+		stack = os_reserve(runtime_ostack(STACK));
+	if (!stack || hooks.newosproc(thread, NULL, stack, runtime_ostack(STACK), &os))
 		atomic_store(&state, WITHOUT);
 	while (atomic_load(&state) == STARTING)
 		os_futex_wait((uint32_t *)&state, STARTING, 0);

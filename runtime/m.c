@@ -164,10 +164,10 @@ static struct m *allocm(void)
 /* From low to high: guard, signal stack, guard, g0's stack. */
 static int stacks(struct m *mp)
 {
-	size_t page = os_pagesize(), sig = m_sigstack_size();
+	size_t page = os_pagesize(), sig = m_sigstack_size(), g0size = runtime_ostack(G0_STACK);
 	int err;
 
-	mp->stacksize = page + sig + page + G0_STACK;
+	mp->stacksize = page + sig + page + g0size;
 	mp->stack = os_reserve(mp->stacksize);
 	if (!mp->stack)
 		return -ENOMEM;
@@ -179,6 +179,7 @@ static int stacks(struct m *mp)
 /* A new M, which starts by looking at pstart; NULL when the kernel gives no thread. */
 static struct m *newm(void)
 {
+	size_t g0size = runtime_ostack(G0_STACK);
 	struct m *mp = allocm();
 	int err = -ENOMEM;
 
@@ -190,8 +191,7 @@ static struct m *newm(void)
 		all_add(mp);
 		unlock(&sched.lock);
 		m_init(mp);
-		err = hooks.newosproc(mstart, mp, mp->stack + mp->stacksize - G0_STACK, G0_STACK,
-				       &mp->os);
+		err = hooks.newosproc(mstart, mp, mp->stack + mp->stacksize - g0size, g0size, &mp->os);
 		if (err) {
 			lock(&sched.lock);
 			all_drop(mp);

@@ -39,18 +39,18 @@ static void *maker(void *unused)
 
 bool maker_start(void)
 {
-	enum { STACK = 128 * 1024 };
+	size_t size = runtime_ostack(128 * 1024);
 	char *stack;
 	uintptr_t os;
 
 	if (__atomic_load_n(&running, __ATOMIC_RELAXED) ||
 	    __atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
 		return true;
-	stack = os_reserve(STACK);
-	if (stack && !hooks.newosproc(maker, NULL, stack, STACK, &os))
+	stack = os_reserve(size);
+	if (stack && !hooks.newosproc(maker, NULL, stack, size, &os))
 		return true;
 	if (stack)
-		os_free(stack, STACK);
+		os_free(stack, size);
 	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
 	return false;
 }

@@ -156,6 +156,8 @@ void runtime_wish(void);
 struct runtime_hooks {
 	/* Starts a kernel thread with a libc of its own on the given stack, all signals blocked. */
 	int (*newosproc)(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os);
+	/* How much of that stack libc takes for itself: its block and the static TLS. */
+	size_t (*stacktaken)(void);
 	/* Waits for the kernel thread to be gone; its stack may be freed after. */
 	void (*joinosproc)(uintptr_t os);
 	/*
@@ -179,6 +181,9 @@ struct runtime_hooks {
 	 */
 	bool (*describe)(unsigned reason, const void *addr, char *text, size_t n);
 };
+
+/* The size of a stack for newosproc that leaves our functions so much of it. */
+size_t runtime_ostack(size_t net) hidden;
 
 /*
  * The thread block libc registered with the kernel for the calling M (main's own on M0); NULL off

@@ -25,6 +25,13 @@ void *runtime_mtls(void)
 	return !mp ? NULL : mp == &m0 ? g_main_->fs : mp->fs;
 }
 
+size_t runtime_ostack(size_t net)
+{
+	size_t page = os_pagesize(), taken = hooks.stacktaken ? hooks.stacktaken() : 0;
+
+	return net + ((taken + page - 1) & -page);
+}
+
 bool runtime_fault(const char *what)
 {
 	return os_fault(what);

@@ -237,7 +237,7 @@ static bool running;
 
 bool runtime_monitor(void)
 {
-	enum { STACK = 128 * 1024 };
+	size_t size = runtime_ostack(128 * 1024);
 	char *stack;
 	uintptr_t os;
 
@@ -245,11 +245,11 @@ bool runtime_monitor(void)
 	    __atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
 		return maker_start();
 	handoff_start();
-	stack = os_reserve(STACK);
-	if (stack && !hooks.newosproc(sysmon, NULL, stack, STACK, &os))
+	stack = os_reserve(size);
+	if (stack && !hooks.newosproc(sysmon, NULL, stack, size, &os))
 		return maker_start();
 	if (stack)
-		os_free(stack, STACK);
+		os_free(stack, size);
 	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
 	return false;
 }

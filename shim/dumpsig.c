@@ -82,14 +82,14 @@ void dumpsig_start(void)
 	if (!weft_opt.dumpsig || atomic_exchange(&started, 1))
 		return;
 	if (!stack && !runtime_fault("stack of the dumper"))
-		stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
+		stack = mmap(NULL, runtime_ostack(STACK), PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (!stack || stack == MAP_FAILED) {
 		stack = NULL;
 		atomic_store(&started, 0);
 		return;
 	}
-	if (thread_native(dumper, NULL, stack, STACK, &os))
+	if (thread_native(dumper, NULL, stack, runtime_ostack(STACK), &os))
 		atomic_store(&started, 0); /* the next thread tries again */
 }
 

@@ -87,6 +87,7 @@ static struct tcb *registered(void)
 
 static const struct runtime_hooks hooks = {
 	.newosproc = thread_native,
+	.stacktaken = tcb_area_size,
 	.joinosproc = joinosproc,
 	.gmain = thread_gmain,
 	.newmtls = newmtls,

@@ -566,7 +566,7 @@ static void *router(void *arg)
 
 bool sigroute_start(void)
 {
-	enum { STACK = 128 * 1024 };
+	size_t size = runtime_ostack(128 * 1024);
 	static void *stack;
 	uintptr_t os;
 
@@ -574,11 +574,11 @@ bool sigroute_start(void)
 	if (likely(sigroute_started()) || atomic_exchange(&router_started, 1))
 		return true;
 	if (!stack && !runtime_fault("stack of the signal thread"))
-		stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE,
+		stack = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)
 		stack = NULL;
-	if (stack && !thread_native(router, NULL, stack, STACK, &os)) {
+	if (stack && !thread_native(router, NULL, stack, size, &os)) {
 		runtime_attended(true, ~SIGS_OURS);
 		sigalone_silence();
 		return true;
