@@ -102,6 +102,8 @@ bool frame_move(struct sigframe *f, int flags, frame_fn *fn, void *arg)
 	if (!choose(&p, &ss, sp, sp - SIGFRAME_REDZONE, sigframe_state(f), flags))
 		return false;
 	if (p.frame == f) {
+		if (on_g())
+			show_stack(f);
 		fn(f, arg);
 		return true;
 	}
@@ -143,6 +145,8 @@ void frame_call(int flags, frame_fn *fn, void *arg)
 	struct call c = { fn, arg };
 	struct place p;
 
+	/* The stack first, then the queue: nobody may take from that in between, and be put on top. */
+	self_thread.leaving = true;
 	if (!(flags & SA_ONSTACK) || !altstack_goes(&ss, sp))
 		sigframe_call(0, called, &c);
 	else if (choose(&p, &ss, sp, sp, SIGFRAME_CALL, flags) && writable(&p))
@@ -155,8 +159,10 @@ void frame_leave(struct sigframe *f)
 {
 	if (!on_g())
 		return;
+	self_thread.leaving = true;
 	altstack_call(&f->uc.stack, NULL, sigframe_sp(f)); /* the kernel forgets about errors, too */
 	f->uc.stack.ss_flags = SIGFRAME_STACKFLAGS;
+	sigframe_leave(f, &self_thread.leaving);
 }
 
 void frame_none(struct sigframe *f, bool faults_again)

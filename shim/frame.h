@@ -16,9 +16,15 @@ typedef void frame_fn(struct sigframe *f, void *arg);
  * is all over and f is what is left to return through; false when there is no room: frame_none(f).
  */
 bool frame_move(struct sigframe *f, int flags, frame_fn *fn, void *arg) hidden;
-/* The same for the caller's own state, as of this call; returns when fn has.  On a G. */
+/*
+ * The same for the caller's own state, as of this call; returns when fn has.  On a G.  fn begins with
+ * self_thread.leaving set, as it ends.
+ */
 void frame_call(int flags, frame_fn *fn, void *arg) hidden;
-/* The handlers over f have returned: what they made of uc_stack counts, and sigreturn may come on any M. */
+/*
+ * The handlers over f have returned: what they made of uc_stack counts, and what f interrupted goes on,
+ * on any M.  On a G it does not return; a foreign thread returns through f.
+ */
 void frame_leave(struct sigframe *f) hidden;
 /* What the kernel does when there is no room: as soon as f is returned through the process ends by SIGSEGV. */
 void frame_none(struct sigframe *f, bool faults_again) hidden;

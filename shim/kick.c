@@ -12,7 +12,7 @@
  * handler finds out what is to be done, and does what needs no more than that stack.  To give way, or
  * to wait for a P, the G takes the frame to a side stack.  A handler of the program, and a cancellation,
  * take it to where the kernel would have put it (frame.c).  On a side stack no handler of the program
- * may run on top: self_thread.side says so until the last instruction before sigreturn.
+ * may run on top: self_thread.leaving says so until the last instruction before sigreturn.
  *
  * Must never: switch or pin on the signal stack; run the program's code there or on a side stack; touch
  * errno, which is the interrupted code's.
@@ -93,10 +93,8 @@ static void mask_back(const struct sigframe *f)
 
 static void off_side(struct kick *k)
 {
-	if (!k->side)
-		return;
-	sidestack_give(k->side);
-	self_thread.side = false;
+	if (k->side)
+		sidestack_give(k->side);
 }
 
 /* ---- signals and cancellation ---------------------------------------------------------------- */
@@ -111,6 +109,7 @@ static void cancelled(struct sigframe *f, void *arg)
 	 */
 	mask_back(f);
 	off_side(&k);
+	self_thread.leaving = false;
 	cancel_act(); /* does not return: unwinds through this frame */
 	frame_leave(f);
 }
@@ -146,24 +145,19 @@ static void handled(struct sigframe *f, void *arg)
 {
 	struct kick k = *(struct kick *)arg;
 	uintptr_t pc = sigframe_pc(f), end = call_end(f);
-	uint64_t kernel = f->uc.mask, noted = g_mask(getg());
-	struct thread *th = &self_thread;
 	bool stub = in_stub(f), ends;
 	int saved = errno;
 
 	mask_back(f);
 	off_side(&k);
 	ends = signals_over(f);
-	atomic_store(&th->kicked, false);
-	/* Again, should one have come that was not kicked for any more. */
-	if (unlikely(atomic_load(mailbox(th)) != NULL))
-		ends |= signals_over(f);
-	/* One of them may have changed the mask that it returned to. */
-	f->uc.mask = g_mask(th->g) == noted ? kernel : g_mask(th->g);
 	if ((ends || (stub && stub_ends())) && end && sigframe_pc(f) == pc)
 		end_call(f, end);
-	if (cancel_here(f))
+	if (cancel_here(f)) {
+		self_thread.leaving = false;
+		mask_back(f);
 		cancel_act();
+	}
 	errno = saved;
 	frame_leave(f);
 }
@@ -176,12 +170,14 @@ static void look(struct sigframe *f, struct kick *k)
 
 	atomic_store(&th->kicked, false);
 	sig = signals_next();
+	th->leaving = true; /* for those who are about to move to another stack */
 	if (sig && !frame_move(f, action_flags(sig), handled, k))
 		frame_none(f, false);
 	if (in_stub(f) && stub_ends())
 		end_call(f, call_end(f));
 	if (cancel_here(f) && !frame_move(f, 0, cancelled, k))
 		frame_none(f, false);
+	th->leaving = k->side != NULL;
 }
 
 /* ---- giving way ------------------------------------------------------------------------------ */
@@ -221,7 +217,7 @@ static void on_side(struct sigframe *f, void *arg)
 	look(f, &k);
 	f->uc.stack.ss_flags = SIGFRAME_STACKFLAGS; /* this M's stays what it is */
 	sidestack_give(k.side);
-	sigframe_leave(f, &self_thread.side);
+	sigframe_leave(f, &self_thread.leaving);
 }
 
 /* False: there is no memory, and nothing has happened. */
@@ -240,7 +236,7 @@ static bool to_side(struct sigframe *f, struct kick *k)
 	end = (uintptr_t)k->side + sidestack_size();
 	to = sigframe_at(end, state);
 	sigframe_copy(to, end, f);
-	self_thread.side = true;
+	self_thread.leaving = true;
 	sigframe_enter(to, on_side, k);
 }
 
@@ -256,7 +252,7 @@ static void handler(int sig, siginfo_t *si, void *uc)
 {
 	struct sigframe *f = sigframe_of(uc);
 	uintptr_t pc = sigframe_pc(f);
-	bool leaving = sigframe_leaving(pc);
+	bool last = sigframe_leaving(pc);
 	struct kick k = { NULL, false, false };
 
 	(void)sig;
@@ -265,14 +261,14 @@ static void handler(int sig, siginfo_t *si, void *uc)
 		g_notekernel(f->uc.mask);
 	/* Before anything that pins: who has no P gets one then. */
 	k.rejoin = runtime_rejoin_asked();
-	if (k.rejoin && (leaving || self_thread.side || !preempt_may_move(pc, runtime_rejoin_forced())))
+	if (k.rejoin && (last || self_thread.leaving || !preempt_may_move(pc, runtime_rejoin_forced())))
 		return; /* sysmon asks again */
 	k.preempt = runtime_signalled();
-	if (k.preempt && (leaving || signals_busy() || !preempt_may_move(pc, runtime_forced()))) {
+	if (k.preempt && (last || signals_busy() || !preempt_may_move(pc, runtime_forced()))) {
 		weft_tls.preempt = 1;
 		k.preempt = false;
 	}
-	if (!on_g() || leaving || signals_busy())
+	if (!on_g() || last || signals_busy())
 		return; /* whoever kicked, kicks again or is seen at the next look */
 	runtime_sigstack(f->uc.stack.ss_sp);
 	if (wants_side(&k) && !to_side(f, &k)) {

@@ -10,7 +10,7 @@
  * While a handler runs on a G, the G's mask is what the kernel installed, so a handler may park,
  * migrate and return anywhere: sigreturn restores the old mask on the M it then runs on, and both
  * masks are set to it. What was queued on the G meanwhile and that mask lets in is taken before
- * (signals_return), as by the kernel.
+ * (signals_rest), as by the kernel.
  *
  * Must never: call a program's handler on g0 or with a runtime lock held.
  */
@@ -113,21 +113,23 @@ static void had_by_another(int sig, const siginfo_t *si)
 
 static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 {
-	uint64_t kernel = f->uc.mask, noted = g_mask(getg());
+	struct delivery d = { f, f->uc.mask, g_mask(getg()), true, false };
 	struct thread *th = &self_thread;
 	struct callmask_pause outer = callmask_pause();
 	bool own = outer.region && left_call(f), ran;
 
-	mask_handler(own ? atomic_load_explicit(&th->callmask, memory_order_relaxed) : kernel, sig, sa);
-	ran = action_claim(sig, sa);
+	mask_handler(own ? atomic_load_explicit(&th->callmask, memory_order_relaxed) : d.kernel, sig, sa);
+	ran = d.any = action_claim(sig, sa);
 	if (likely(ran)) {
 		run_handler(sig, &f->si, &f->uc, sa);
 		th->sigdone++;
 		th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
+		if (f->uc.mask != d.kernel)
+			d.kernel = d.noted = f->uc.mask;
 	} else {
 		had_by_another(sig, &f->si);
 	}
-	signals_return((ucontext_t *)&f->uc, kernel, noted);
+	signals_rest(&d);
 	if (ran) /* not the last one's: the first interrupted */
 		th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
 	callmask_resume(outer, ran);

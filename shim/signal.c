@@ -480,10 +480,12 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	if (!(sa.sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
 	th->taken = (uint8_t)sig;
+	th->leaving = false; /* from here on others may come on top, as the mask says */
 	g_setmask(getg(), during & ~SIGS_NEVER);
 	th->taken = 0;
 	taking_ends(~during);
 	frame_run(sig, si, uc, &sa);
+	th->leaving = true;
 	th->sigdone++;
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
 }
@@ -523,21 +525,6 @@ int signals_take(uint64_t set, siginfo_t *si)
 	return sig;
 }
 
-/* One of those that the G takes itself; what the handler makes of the mask counts at once. */
-static void act_over(int sig, struct sigframe *f, uint64_t let)
-{
-	struct g *gp = getg();
-	uint64_t now;
-
-	f->uc.mask = g_mask(gp);
-	act(sig, &f->si, (ucontext_t *)&f->uc, let);
-	now = f->uc.mask & ~SIGS_NEVER;
-	if (now != g_mask(gp)) {
-		g_setmask(gp, now);
-		sigroute_unblocked(~now); /* some were out while the handler ran */
-	}
-}
-
 /* What is queued on the calling G, as a set. */
 static uint64_t queued(struct thread *th)
 {
@@ -552,31 +539,48 @@ static uint64_t queued(struct thread *th)
 	return set;
 }
 
-/* Of several handlers it is the first that interrupted a call, and says whether that goes on. */
-struct delivery {
-	struct sigframe *f;
-	bool any, interrupts;
-};
-
-/* Delivers what is in set and queued, or comes to be; each signal once, if asked. */
-static void deliver_set(uint64_t set, bool once, uint64_t let, struct delivery *d)
+/* The next of set, over the frame, with what let it in; 0: there is none. */
+static int handle_next(struct delivery *d, uint64_t set, uint64_t let)
 {
 	struct thread *th = &self_thread;
-	int sig;
+	int sig = take(set, &d->f->si);
+	uint64_t done = th->sigdone;
 
-	while ((sig = take(set, &d->f->si))) {
-		uint64_t done = th->sigdone;
+	if (!sig)
+		return 0;
+	th->sigtaken++;
+	act(sig, &d->f->si, (ucontext_t *)&d->f->uc, let);
+	if (th->sigdone == done)
+		return sig; /* no handler */
+	if (!d->any)
+		d->interrupts = !th->sigrestart;
+	d->any = true;
+	if (d->f->uc.mask != d->kernel)
+		d->kernel = d->noted = d->f->uc.mask; /* the handler changed it */
+	return sig;
+}
 
-		if (once)
-			set &= ~SIGBIT(sig);
-		th->sigtaken++;
-		act_over(sig, d->f, let);
-		if (th->sigdone == done)
-			continue; /* no handler */
-		if (!d->any)
-			d->interrupts = !th->sigrestart;
-		d->any = true;
+/*
+ * Two masks: this may have come between a change of the kernel's mask and its note, or when an outer
+ * handler's return had noted what its sigreturn has yet to make true.  What either lets in is about to
+ * be let in, and nobody else will look for it.  From the last handler's end to sigreturn no other may
+ * come on top of where that one ran (leaving): the stack is given back first, as by the kernel.
+ */
+void signals_rest(struct delivery *d)
+{
+	struct thread *th = &self_thread;
+
+	th->leaving = true;
+	for (;;) {
+		while (handle_next(d, ~(d->kernel & d->noted), d->f->uc.mask))
+			;
+		g_notemask(d->noted & ~SIGS_NEVER);
+		/* Pairs with thread_kill: it queues, then looks at the mask. */
+		atomic_thread_fence(memory_order_seq_cst);
+		if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed)))
+			break;
 	}
+	sigroute_unblocked(~d->noted);
 }
 
 int signals_next(void)
@@ -592,70 +596,50 @@ int signals_next(void)
 bool signals_over(struct sigframe *f)
 {
 	struct thread *th = &self_thread;
-	struct delivery d = { f, false, false };
+	struct delivery d = { f, f->uc.mask, g_mask(th->g), false, false };
 	struct callmask_pause outer;
+	bool again;
 
 	do {
-		uint64_t mask = thread_mask(th);
+		uint64_t mask = thread_mask(th), set;
 
 		outer = callmask_pause();
 		/*
-		 * A call's mask lets in what waits now; when the first handler returns, the G's own
-		 * is back.
+		 * A call's mask lets in what waits now, each number once; when the first handler returns,
+		 * the G's own is back.
 		 */
-		if (outer.region && !outer.stop)
-			deliver_set(queued(th) & ~mask, true, mask, &d);
+		if (outer.region && !outer.stop) {
+			set = queued(th) & ~mask;
+			for (int sig; (sig = handle_next(&d, set, mask));)
+				set &= ~SIGBIT(sig);
+		}
 		if (!outer.region || d.any || outer.stop)
-			deliver_set(~g_mask(th->g), false, g_mask(th->g), &d);
+			signals_rest(&d);
 		callmask_resume(outer, d.any);
 		/* A sender who looked at the mask in between may have let its signal lie. */
-	} while (outer.region && !d.any && atomic_load(mailbox(th)));
+		again = outer.region && !d.any && atomic_load(mailbox(th));
+	} while (again);
 	return d.interrupts;
 }
 
 static void over_call(struct sigframe *f, void *arg)
 {
-	*(bool *)arg = signals_over(f);
+	int saved = errno;
+
 	f->uc.mask = g_mask(getg());
+	*(bool *)arg = signals_over(f);
+	errno = saved;
 	frame_leave(f);
 }
 
 bool signals_deliver(void)
 {
 	bool ends = false;
-	int saved = errno, sig = signals_next();
+	int sig = signals_next();
 
 	if (sig)
 		frame_call(action_flags(sig), over_call, &ends);
-	errno = saved;
 	return ends;
-}
-
-/*
- * Two masks: this handler may have come between a change of the kernel's mask and its note, or when
- * an outer handler's return had noted what its sigreturn has yet to make true.  What either lets in
- * is about to be let in, and nobody else will look for it.
- */
-void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted)
-{
-	struct thread *th = &self_thread;
-
-	for (;;) {
-		uint64_t after = sigs_of(&uc->uc_sigmask);
-		siginfo_t si;
-		int sig;
-
-		if (after != kernel)
-			kernel = noted = after; /* the handler changed it */
-		while ((sig = take(~(kernel & noted), &si)))
-			act(sig, &si, uc, sigs_of(&uc->uc_sigmask));
-		g_notemask(noted & ~SIGS_NEVER);
-		/* Pairs with thread_kill: it queues, then looks at the mask. */
-		atomic_thread_fence(memory_order_seq_cst);
-		if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed)))
-			break;
-	}
-	sigroute_unblocked(~noted);
 }
 
 uint64_t signals_pending(void)

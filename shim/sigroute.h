@@ -42,19 +42,26 @@ uint64_t action_handled(void) hidden; /* the signals that have a handler */
 void action_adopt(void) hidden;
 void action_fork_child(void) hidden;
 /*
- * A handler that the kernel called on this G is about to return by sigreturn.  kernel and noted:
- * the mask it will give back, and the G's noted one, as they were when it was called.
- */
-void signals_return(ucontext_t *uc, uint64_t kernel, uint64_t noted) hidden;
-/*
  * Directs a signal at a G that lets it in.  shared: it was sent to the process, and goes to another
  * thread should this one end first.
  */
 int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared) hidden;
 /* What the calling G would handle now, of all that is queued on it: the first; 0: nothing. */
 int signals_next(void) hidden;
+/*
+ * Handlers over a frame that is where it belongs: the mask that it will give back, and the G's noted
+ * one, as they were before any ran.  Of several it is the first that interrupted a call, and says
+ * whether that goes on.
+ */
 struct sigframe;
-/* signals_deliver() over a frame that is where it belongs. */
+struct delivery {
+	struct sigframe *f;
+	uint64_t kernel, noted;
+	bool any, interrupts;
+};
+/* What is queued on the calling G and let in when f is left, which is all that may follow: frame_leave(). */
+void signals_rest(struct delivery *d) hidden;
+/* The same for who takes the first one from the queue, too; true: a call must end. */
 bool signals_over(struct sigframe *f) hidden;
 void sigroute_shut(uint64_t set) hidden; /* the caller lets these in no more, or ends */
 void signals_described(uint64_t set) hidden; /* a signalfd was made for these */
@@ -80,12 +87,12 @@ bool sigroute_defer(int sig, const siginfo_t *si) hidden;
 void sigroute_settle(void) hidden;
 bool sigroute_is_router(void) hidden;
 /*
- * No handler may run here: the runtime, or the lists of this thread's signals, are in use, or it is
- * on a side stack.
+ * No handler may run here: the runtime, or the lists of this thread's signals, are in use, or all that
+ * is left to do is sigreturn.
  */
 static inline bool signals_busy(void)
 {
-	return runtime_busy() || self_thread.taking || self_thread.side || sigroute_is_router();
+	return runtime_busy() || self_thread.taking || self_thread.leaving || sigroute_is_router();
 }
 /*
  * The lists of this thread's signals are at rest.  What was kept out for their sake comes in again,

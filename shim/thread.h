@@ -35,7 +35,7 @@ struct thread {
 	struct signode *held;        /* queued, in the order of their turn: sigheld.c (own, while taking) */
 	_Atomic bool kicked;         /* signal 32 is on its way to it, or being handled */
 	stack_t altstack;            /* as sigaltstack(2) set it; size 0: none (own, pinned to change it) */
-	volatile bool side;          /* runs on a side stack: no handler may run on top (kick.c, own) */
+	volatile bool leaving;       /* on a side stack, or about to return from a handler: none may run on top (own) */
 	volatile bool taking;        /* at its lists: a handler that comes now must leave them alone */
 	volatile uint8_t taken;      /* what act() is about to handle, until its mask is in place */
 	volatile uint64_t shut;      /* kept out meanwhile, of what its mask lets in (sigaction.c) */
