@@ -6,39 +6,100 @@
  * P no G is preempted, and entersyscall() waits for a signal that was sent before.  A failed exec
  * takes a P back.
  *
+ * Signals that wait for the calling thread are kept by weft, and given to the kernel for this.
+ *
  * Libc's own functions do the work (the search of PATH, scripts without #!); those with a list of
  * arguments become the ones with a vector, as in libc.
  */
 #include "shim/direct.h"
+#include "shim/sigroute.h"
+
+/* What comes after this is the affair of a race that there is natively, too. */
+static void deliver(void)
+{
+	if (!on_g())
+		return;
+	sigroute_settle();
+	signals_deliver();
+}
+
+/*
+ * What the mask keeps out of the signals for this thread stays pending in the new program: in the
+ * kernel, for the kernel thread, which has that mask and which nobody else uses in the region.
+ */
+static uint64_t to_kernel(void)
+{
+	uint64_t moved = 0;
+	siginfo_t info;
+	int sig;
+
+	while (on_g() && (sig = signals_take(g_mask(getg()), &info))) {
+		long pid = direct3(SYS_getpid, 0, 0, 0), tid = direct3(SYS_gettid, 0, 0, 0);
+
+		/* Only kill()'s own codes are refused: then by a call that makes the like. */
+		if (info.si_code >= 0 || info.si_code == SI_TKILL ||
+		    direct4(SYS_rt_tgsigqueueinfo, pid, tid, sig, &info))
+			direct3(SYS_tgkill, pid, tid, sig);
+		moved |= SIGBIT(sig);
+	}
+	return moved;
+}
+
+/* There is no new program. */
+static void from_kernel(uint64_t moved)
+{
+	struct timespec zero = { 0, 0 };
+	siginfo_t info;
+	int sig;
+
+	while (moved && (sig = (int)direct4(SYS_rt_sigtimedwait, &moved, &info, &zero, 8)) > 0) {
+		sigroute_original(&info);
+		thread_kill(&self_thread, sig, &info);
+	}
+}
+
+#define EXEC(call)                                                                                 \
+	({                                                                                         \
+		int failed_;                                                                       \
+		deliver();                                                                         \
+		{                                                                                  \
+			HANDOFF_REGION;                                                            \
+			uint64_t moved_ = to_kernel();                                             \
+			failed_ = (call);                                                          \
+			from_kernel(moved_);                                                       \
+			region_ = HANDOFF_DONE;                                                    \
+		}                                                                                  \
+		failed_;                                                                           \
+	})
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
-	return HANDOFF(real.execve(path, argv, envp));
+	return EXEC(real.execve(path, argv, envp));
 }
 
 EXPORT int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
 {
-	return HANDOFF(real.execveat(dir, path, argv, envp, flags));
+	return EXEC(real.execveat(dir, path, argv, envp, flags));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	return HANDOFF(real.fexecve(fd, argv, envp));
+	return EXEC(real.fexecve(fd, argv, envp));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-	return HANDOFF(real.execv(path, argv));
+	return EXEC(real.execv(path, argv));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-	return HANDOFF(real.execvp(file, argv));
+	return EXEC(real.execvp(file, argv));
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	return HANDOFF(real.execvpe(file, argv, envp));
+	return EXEC(real.execvpe(file, argv, envp));
 }
 
 /* On the stack, as libc has it: the caller may be the child of a vfork. */
@@ -61,7 +122,7 @@ EXPORT int execl(const char *path, const char *arg, ...)
 
 	VECTOR(arg, ap, argv, n);
 	va_end(ap);
-	return HANDOFF(real.execv(path, argv));
+	return EXEC(real.execv(path, argv));
 }
 
 EXPORT int execlp(const char *file, const char *arg, ...)
@@ -72,7 +133,7 @@ EXPORT int execlp(const char *file, const char *arg, ...)
 
 	VECTOR(arg, ap, argv, n);
 	va_end(ap);
-	return HANDOFF(real.execvp(file, argv));
+	return EXEC(real.execvp(file, argv));
 }
 
 EXPORT int execle(const char *path, const char *arg, ...)
@@ -84,5 +145,5 @@ EXPORT int execle(const char *path, const char *arg, ...)
 	VECTOR(arg, ap, argv, n);
 	envp = va_arg(ap, char **);
 	va_end(ap);
-	return HANDOFF(real.execve(path, argv, envp));
+	return EXEC(real.execve(path, argv, envp));
 }

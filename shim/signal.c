@@ -178,12 +178,19 @@ JUMP(__longjmp_chk)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-static bool has(struct signode *n, int sig)
+/*
+ * A standard signal is pending once: for the thread, and once more if it was sent to the process.
+ * It is from before it is queued until it is taken, whichever list it is in.
+ */
+static bool first_of(struct thread *th, int sig, bool shared)
 {
-	for (; n; n = n->next)
-		if (n->sig == sig)
-			return true;
-	return false;
+	return sig >= 34 || !(atomic_fetch_or(&th->pending[shared], SIGBIT(sig)) & SIGBIT(sig));
+}
+
+static void no_more(struct thread *th, int sig, bool shared)
+{
+	if (sig < 34)
+		atomic_fetch_and(&th->pending[shared], ~SIGBIT(sig));
 }
 
 static bool ignored(int sig)
@@ -193,7 +200,8 @@ static bool ignored(int sig)
 	if (real.sigaction(sig, NULL, &sa))
 		return false;
 	return sa.sa_handler == SIG_IGN ||
-	       (sa.sa_handler == SIG_DFL && (sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH));
+	       (sa.sa_handler == SIG_DFL &&
+		(sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH || sig == SIGCONT));
 }
 
 /*
@@ -288,8 +296,8 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 	/* As glibc since 2.34: a thread that has ended, or is ending, ignores it. */
 	if (sig == 0 || !gp || (atomic_load(&th->state) & TH_EXITED))
 		return shared ? ESRCH : 0;
-	/* Stop, continue and kill act on the process whatever its threads do. */
-	if (sig == SIGKILL || sig == SIGSTOP || sig == SIGCONT) {
+	/* These act on the process whatever its threads do; and it is not stopped, for the caller runs. */
+	if (sig == SIGKILL || sig == SIGSTOP) {
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), direct3(SYS_gettid, 0, 0, 0), sig);
 		return 0;
 	}
@@ -298,12 +306,13 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 		return 0;
 	if (for_descriptor(th, sig) && to_descriptor(sig, info))
 		return 0;
-	first = atomic_load(g_mailbox(gp));
-	if (sig < 34 && first && has(first, sig))
-		return 0; /* a standard signal is pending once */
+	if (!first_of(th, sig, shared))
+		return 0;
 	n = node_get();
-	if (!n)
+	if (!n) {
+		no_more(th, sig, shared);
 		return EAGAIN;
+	}
 	n->sig = sig;
 	n->shared = shared;
 	n->life = g_id(gp);
@@ -316,6 +325,7 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 		n->info.si_pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
 		n->info.si_uid = (uid_t)direct3(SYS_getuid, 0, 0, 0);
 	}
+	first = atomic_load(g_mailbox(gp));
 	do
 		n->next = first;
 	while (!atomic_compare_exchange_weak(g_mailbox(gp), &first, n));
@@ -508,6 +518,7 @@ static int take(uint64_t set, siginfo_t *si)
 		sig = n->sig;
 		if (si)
 			*si = n->info;
+		no_more(th, sig, n->shared);
 		node_put(n);
 	}
 	atomic_signal_fence(memory_order_seq_cst);
@@ -706,6 +717,8 @@ void signal_fork_child(void)
 	atomic_store(&nodes_used, 0);
 	atomic_store(mailbox(&self_thread), NULL);
 	self_thread.held = NULL;
+	atomic_store(&self_thread.pending[0], 0);
+	atomic_store(&self_thread.pending[1], 0);
 	action_fork_child();
 	sigroute_fork_child();
 }
