@@ -44,6 +44,8 @@ static void mstart0(void *unused)
 	struct m *mp = weft_tls.m;
 	struct p *pp;
 
+	if (mp->lockedg)
+		schedule(unused); /* until its G has a turn */
 	lock(&sched.lock);
 	sched.nmstarting--;
 	pp = pstartget(mp);
@@ -136,12 +138,18 @@ bool m_reap(void)
 	return true;
 }
 
-static struct m *allocm(void)
+/* spared: there are enough, and the caller can do without. */
+static struct m *allocm(bool spared)
 {
 	struct m *mp;
 	int n;
 
 	lock(&sched.lock);
+	if (spared && sched.nm + SPARE_BELOW > sched.maxm) {
+		sched.nm++; /* newm() takes it back */
+		unlock(&sched.lock);
+		return NULL;
+	}
 	mp = sched.mfree;
 	if (mp)
 		sched.mfree = mp->schedlink;
@@ -176,11 +184,14 @@ static int stacks(struct m *mp)
 	return err ? err : os_guard(mp->sigstack + sig, page);
 }
 
-/* A new M, which starts by looking at pstart; NULL when the kernel gives no thread. */
-static struct m *newm(void)
+/*
+ * A new M, which starts by looking at pstart, or waits for the G that it is for; NULL when the
+ * kernel gives no thread.
+ */
+static struct m *newm(struct g *own)
 {
 	size_t g0size = runtime_ostack(G0_STACK);
-	struct m *mp = allocm();
+	struct m *mp = allocm(own != NULL);
 	int err = -ENOMEM;
 
 	if (mp)
@@ -188,6 +199,7 @@ static struct m *newm(void)
 	if (!err) {
 		lock(&sched.lock);
 		mp->id = ++sched.mnext;
+		mp->lockedg = own;
 		all_add(mp);
 		unlock(&sched.lock);
 		m_init(mp);
@@ -309,7 +321,7 @@ static void startnewm(void)
 {
 	struct p *pp;
 
-	if (newm())
+	if (newm(NULL))
 		return;
 	/* No kernel thread to be had: the P waits idle, whoever next needs one takes it. */
 	lock(&sched.lock);
@@ -423,7 +435,7 @@ void m_make_spare(void)
 	lock(&sched.lock);
 	sched.nmstarting++;
 	unlock(&sched.lock);
-	mp = newm();
+	mp = newm(NULL);
 	if (!mp) {
 		lock(&sched.lock);
 		sched.nmstarting--;
@@ -519,6 +531,30 @@ void unlockosthread(void)
 	gp->lockedm->lockedg = NULL;
 	gp->lockedm = NULL;
 	unpin();
+}
+
+int g_start_wired(struct g *gp)
+{
+	struct m *mp;
+
+	/* Libc's locks: as maker.c says, but that another M goes on with the P meanwhile. */
+	entersyscall();
+	mp = newm(gp);
+	exitsyscall();
+	if (!mp)
+		return -EAGAIN;
+	gp->lockedm = mp;
+	gp->lockdepth = 1;
+	atomic_fetch_add(&sched.nglive, 1);
+	gp->tls->locks = 1; /* as in g_start() */
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	pin();
+	lock(&sched.lock);
+	globrunqput(gp, false); /* any M may find it, and wakes mp */
+	unlock(&sched.lock);
+	unpin();
+	wakep();
+	return 0;
 }
 
 /* With an idle M at hand: it gets the P, and gp as the next to run. */

@@ -243,6 +243,11 @@ void *g_tls(struct g *gp);
 void g_set_tls(struct g *gp, void *fsbase, uint32_t tid); /* also fills weft_tls of that block */
 void g_start(struct g *gp);                               /* newproc: runnable from here on */
 /*
+ * The same, wired to an M that the caller's M makes, so that the kernel hands on what that one has.
+ * 0, or -EAGAIN: no kernel thread to be had.
+ */
+int g_start_wired(struct g *gp);
+/*
  * Ends the calling G: ended(arg) is its last act, which may not park.  True: it is freed once its
  * stack is left; else whoever learnt from ended() that it is over does that, after g_await_off().
  */
@@ -517,6 +522,7 @@ void netpoll_move(int fd);
 void cputime_enable(void);
 uint64_t g_cputime(struct g *gp);
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
+void runtime_notsc(void); /* from now on without the time stamp counter */
 /* 0, or the -errno of a kernel without this system call, as asked by WEFT=without. */
 long runtime_denied(long nr);
 /* True: what the caller is about to ask of kernel or libc must fail, as asked by WEFT=fail. */

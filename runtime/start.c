@@ -13,6 +13,11 @@ uint64_t nanotime(void)
 	return os_nanotime();
 }
 
+void runtime_notsc(void)
+{
+	os_time_notsc();
+}
+
 bool runtime_busy(void)
 {
 	return weft_tls.locks != 0 || weft_tls.m != NULL;

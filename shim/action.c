@@ -176,6 +176,7 @@ EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
 		*old = was;
 	return r;
 }
+TWIN(sigaction);
 LINKER_NAME(sigaction, __sigaction);
 
 EXPORT sighandler_t signal(int sig, sighandler_t handler)

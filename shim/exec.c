@@ -9,10 +9,10 @@
  * Signals that wait for the calling thread are kept by weft, and given to the kernel for this.
  *
  * Libc's own functions do the work (the search of PATH, scripts without #!); those with a list of
- * arguments become the ones with a vector, as in libc.
+ * arguments become the ones with a vector, as in libc.  What comes by number is the kernel's.
  */
-#include "shim/direct.h"
 #include "shim/sigroute.h"
+#include "shim/syscall.h"
 
 /* What comes after this is the affair of a race that there is natively, too. */
 static void deliver(void)
@@ -146,4 +146,10 @@ EXPORT int execle(const char *path, const char *arg, ...)
 	envp = va_arg(ap, char **);
 	va_end(ap);
 	return EXEC(real.execve(path, argv, envp));
+}
+
+/* By number. */
+long executes(const struct call *x)
+{
+	return EXEC((int)call_plain(x));
 }

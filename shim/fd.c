@@ -8,8 +8,8 @@
  * already.
  */
 #include "shim/fdevents.h"
-#include "shim/ids.h"
 #include "shim/sigroute.h"
+#include "shim/syscall.h"
 
 #include <limits.h>
 #include <linux/close_range.h>
@@ -53,8 +53,7 @@ static int close_unshared(unsigned int from, unsigned int to, int flags)
 {
 	if (!on_g())
 		return real.close_range(from, to, flags);
-	if (FD_NOTED(unshare, syscall_ret(osthread_call(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0)),
-		     CLONE_FILES) < 0)
+	if (FD_NOTED(unshare, syscall_ret(by_table2(SYS_unshare, CLONE_FILES, 0)), CLONE_FILES) < 0)
 		return -1;
 	return close_between(from, to, flags & ~CLOSE_RANGE_UNSHARE);
 }

@@ -116,7 +116,8 @@ static void rebuild(void)
 	robust_fork_child();
 	signal_fork_child();
 	dumpsig_fork_child();
-	osthread_showname();
+	name_show();
+	osthread_fork_child();
 	sched_fork_child();
 	if (foreign)
 		adopt();

@@ -11,12 +11,22 @@ enum { G_ID_MIN = 0x10000000 };
 struct thread *thread_by_id(long id) hidden;
 /* The signal calls that name a thread, by number.  True: it was a G, *r is the result or -errno. */
 bool ids_kill(long nr, long a, long b, long c, long d, long *r) hidden;
-/* prctl(2) with the names of Gs; result or -errno. */
-long osthread_prctl(long op, long a, long b, long c, long d) hidden;
-/* The system calls that change what the kernel keeps per thread: nr is wired for. */
-long osthread_call(long nr, long a, long b, long c, long d, long e, long f) hidden;
-/* The calling G's name becomes that of its kernel thread (main, after fork). */
-void osthread_showname(void) hidden;
+/*
+ * osthread.c.  The caller is wired to its kernel thread for good; passes: so are the threads that it
+ * makes, to kernel threads that its own makes.
+ */
+void osthread_own(bool passes) hidden;
+/* A system call that changes the calling kernel thread: the same around it; result or -errno. */
+struct call;
+long osthread_change(bool passes, const struct call *x) hidden;
+void osthread_born(struct thread *th) hidden; /* a thread of one that passes on */
+void osthread_fork_child(void) hidden;
+/* name.c: main's name is the process's; */
+void name_init(void) hidden;
+/* the calling G's name becomes that of its kernel thread (main, after fork); */
+void name_show(void) hidden;
+/* and prctl's, cut to what there is room for.  0 */
+long sets_name(const char *name) hidden;
 /* A reading of a thread's CPU clock.  False: not one of ours; else *r is 0 or -errno. */
 bool clock_call(clockid_t clock, struct timespec *ts, long *r) hidden;
 void clock_init(void) hidden;

@@ -167,7 +167,7 @@ static bool start(void)
 	}
 	self_thread.g = g_main();
 	g_setdata(g_main(), &self_thread);
-	osthread_init();
+	name_init();
 	clock_init();
 	sched_init();
 	preempt_init();

@@ -1,92 +1,31 @@
 /*
- * osthread: names, and what the kernel keeps per thread and only the kernel can.
+ * osthread: what the kernel keeps of a thread and only the kernel can.
  *
- * A name is the G's own; main's is the kernel's too, because that is what ps shows for the process.
+ * Capabilities, namespaces, filters and their like are of the kernel thread that asks.  All Ms are
+ * alike, so what is read is the same on each; the G that changes something is wired to its M for
+ * good, and the M ends with it.  M0 cannot end, so a G that is not main leaves it first.
  *
- * Capabilities, namespaces, seccomp filters and their like change the kernel thread that asks.  The
- * G that asks is wired to its M for good, and the M ends with it.  M0 cannot end, so a G that is
- * not main leaves it first.  What a native child thread would inherit of these is not passed on: a
- * new G runs anywhere.
+ * Natively a new thread gets most of this from its maker.  So does it here: the threads of a G that
+ * changed such a thing are wired as well, each to an M that the maker's own M makes
+ * (g_start_wired()).  What concerns the caller alone (KEEPS) is not passed on.
+ *
+ * In a child of fork(2) the M of the caller is all there is, and what will be made is like it: the
+ * G is let go.
+ *
+ * A change that the kernel refuses leaves things as they were.
  */
-#include "shim/fdevents.h"
+#include <linux/capability.h>
+
 #include "shim/ids.h"
-
-#include <string.h>
-
-/* The kernel's name of the process: that of its first thread, from wherever main happens to run. */
-static void show_main(const char *name)
-{
-	char path[64];
-	long fd, pid = direct3(SYS_getpid, 0, 0, 0);
-
-	if (direct3(SYS_gettid, 0, 0, 0) == pid) {
-		direct3(SYS_prctl, PR_SET_NAME, name, 0);
-		return;
-	}
-	snprintf(path, sizeof(path), "/proc/self/task/%ld/comm", pid);
-	fd = direct3(SYS_open, path, O_WRONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	direct3(SYS_write, (int)fd, name, strlen(name));
-	direct3(SYS_close, (int)fd, 0, 0);
-}
-
-static void rename_g(struct g *gp, const char *name)
-{
-	g_setname(gp, name);
-	if (gp == g_main())
-		show_main(name);
-}
-
-void osthread_init(void)
-{
-	char name[16] = "";
-
-	direct3(SYS_prctl, PR_GET_NAME, name, 0);
-	g_setname(g_main(), name);
-}
-
-void osthread_showname(void)
-{
-	char name[16];
-
-	g_getname(getg(), name);
-	direct3(SYS_prctl, PR_SET_NAME, name, 0);
-}
-
-EXPORT int pthread_setname_np(pthread_t t, const char *name)
-{
-	struct g *gp = weft_on ? g_of(t) : NULL;
-
-	if (!gp)
-		return real.pthread_setname_np(t, name);
-	if (strlen(name) > 15)
-		return ERANGE;
-	rename_g(gp, name);
-	return 0;
-}
-
-EXPORT int pthread_getname_np(pthread_t t, char *buf, size_t n)
-{
-	struct g *gp = weft_on ? g_of(t) : NULL;
-	char name[16];
-
-	if (!gp)
-		return real.pthread_getname_np(t, buf, n);
-	if (n < sizeof(name))
-		return ERANGE;
-	g_getname(gp, name);
-	memcpy(buf, name, sizeof(name));
-	return 0;
-}
-
-/* ---- wired for good -------------------------------------------------------------------------- */
+#include "shim/sigroute.h"
+#include "shim/syscall.h"
 
 /* From here on the caller has a kernel thread of its own; again and again costs nothing more. */
-static void own_thread(void)
+void osthread_own(bool passes)
 {
 	struct thread *th = &self_thread;
 
+	th->passes_os |= passes;
 	if (th->owns_os)
 		return;
 	th->owns_os = true;
@@ -94,61 +33,72 @@ static void own_thread(void)
 	lockosthread();
 }
 
-long osthread_call(long nr, long a, long b, long c, long d, long e, long f)
+void osthread_born(struct thread *th)
 {
-	own_thread();
-	return direct6(nr, a, b, c, d, e, f);
+	th->owns_os = th->passes_os = true;
 }
 
-static bool per_thread(long op)
+static void disown(void)
 {
-	switch (op) {
-	case PR_SET_PDEATHSIG:
-	case PR_SET_UNALIGN:
-	case PR_SET_KEEPCAPS:
-	case PR_SET_FPEMU:
-	case PR_SET_FPEXC:
-	case PR_SET_TIMING:
-	case PR_SET_ENDIAN:
-	case PR_SET_SECCOMP:
-	case PR_CAPBSET_DROP:
-	case PR_SET_TSC:
-	case PR_SET_SECUREBITS:
-	case PR_SET_TIMERSLACK:
-	case PR_MCE_KILL:
-	case PR_SET_NO_NEW_PRIVS:
-	case PR_CAP_AMBIENT:
-	case PR_SET_SPECULATION_CTRL:
-#ifdef PR_SET_IO_FLUSHER
-	case PR_SET_IO_FLUSHER:
-#endif
-#ifdef PR_SET_SYSCALL_USER_DISPATCH
-	case PR_SET_SYSCALL_USER_DISPATCH:
-#endif
-#ifdef PR_SCHED_CORE
-	case PR_SCHED_CORE:
-#endif
-		return true;
-	}
-	return false;
+	self_thread.owns_os = self_thread.passes_os = false;
+	unlockosthread();
 }
 
-long osthread_prctl(long op, long a, long b, long c, long d)
+void osthread_fork_child(void)
 {
-	char name[16] = "";
+	if (self_thread.owns_os)
+		disown();
+}
 
-	switch (op) {
-	case PR_SET_NAME:
-		strncpy(name, (const char *)a, sizeof(name) - 1);
-		rename_g(getg(), name);
-		return 0;
-	case PR_GET_NAME:
-		g_getname(getg(), (char *)a);
-		return 0;
+long osthread_change(bool passes, const struct call *x)
+{
+	struct thread *th = &self_thread;
+	bool owned = th->owns_os, passed = th->passes_os;
+	long r;
+
+	osthread_own(passes);
+	r = call_blocks(x);
+	if (unlikely(r < 0 && r > -4096)) {
+		if (!owned)
+			disown();
+		th->passes_os = passed;
 	}
-	if (per_thread(op))
-		return osthread_call(SYS_prctl, op, a, b, c, d, 0);
-	return direct5(SYS_prctl, op, a, b, c, d);
+	return r;
+}
+
+/* ---- prctl ----------------------------------------------------------------------------------- */
+
+enum { PLAIN, KEEPS, PASSES, NAME };
+
+static int of_prctl(int op)
+{
+	switch (op) {
+#define PRCTL(nr, name, how)                                                                       \
+	case nr:                                                                                   \
+		return how;
+#include "shim/prctl.def"
+#undef PRCTL
+	}
+	return PLAIN;
+}
+
+long sets_by_prctl(const struct call *x)
+{
+	int how = of_prctl((int)x->a);
+
+	switch (how) {
+	case NAME:
+		if ((int)x->a == PR_SET_NAME)
+			return sets_name((const char *)x->b);
+		g_getname(getg(), (char *)x->b);
+		return 0;
+	case KEEPS:
+	case PASSES:
+		if ((int)x->a == PR_SET_TSC && x->b == PR_TSC_SIGSEGV)
+			runtime_notsc();
+		return osthread_change(how == PASSES, x);
+	}
+	return call_plain(x);
 }
 
 EXPORT int prctl(int op, ...)
@@ -164,30 +114,154 @@ EXPORT int prctl(int op, ...)
 	va_end(ap);
 	if (!on_g())
 		return real.prctl(op, a, b, c, d);
-	return (int)syscall_ret(osthread_prctl(op, a, b, c, d));
+	return (int)syscall_ret(by_table6(SYS_prctl, op, a, b, c, d, 0));
 }
 
-EXPORT int unshare(int flags)
+/* ---- others whose arguments decide ----------------------------------------------------------- */
+
+long sets_personality(const struct call *x)
 {
-	if (!on_g())
-		return real.unshare(flags);
-	return (int)FD_NOTED(unshare, syscall_ret(osthread_call(SYS_unshare, flags, 0, 0, 0, 0, 0)), flags);
+	return (uint32_t)x->a == UINT32_MAX ? call_plain(x) : osthread_change(true, x);
 }
 
-EXPORT int setns(int fd, int kind)
+/* They cannot fail: the old id is the answer either way, and -1 only asks. */
+long sets_fsid(const struct call *x)
 {
-	if (!on_g())
-		return real.setns(fd, kind);
-	return (int)syscall_ret(osthread_call(SYS_setns, fd, kind, 0, 0, 0, 0));
+	return (uint32_t)x->a == UINT32_MAX ? call_plain(x) : osthread_change(true, x);
 }
 
-/* They cannot fail: the old id is the answer either way. */
-EXPORT int setfsuid(uid_t id)
+/*
+ * With TSYNC the filter is everybody's or nobody's: every M has it, and every thread to come.
+ */
+long adds_filter(const struct call *x)
 {
-	return on_g() ? (int)osthread_call(SYS_setfsuid, id, 0, 0, 0, 0, 0) : real.setfsuid(id);
+	enum { STRICT, FILTER };
+	enum { TSYNC = 1 };
+
+	if ((x->a == STRICT || x->a == FILTER) && !(x->b & TSYNC))
+		return osthread_change(true, x);
+	return call_plain(x);
 }
 
-EXPORT int setfsgid(gid_t id)
+/* The kernel's id for what it is asked about a G: one that changed nothing is as the signal thread. */
+static long kernel_id(struct thread *th)
 {
-	return on_g() ? (int)osthread_call(SYS_setfsgid, id, 0, 0, 0, 0, 0) : real.setfsgid(id);
+	if (th == &self_thread)
+		return 0;
+	return th->owns_os ? g_ostid(th->g) : sigroute_tid();
+}
+
+/* Of both capget() and capset(). */
+static long caps(const struct call *x, bool change)
+{
+	struct __user_cap_header_struct *h = (void *)x->a, mine;
+	struct call y = *x;
+	struct thread *th;
+	long r;
+
+	if (!h)
+		return call_plain(x);
+	mine = *h;
+	th = thread_by_id(mine.pid);
+	if (th)
+		mine.pid = (int)kernel_id(th);
+	y.a = (long)&mine;
+	r = change ? osthread_change(true, &y) : call_plain(&y);
+	h->version = mine.version; /* the kernel's own, when it did not know the caller's */
+	return r;
+}
+
+long reads_caps(const struct call *x)
+{
+	return caps(x, false);
+}
+
+long sets_caps(const struct call *x)
+{
+	return caps(x, true);
+}
+
+long by_ioprio(const struct call *x)
+{
+	enum { WHO_PROCESS = 1 };
+	bool change = x->nr == SYS_ioprio_set;
+	struct call y = *x;
+	struct thread *th = x->a == WHO_PROCESS && x->b ? thread_by_id((int)x->b) : NULL;
+
+	if (x->a != WHO_PROCESS || (x->b && !th))
+		return call_plain(x);
+	if (th && th != &self_thread) {
+		/* Not kept here until it runs, as sched.c keeps the rest. */
+		if (change && !th->owns_os)
+			return -EPERM;
+		y.b = kernel_id(th);
+		return call_plain(&y);
+	}
+	y.b = 0;
+	return change ? osthread_change(true, &y) : call_plain(&y);
+}
+
+/*
+ * The keyrings of a thread (-1), of a process (-2: of the threads that have its creator's
+ * credentials) and of a session are parts of a thread's credentials.  Who names the first two may
+ * be the first to do so, and makes them.
+ */
+long uses_keys(const struct call *x)
+{
+	enum { THREAD = -1, PROCESS = -2 };
+	enum { JOIN_SESSION_KEYRING = 1, SET_REQKEY_KEYRING = 14 };
+	const long all[] = { x->a, x->b, x->c, x->d, x->e };
+	bool own = false, passes = false;
+	int first = 1, last = 4;
+
+	if (x->nr == SYS_add_key)
+		first = 4;
+	else if (x->nr == SYS_request_key)
+		first = last = 3;
+	else if (x->a == JOIN_SESSION_KEYRING || x->a == SET_REQKEY_KEYRING)
+		return osthread_change(true, x);
+	for (int i = first; i <= last; i++) {
+		own |= (int)all[i] == THREAD;
+		passes |= (int)all[i] == PROCESS;
+	}
+	return own || passes ? osthread_change(passes, x) : call_blocks(x);
+}
+
+/* Counted is a kernel thread: the caller's, from now on its alone. */
+long counts_events(const struct call *x)
+{
+	struct call y = *x;
+	struct thread *th = thread_by_id((int)x->b);
+
+	if (x->b && !th)
+		return call_plain(x);
+	y.b = th && th != &self_thread ? g_ostid(th->g) : 0;
+	if (!y.b)
+		return osthread_change(false, &y);
+	return th->owns_os ? call_plain(&y) : -ESRCH;
+}
+
+/* A ring that one thread alone may use, or that is known to one by a number. */
+long makes_ring(const struct call *x)
+{
+	enum { SINGLE_ISSUER = 1 << 12 };
+	const struct {
+		uint32_t sq, cq, flags;
+	} *params = (const void *)x->b;
+
+	return params && params->flags & SINGLE_ISSUER ? osthread_change(false, x) : call_blocks(x);
+}
+
+long registers_ring(const struct call *x)
+{
+	enum { ENABLE_RINGS = 12, RING_FDS = 20 };
+	int op = (int)x->b & INT32_MAX; /* the highest bit says how the ring is named */
+
+	return op == ENABLE_RINGS || op == RING_FDS ? osthread_change(false, x) : call_blocks(x);
+}
+
+/* The kernel lets a tracer's own kernel thread alone speak to what it traces. */
+long traces(const struct call *x)
+{
+	return osthread_change(false, x);
 }

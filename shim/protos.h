@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <link.h>
+#include <linux/capability.h>
 #include <mqueue.h>
 #include <netdb.h>
 #include <netinet/ether.h>
@@ -60,11 +61,14 @@
 #include <sys/file.h>
 #include <sys/fsuid.h>
 #include <sys/inotify.h>
+#include <sys/io.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>

@@ -359,6 +359,8 @@ static int inherit(struct thread *th, const pthread_attr_t *attr)
 		put(&a, &want, which);
 	}
 	which = differences(&a);
+	if (on_g() && self_thread.passes_os)
+		which |= own.set; /* its kernel thread begins with the creator's */
 	if (unlikely(which))
 		note(th, &a, which);
 	return 0;

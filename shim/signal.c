@@ -124,6 +124,7 @@ EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
 	return on_g() ? change_mask(how, set, old) : real.pthread_sigmask(how, set, old);
 }
+TWIN(pthread_sigmask);
 
 EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
@@ -147,6 +148,7 @@ EXPORT int sigpending(sigset_t *set)
 		*(uint64_t *)(void *)set |= signals_pending();
 	return r;
 }
+TWIN(sigpending);
 
 /* libc restores the mask by a call of its own; a jump also leaves any system call region. */
 static void before_jump(struct __jmp_buf_tag *env)
@@ -383,6 +385,7 @@ EXPORT int kill(pid_t pid, int sig)
 		return real.kill(pid, sig);
 	return err ? (errno = err, -1) : 0;
 }
+TWIN(kill);
 
 EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 {

@@ -117,6 +117,7 @@ EXPORT int pause(void)
 		return (int)syscall_ret(suspend(&mask));
 	}
 }
+TWIN(pause);
 
 /* Three linker names: BSD's with a mask, X/Open's with one signal to let in, and the choice of
  * both. */

@@ -2,354 +2,174 @@
  * syscall: syscall(2) as a function, which some run-times use instead of pthreads and libc's
  * wrappers.
  *
- *	futex, private	on the lot: FUTEX_WAIT and its relatives block a G, not an M
- *	futex, else	the kernel's, with the P given away
- *	thread ids	a G has its own; calls about kernel threads are translated for the caller
- *	fork		as fork(2): clone.c
- *	may block	the kernel's, with the P given away; no cancellation point, as in libc
- *	all others	the kernel's
+ * What a G's call means is one line of syscalls.def.  Before weft runs, and on a thread that is no
+ * G, a call is the kernel's, but for those about threads that may be Gs (futex, signals).  No
+ * cancellation point, as in libc.  What a call does to descriptors is fdevents.def's, on any thread.
  *
- * A private futex and a pthread object never share a word, so futex words have keys of their own
- * kind.  The word is read in place: an address that is not mapped faults, where the kernel says
- * EFAULT.
- *
- * Not here: inheriting futexes hold kernel ids, which gettid() on a G does not give.
+ * Must never: make a clone with a stack of its own other than by libc's function: the child returns
+ * on that stack.
  */
-#include <linux/futex.h>
-
-#include "shim/altstack.h"
 #include "shim/clone.h"
 #include "shim/fdevents.h"
+#include "shim/ids.h"
 #include "shim/memlock.h"
 #include "shim/rseq.h"
 #include "shim/sched.h"
-#include "shim/sync.h"
+#include "shim/syscall.h"
 
-struct args {
-	long nr, a, b, c, d, e, f;
+enum how { HOW_PLAIN, HOW_BLOCKS, HOW_NAMES, HOW_PASSES, HOW_CALL };
+
+static const struct row {
+	uint8_t how, arg;
+	long (*call)(const struct call *x);
+} table[] = {
+#define PLAIN .how = HOW_PLAIN
+#define BLOCKS .how = HOW_BLOCKS
+#define FORKS .how = HOW_PLAIN /* never asked */
+#define PASSES .how = HOW_PASSES
+#define NAMES(n) .how = HOW_NAMES, .arg = n
+#define CALL(f) .how = HOW_CALL, .call = f
+#define SYSCALL(nr, name, how) [nr] = { how },
+#include "shim/syscalls.def"
+#undef SYSCALL
 };
 
-static long through(const struct args *x)
+enum { ROWS = sizeof(table) / sizeof(table[0]) };
+
+/* A number that is not a G's is the kernel's to judge. */
+static long names(struct call *x, unsigned n)
 {
-	return real.syscall(x->nr, x->a, x->b, x->c, x->d, x->e, x->f);
+	long *arg = &x->a + (n - 1);
+
+	if (thread_by_id((int)*arg))
+		*arg = direct3(SYS_getpid, 0, 0, 0);
+	return call_plain(x);
 }
 
-static long blocking(const struct args *x)
+long call_by_table(struct call *x)
 {
-	return syscall_ret(block_nocp(x->nr, x->a, x->b, x->c, x->d, x->e, x->f));
-}
+	const struct row *row = (unsigned long)x->nr < ROWS ? &table[x->nr] : &table[SYS_getpid];
 
-/* ---- futex ----------------------------------------------------------------------------------- */
-
-struct word {
-	uint32_t *at;
-	uint32_t value;
-};
-
-static int differs(void *arg)
-{
-	struct word *w = arg;
-
-	return load_acquire(w->at) != w->value;
-}
-
-static bool bad_word(const uint32_t *w, long *err)
-{
-	if ((uintptr_t)w % sizeof(*w))
-		*err = -EINVAL;
-	else if ((uintptr_t)w < 4096)
-		*err = -EFAULT;
-	else
-		return false;
-	return true;
-}
-
-static long futex_wait(uint32_t *at, uint32_t value, int op, const struct timespec *ts,
-		       uint32_t bits)
-{
-	struct word w = {at, value};
-	struct park pk = {
-		.addr = lot_key(at, KEY_OTHER),
-		.refuse = differs,
-		.arg = &w,
-		.bitset = bits,
-		.reason = WaitFutex,
-		.interruptible = true,
-	};
-	int clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
-	int err = 0;
-
-	if (!bits)
-		return -EINVAL;
-	if (ts && (bad_nsec(ts) || ts->tv_sec < 0))
-		return -EINVAL;
-	if (ts && (op & FUTEX_CMD_MASK) == FUTEX_WAIT)
-		err = deadline_in(ts, &pk.deadline);
-	else if (ts)
-		err = deadline_of(clock, ts, &pk.deadline);
-	if (err)
-		return -err;
-	for (;;) {
-		enum interrupt what;
-
-		err = lot_park(&pk);
-		if (err != -EINTR)
-			return err < 0 ? err : 0;
-		what = interrupt_deliver();
-		if (what == INTR_ENDS || (what == INTR_RESTARTS && ts))
-			return -EINTR;
-		pk.fifo_front = true;
+	switch (row->how) {
+	case HOW_BLOCKS:
+		return call_blocks(x);
+	case HOW_NAMES:
+		return names(x, row->arg);
+	case HOW_PASSES:
+		return osthread_change(true, x);
+	case HOW_CALL:
+		return row->call(x);
 	}
+	return call_plain(x);
 }
 
-static long futex_wake(uint32_t *at, int n, uint32_t bits)
+/* ---- what the table names, where a line or two is all --------------------------------------- */
+
+long own_id(const struct call *x)
 {
-	if (!bits)
-		return -EINVAL;
-	/* The kernel looks at the count after it woke one. */
-	return lot_wake(lot_key(at, KEY_OTHER), n > 1 ? (unsigned)n : 1, bits, READY_NEXT, NULL,
-			NULL);
+	return weft_tls.tid;
 }
 
-static long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uint32_t *value)
+long yields(const struct call *x)
 {
-	struct word w = {from, value ? *value : 0};
-	unsigned moved = 0;
-	int woken;
-
-	if (nwake < 0 || nmove < 0)
-		return -EINVAL;
-	woken = lot_requeue(lot_key(from, KEY_OTHER), lot_key(to, KEY_OTHER), (unsigned)nwake,
-			    (unsigned)nmove, value ? differs : NULL, NULL, &w, &moved);
-	return woken < 0 ? woken : woken + (long)moved;
+	gosched();
+	return 0;
 }
 
-/* The operation of FUTEX_WAKE_OP on *at: its old value. */
-static bool wake_op(uint32_t *at, int code, int arg, uint32_t *old)
+/* What a kernel thread has once and a G would take from its M: refused, as an old kernel does. */
+long not_here(const struct call *x)
 {
-	switch (code) {
-	case FUTEX_OP_SET:
-		*old = __atomic_exchange_n(at, (uint32_t)arg, __ATOMIC_SEQ_CST);
+	return -ENOSYS;
+}
+
+long reads_clock(const struct call *x)
+{
+	long r;
+
+	return clock_call((clockid_t)x->a, (struct timespec *)x->b, &r) ? r : call_plain(x);
+}
+
+long by_priority(const struct call *x)
+{
+	long r;
+
+	return sched_call(x->nr, x->a, x->b, x->c, x->d, &r) ? r : call_plain(x);
+}
+
+long kills_thread(const struct call *x)
+{
+	long r;
+
+	return ids_kill(x->nr, x->a, x->b, x->c, x->d, &r) ? r : call_plain(x);
+}
+
+long kcmp_names(const struct call *x)
+{
+	struct call y = *x;
+
+	if (thread_by_id((int)y.a))
+		y.a = direct3(SYS_getpid, 0, 0, 0);
+	return names(&y, 2);
+}
+
+long locks_memory(const struct call *x)
+{
+	return memlock_call(x->nr, x->a);
+}
+
+long registers_rseq(const struct call *x)
+{
+	return rseq_by_hand(x->a, x->b, x->c, x->d);
+}
+
+/* ---- syscall() ------------------------------------------------------------------------------- */
+
+/* What is not the kernel's alone though the caller is no G.  False: it is. */
+static bool off_g(const struct call *x, long *r)
+{
+	switch (x->nr) {
+	case SYS_futex:
+		*r = waits_futex(x);
 		return true;
-	case FUTEX_OP_ADD:
-		*old = __atomic_fetch_add(at, (uint32_t)arg, __ATOMIC_SEQ_CST);
+	case SYS_mlockall:
+	case SYS_munlockall:
+		*r = locks_memory(x);
 		return true;
-	case FUTEX_OP_OR:
-		*old = __atomic_fetch_or(at, (uint32_t)arg, __ATOMIC_SEQ_CST);
+	case SYS_rt_sigaction:
+		*r = sets_action(x);
 		return true;
-	case FUTEX_OP_ANDN:
-		*old = __atomic_fetch_and(at, ~(uint32_t)arg, __ATOMIC_SEQ_CST);
-		return true;
-	case FUTEX_OP_XOR:
-		*old = __atomic_fetch_xor(at, (uint32_t)arg, __ATOMIC_SEQ_CST);
+	case SYS_tkill:
+	case SYS_tgkill:
+	case SYS_rt_tgsigqueueinfo:
+		*r = kills_thread(x);
 		return true;
 	}
 	return false;
 }
 
-static int wake_cmp(int code, int old, int arg)
-{
-	switch (code) {
-	case FUTEX_OP_CMP_EQ:
-		return old == arg;
-	case FUTEX_OP_CMP_NE:
-		return old != arg;
-	case FUTEX_OP_CMP_LT:
-		return old < arg;
-	case FUTEX_OP_CMP_LE:
-		return old <= arg;
-	case FUTEX_OP_CMP_GT:
-		return old > arg;
-	case FUTEX_OP_CMP_GE:
-		return old >= arg;
-	}
-	return -1;
-}
-
-static long futex_wake_op(uint32_t *at, int n, int n2, uint32_t *at2, uint32_t code)
-{
-	int op = code >> 28 & 7, cmp = code >> 24 & 15;
-	int arg = (int)(code << 8) >> 20, cmparg = (int)(code << 20) >> 20; /* 12 bits, signed */
-	uint32_t old;
-	long woken;
-	int also;
-
-	if (code >> 28 & FUTEX_OP_OPARG_SHIFT)
-		arg = (int)(1u << (arg & 31));
-	if (wake_cmp(cmp, 0, 0) < 0 || !wake_op(at2, op, arg, &old))
-		return -ENOSYS;
-	also = wake_cmp(cmp, (int)old, cmparg);
-	woken = futex_wake(at, n, FUTEX_BITSET_MATCH_ANY);
-	if (also > 0)
-		woken += futex_wake(at2, n2, FUTEX_BITSET_MATCH_ANY);
-	return woken;
-}
-
-static long futex_private(const struct args *x)
-{
-	uint32_t *at = (uint32_t *)x->a, *at2 = (uint32_t *)x->e;
-	int op = (int)x->b, n = (int)x->c, n2 = (int)x->d;
-	uint32_t value = (uint32_t)x->c, value3 = (uint32_t)x->f;
-	const struct timespec *ts = (const struct timespec *)x->d;
-	long err;
-
-	if (bad_word(at, &err))
-		return err;
-	switch (op & FUTEX_CMD_MASK) {
-	case FUTEX_WAIT:
-		return futex_wait(at, value, op, ts, FUTEX_BITSET_MATCH_ANY);
-	case FUTEX_WAIT_BITSET:
-		return futex_wait(at, value, op, ts, value3);
-	case FUTEX_WAKE:
-		return futex_wake(at, n, FUTEX_BITSET_MATCH_ANY);
-	case FUTEX_WAKE_BITSET:
-		return futex_wake(at, n, value3);
-	}
-	if (bad_word(at2, &err))
-		return err;
-	switch (op & FUTEX_CMD_MASK) {
-	case FUTEX_REQUEUE:
-		return futex_requeue(at, n, n2, at2, NULL);
-	case FUTEX_CMP_REQUEUE:
-		return futex_requeue(at, n, n2, at2, &value3);
-	}
-	return futex_wake_op(at, n, n2, at2, value3);
-}
-
-/* A foreign thread takes part too: who it waits for may be a G. */
-static long futex(const struct args *x)
-{
-	switch ((int)x->b & ~FUTEX_CLOCK_REALTIME) {
-	case FUTEX_WAIT_PRIVATE:
-	case FUTEX_WAIT_BITSET_PRIVATE:
-	case FUTEX_WAKE_PRIVATE:
-	case FUTEX_WAKE_BITSET_PRIVATE:
-	case FUTEX_REQUEUE_PRIVATE:
-	case FUTEX_CMP_REQUEUE_PRIVATE:
-	case FUTEX_WAKE_OP_PRIVATE:
-		return syscall_ret(futex_private(x));
-	case FUTEX_WAKE:
-	case FUTEX_WAKE_BITSET:
-	case FUTEX_REQUEUE:
-	case FUTEX_CMP_REQUEUE:
-	case FUTEX_WAKE_OP:
-		return through(x);
-	}
-	return on_g() ? blocking(x) : through(x);
-}
-
-/* ---- thread ids ------------------------------------------------------------------------------ */
-
-static long by_thread_id(const struct args *x)
+static long dispatch(struct call *x)
 {
 	long r;
 
-	return sched_call(x->nr, x->a, x->b, x->c, x->d, &r) ? syscall_ret(r) : through(x);
-}
-
-/* Signals for a thread: to the G, from whatever thread. */
-static bool kills(const struct args *x, long *r)
-{
-	if (!ids_kill(x->nr, x->a, x->b, x->c, x->d, r))
-		return false;
-	*r = syscall_ret(*r);
-	return true;
-}
-
-/* ---- dispatch -------------------------------------------------------------------------------- */
-
-/* What a kernel thread has once and a G would take from its M: refused, as an old kernel does. */
-static long not_on_g(void)
-{
-	return syscall_ret(-ENOSYS);
-}
-
-static long on_a_g(struct args *x)
-{
-	long r;
-
-	switch (x->nr) {
-	case SYS_gettid:
-		return weft_tls.tid;
-	case SYS_set_tid_address:
-		return weft_tls.tid;
-	case SYS_sigaltstack:
-		return syscall_ret(altstack_call((const stack_t *)x->a, (stack_t *)x->b,
-						 (uintptr_t)__builtin_frame_address(0)));
-	case SYS_sched_yield:
-		gosched();
-		return 0;
-	case SYS_set_robust_list:
-		return not_on_g();
-	case SYS_clock_gettime:
-		if (!clock_call((clockid_t)x->a, (struct timespec *)x->b, &r))
-			break;
-		return syscall_ret(r);
-	case SYS_prctl:
-		return syscall_ret(osthread_prctl(x->a, x->b, x->c, x->d, x->e));
-	case SYS_unshare:
-	case SYS_setns:
-	case SYS_setfsuid:
-	case SYS_setfsgid:
-	case SYS_setuid: /* without libc they are one kernel thread's */
-	case SYS_setgid:
-	case SYS_setreuid:
-	case SYS_setregid:
-	case SYS_setresuid:
-	case SYS_setresgid:
-	case SYS_setgroups:
-	case SYS_capset:
-	case SYS_seccomp:
-	case SYS_personality:
-	case SYS_ioprio_set:
-		return syscall_ret(osthread_call(x->nr, x->a, x->b, x->c, x->d, x->e, x->f));
-	case SYS_sched_setaffinity:
-	case SYS_sched_getaffinity:
-	case SYS_sched_setscheduler:
-	case SYS_sched_getscheduler:
-	case SYS_sched_setparam:
-	case SYS_sched_getparam:
-	case SYS_sched_setattr:
-	case SYS_sched_getattr:
-	case SYS_sched_rr_get_interval:
-	case SYS_getpriority:
-	case SYS_setpriority:
-		return by_thread_id(x);
-#define BLOCKS(nr) case SYS_##nr:
-#include "shim/blocking.def"
-#undef BLOCKS
-		return blocking(x);
+	if (unlikely(x->nr == SYS_clone || x->nr == SYS_clone3 || x->nr == SYS_fork ||
+		     x->nr == SYS_vfork)) {
+		if (clone_by_hand(x->nr, x->a, x->b, x->c, x->d, x->e, &r))
+			return syscall_ret(r);
+	} else if (on_g()) {
+		return syscall_ret(call_by_table(x));
+	} else if (weft_on) {
+		if (off_g(x, &r))
+			return syscall_ret(r);
+	} else if (x->nr == SYS_rseq) {
+		return syscall_ret(registers_rseq(x));
+	} else if (x->nr == SYS_mlockall || x->nr == SYS_munlockall) {
+		return syscall_ret(locks_memory(x));
 	}
-	return through(x);
-}
-
-static bool foreign(void)
-{
-	return weft_on && !on_g();
-}
-
-static long dispatch(struct args *x)
-{
-	long r;
-
-	if (unlikely(x->nr == SYS_clone || x->nr == SYS_clone3 || x->nr == SYS_fork || x->nr == SYS_vfork) &&
-	    clone_by_hand(x->nr, x->a, x->b, x->c, x->d, x->e, &r))
-		return syscall_ret(r);
-	if (unlikely(x->nr == SYS_rseq) && !foreign())
-		return syscall_ret(rseq_by_hand(x->a, x->b, x->c, x->d));
-	if (unlikely(weft_on && (x->nr == SYS_tgkill || x->nr == SYS_tkill ||
-				 x->nr == SYS_rt_tgsigqueueinfo)) &&
-	    kills(x, &r))
-		return r;
-	if (unlikely(x->nr == SYS_mlockall || x->nr == SYS_munlockall))
-		return syscall_ret(memlock_call(x->nr, x->a));
-	if (on_g())
-		return on_a_g(x);
-	return through(x);
+	return real.syscall(x->nr, x->a, x->b, x->c, x->d, x->e, x->f);
 }
 
 /* What happens to descriptors is noted on both sides of the call. */
-static long on_descriptors(struct args *x)
+static long on_descriptors(struct call *x)
 {
 	if (x->nr == SYS_close_range)
 		return shim_close_range((unsigned int)x->a, (unsigned int)x->b, (int)x->c);
@@ -358,7 +178,7 @@ static long on_descriptors(struct args *x)
 
 EXPORT long syscall(long nr, ...)
 {
-	struct args x = {.nr = nr};
+	struct call x = { .nr = nr };
 	va_list ap;
 
 	/* However many the caller passed, six registers and stack words are readable. */
@@ -371,6 +191,6 @@ EXPORT long syscall(long nr, ...)
 	x.f = va_arg(ap, long);
 	va_end(ap);
 	if (likely(weft_on) && nr == SYS_futex)
-		return futex(&x);
+		return syscall_ret(waits_futex(&x));
 	return fdcall_concerns(nr) ? on_descriptors(&x) : dispatch(&x);
 }

@@ -166,6 +166,22 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 	return 0;
 }
 
+/* Runnable from here on; what the caller's kernel thread has of its own, this one's gets. */
+static int begin(struct thread *th)
+{
+	int err;
+
+	if (likely(!on_g() || !self_thread.passes_os)) {
+		g_start(th->g);
+		return 0;
+	}
+	osthread_born(th);
+	libc_enter();
+	err = g_start_wired(th->g);
+	libc_leave();
+	return -err;
+}
+
 static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *),
 		  int (*start11)(void *), void *arg)
 {
@@ -195,12 +211,13 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	th->arg = arg;
 	g_setdata(gp, th);
 	err = inherit(th, attr, gp);
+	*out = (pthread_t)g_tls(gp);
+	if (!err)
+		err = begin(th);
 	if (err) {
 		g_free(gp);
 		return err;
 	}
-	*out = (pthread_t)g_tls(gp);
-	g_start(gp);
 	runtime_checkyield();
 	return 0;
 }

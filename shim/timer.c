@@ -10,6 +10,7 @@
  */
 #include "shim/ids.h"
 #include "shim/sigroute.h"
+#include "shim/syscall.h"
 
 enum { TIMERS = 1024 };
 
@@ -31,41 +32,94 @@ static int reserve(void)
 	return -1;
 }
 
-EXPORT int timer_create(clockid_t clock, struct sigevent *ev, timer_t *timer)
+/*
+ * ev names a G, main included: a slot, and *to is the event for the kernel.  NONE: it does not;
+ * else -errno.
+ */
+enum { NONE = TIMERS };
+static int reroute(const struct sigevent *ev, struct sigevent *to)
 {
-	struct sigevent to;
-	long id;
 	int slot;
 
 	activate_for(ev);
 	if (!weft_on || !ev || ev->sigev_notify != SIGEV_THREAD_ID ||
-	    ev->_sigev_un._tid < G_ID_MIN)
-		return real.timer_create(clock, ev, timer);
-	id = ev->_sigev_un._tid;
-	if (!thread_by_id(id))
-		return (int)syscall_ret(-EINVAL);
+	    (ev->_sigev_un._tid < G_ID_MIN && !thread_by_id(ev->_sigev_un._tid)))
+		return NONE;
+	if (!thread_by_id(ev->_sigev_un._tid))
+		return -EINVAL;
 	slot = reserve();
 	if (slot < 0)
-		return (int)syscall_ret(-EAGAIN);
-	to = *ev;
-	to._sigev_un._tid = sigroute_tid();
-	if (real.timer_create(clock, &to, timer)) {
-		atomic_store(&named[slot].target, FREE);
-		return -1;
-	}
-	atomic_store(&named[slot].number, (int)(intptr_t)*timer);
-	atomic_store(&named[slot].target, id);
-	return 0;
+		return -EAGAIN;
+	*to = *ev;
+	to->_sigev_un._tid = sigroute_tid();
+	return slot;
+}
+
+/* r: what became of the timer; its number is read only if it was made. */
+static void name_it(int slot, const struct sigevent *ev, long r, const int *number)
+{
+	if (r == 0)
+		atomic_store(&named[slot].number, *number);
+	atomic_store(&named[slot].target, r == 0 ? ev->_sigev_un._tid : FREE);
+}
+
+static void forget(int number)
+{
+	for (int i = 0; weft_on && i < TIMERS; i++)
+		if (atomic_load(&named[i].target) > BUSY &&
+		    atomic_load(&named[i].number) == number)
+			atomic_store(&named[i].target, FREE);
+}
+
+EXPORT int timer_create(clockid_t clock, struct sigevent *ev, timer_t *timer)
+{
+	struct sigevent to;
+	int slot = reroute(ev, &to), number, r;
+
+	if (slot == NONE)
+		return real.timer_create(clock, ev, timer);
+	if (slot < 0)
+		return (int)syscall_ret(slot);
+	r = real.timer_create(clock, &to, timer);
+	number = r ? 0 : (int)(intptr_t)*timer;
+	name_it(slot, ev, r, &number);
+	return r;
 }
 
 EXPORT int timer_delete(timer_t timer)
 {
 	int r = real.timer_delete(timer);
 
-	for (int i = 0; r == 0 && weft_on && i < TIMERS; i++)
-		if (atomic_load(&named[i].target) > BUSY &&
-		    atomic_load(&named[i].number) == (int)(intptr_t)timer)
-			atomic_store(&named[i].target, FREE);
+	if (r == 0)
+		forget((int)(intptr_t)timer);
+	return r;
+}
+
+/* The same by number, where a timer is an int. */
+long makes_timer(const struct call *x)
+{
+	const struct sigevent *ev = (const struct sigevent *)x->b;
+	struct sigevent to;
+	struct call y = *x;
+	int slot = reroute(ev, &to);
+	long r;
+
+	if (slot == NONE)
+		return call_plain(x);
+	if (slot < 0)
+		return slot;
+	y.b = (long)&to;
+	r = call_plain(&y);
+	name_it(slot, ev, r, (const int *)x->c);
+	return r;
+}
+
+long ends_timer(const struct call *x)
+{
+	long r = call_plain(x);
+
+	if (r == 0)
+		forget((int)x->a);
 	return r;
 }
 

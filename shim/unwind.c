@@ -33,7 +33,7 @@ personality_fn __gcc_personality_v0 hidden __attribute__((used));
 resume_fn _Unwind_Resume hidden __attribute__((noreturn, used));
 
 /* Whoever comes first writes what all would; the release pairs with the acquire in bound(). */
-static personality_fn *personality;
+static personality_fn *personality_of_c;
 static resume_fn *resume;
 
 static void find_libgcc(void)
@@ -45,12 +45,12 @@ static void find_libgcc(void)
 	if (!p || !r)
 		weft_throw("libgcc_s.so.1 cannot be loaded: cancellation needs it (install it)");
 	__atomic_store_n(&resume, (resume_fn *)r, __ATOMIC_RELAXED);
-	__atomic_store_n(&personality, (personality_fn *)p, __ATOMIC_RELEASE);
+	__atomic_store_n(&personality_of_c, (personality_fn *)p, __ATOMIC_RELEASE);
 }
 
 static void bound(void)
 {
-	if (!__atomic_load_n(&personality, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&personality_of_c, __ATOMIC_ACQUIRE))
 		find_libgcc();
 }
 
@@ -63,7 +63,7 @@ int __gcc_personality_v0(int version, int actions, uint64_t class, struct _Unwin
 			 struct _Unwind_Context *context)
 {
 	bound();
-	return personality(version, actions, class, exc, context);
+	return personality_of_c(version, actions, class, exc, context);
 }
 
 /* libgcc_s goes on from its caller, this frame, which has nothing to clean up. */

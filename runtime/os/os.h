@@ -60,6 +60,7 @@ bool os_guard_is_cheap(void);            /* guards need no mapping of their own 
 void os_discard(void *p, size_t n);      /* gives pages back; they read as zero */
 
 /* ---- time ------------------------------------------------------------------------------------ */
+void os_time_notsc(void);
 void os_time_init(void);                 /* finds the vDSO; before it nanotime is a system call */
 uint64_t os_nanotime(void);              /* CLOCK_MONOTONIC, ns */
 int os_clock_gettime(int clock, uint64_t *ns);

@@ -144,6 +144,22 @@ object libshim bind 'void *symbol_next(void); void *use(void) { return symbol_ne
 object libcompat symbol 'void *memcpy(void *, const void *, unsigned long); void use(void *p) { memcpy(p, p, 1); }'
 case_of "even memcpy" check-bind '^memcpy: called by symbol.o'
 
+# ---- system calls -------------------------------------------------------------------------------
+
+fresh
+case_of "the tables as they are" check-syscalls ""
+sed -i '/ capset,/d' "$tmp/src/shim/syscalls.def"
+case_of "a call that nobody has decided about" check-syscalls '^capset: no line in the table of system calls'
+fresh
+sed -i 's/^SYSCALL(126, capset/SYSCALL(127, capset/' "$tmp/src/shim/syscalls.def"
+case_of "a wrong number" check-syscalls '^capset: 127 in the table, 126 in the header'
+fresh
+sed -i '/SET_TIMERSLACK/d' "$tmp/src/shim/prctl.def"
+case_of "an operation of prctl" check-syscalls '^PR_SET_TIMERSLACK: no line'
+fresh
+sed -i '/ capset,/d' "$tmp/src/shim/symbols.def"
+case_of "libc's function passes by" check-syscalls "^capset: libc's function is not interposed"
+
 # ---- needed -------------------------------------------------------------------------------------
 
 fresh

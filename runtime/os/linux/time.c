@@ -63,13 +63,20 @@ void os_time_init(void)
 		*(void **)&vdso_gettime = vdso_sym(base, "__vdso_clock_gettime");
 }
 
+/* The vDSO reads the time stamp counter, and a thread may not any more. */
+void os_time_notsc(void)
+{
+	__atomic_store_n(&vdso_gettime, NULL, __ATOMIC_RELAXED);
+}
+
 int os_clock_gettime(int clock, uint64_t *ns)
 {
+	int (*gettime)(int, struct timespec *) = __atomic_load_n(&vdso_gettime, __ATOMIC_RELAXED);
 	struct timespec ts;
 	long r;
 
-	if (vdso_gettime)
-		r = vdso_gettime(clock, &ts);
+	if (gettime)
+		r = gettime(clock, &ts);
 	else
 		r = os_syscall(SYS_clock_gettime, clock, (long)&ts, 0, 0, 0, 0);
 	if (r)

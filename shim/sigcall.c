@@ -1,0 +1,120 @@
+/*
+ * sigcall: the system calls of signals by number, for what libc's functions would do.
+ *
+ * The kernel's structures are its own: a set is 8 bytes, and an action has a restorer where libc
+ * has one of its own.
+ *
+ * Must never: tell the kernel anything itself.  What it has of masks, stacks and handlers belongs
+ * to whatever G runs, and is kept with it.
+ */
+#include "shim/altstack.h"
+#include "shim/sigroute.h"
+#include "shim/syscall.h"
+
+#include <string.h>
+
+extern __typeof__(kill) shim_kill hidden;
+extern __typeof__(pause) shim_pause hidden;
+extern __typeof__(pthread_sigmask) shim_pthread_sigmask hidden;
+extern __typeof__(sigaction) shim_sigaction hidden;
+extern __typeof__(sigpending) shim_sigpending hidden;
+extern __typeof__(sigsuspend) shim_sigsuspend hidden;
+extern __typeof__(sigtimedwait) shim_sigtimedwait hidden;
+
+enum { SET_SIZE = 8 };
+
+struct kernel_action {
+	void (*handler)(int);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+/* libc's result and errno, as the kernel's. */
+static long of_libc(int r)
+{
+	return r < 0 ? -errno : r;
+}
+
+static void widen(sigset_t *to, const uint64_t *from)
+{
+	sigemptyset(to);
+	memcpy(to, from, SET_SIZE);
+}
+
+long sets_action(const struct call *x)
+{
+	const struct kernel_action *want = (const void *)x->b;
+	struct kernel_action *old = (void *)x->c;
+	struct sigaction now = { 0 }, was;
+	long r;
+
+	if (x->d != SET_SIZE)
+		return -EINVAL;
+	if (want) {
+		now.sa_handler = want->handler;
+		now.sa_flags = (int)want->flags;
+		widen(&now.sa_mask, &want->mask);
+	}
+	r = of_libc(shim_sigaction((int)x->a, want ? &now : NULL, &was));
+	if (r == 0 && old)
+		*old = (struct kernel_action){ .handler = was.sa_handler,
+					       .flags = (unsigned)was.sa_flags,
+					       .restorer = was.sa_restorer,
+					       .mask = sigs_of(&was.sa_mask) };
+	return r;
+}
+
+long sets_mask(const struct call *x)
+{
+	sigset_t want, was;
+	int r;
+
+	if (x->d != SET_SIZE)
+		return -EINVAL;
+	if (x->b)
+		widen(&want, (const uint64_t *)x->b);
+	r = shim_pthread_sigmask((int)x->a, x->b ? &want : NULL, &was);
+	if (r == 0 && x->c)
+		memcpy((void *)x->c, &was, SET_SIZE);
+	return -r;
+}
+
+long sets_altstack(const struct call *x)
+{
+	return altstack_call((const stack_t *)x->a, (stack_t *)x->b,
+			     (uintptr_t)__builtin_frame_address(0));
+}
+
+long reads_pending(const struct call *x)
+{
+	sigset_t set;
+	long r;
+
+	if ((unsigned long)x->b > SET_SIZE)
+		return -EINVAL;
+	r = of_libc(shim_sigpending(&set));
+	if (r == 0)
+		memcpy((void *)x->a, &set, (size_t)x->b);
+	return r;
+}
+
+/* pause, rt_sigsuspend and rt_sigtimedwait. */
+long waits_signal(const struct call *x)
+{
+	sigset_t set;
+
+	if (x->nr == SYS_pause)
+		return of_libc(shim_pause());
+	if (x->nr == SYS_rt_sigsuspend ? x->b != SET_SIZE : x->d != SET_SIZE)
+		return -EINVAL;
+	widen(&set, (const uint64_t *)x->a);
+	if (x->nr == SYS_rt_sigsuspend)
+		return of_libc(shim_sigsuspend(&set));
+	return of_libc(shim_sigtimedwait(&set, (siginfo_t *)x->b, (const struct timespec *)x->c));
+}
+
+long kills_process(const struct call *x)
+{
+	return of_libc(shim_kill((pid_t)x->a, (int)x->b));
+}
