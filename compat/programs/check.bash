@@ -44,7 +44,7 @@ check_once() {
 	why=
 	measures=()
 	answer=
-	recipe_run python3 "$weft_root/compat/programs/watch.py" "$scratch_dir/figures" ${recipe_watch:-} \
+	recipe_run "$weft_python" "$weft_root/compat/programs/watch.py" "$scratch_dir/figures" ${recipe_watch:-} \
 		-- "${prefix[@]}" || why=${why:-failed}
 	says=$(weft_lines)
 	[ -z "$says" ] || why="${why:+$why; }weft says: ${says//$'\n'/; }"

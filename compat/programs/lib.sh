@@ -24,6 +24,9 @@ weft_build=${BUILD:-$weft_root/build}
 weft_launcher=${WEFT_LAUNCHER:-$weft_build/weft}
 weft_data=$weft_build/data
 run_limit=${RUN_LIMIT:-120}
+# The distribution's own, before one that only looks for another.
+weft_python=/usr/bin/python3
+[ -x $weft_python ] || weft_python=python3
 # Servers are there.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
@@ -230,7 +233,7 @@ start_server() {
 	scratch
 	"$@" >"$scratch_dir/server" 2>&1 </dev/null &
 	server_pid=$!
-	for i in $(seq 100); do
+	for i in $(seq $((${server_patience:-10} * 10))); do
 		if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
 			return 0
 		fi
@@ -242,7 +245,7 @@ start_server() {
 		fi
 		sleep 0.1
 	done
-	why="the server does not answer on its port after 10 s"
+	why="the server does not answer on its port after ${server_patience:-10} s"
 	kill -KILL "$server_pid" 2>/dev/null
 	reap_server 2>/dev/null
 	return 1
@@ -337,7 +340,7 @@ small_run() {
 	mkdir -p "$dir"
 	sample() { (set +e +o pipefail; sample_file "$@"); }
 	export -f sample sample_file
-	export weft_data src="$weft_root/compat/programs"
+	export weft_python weft_data src="$weft_root/compat/programs"
 	start=$(now_ms)
 	if ! bounded "$run_limit" env -C "$dir" bash -c "set -e -o pipefail; $recipe_body" "$recipe_name" "$@" \
 		>"$scratch_dir/out" 2>"$scratch_dir/err" </dev/null; then
@@ -448,6 +451,40 @@ http_load() {
 		return 1
 	fi
 	load_ended "$3" "$figure" req/s "$(awk '/requests in/ { print $1 }' "$log")"
+}
+
+# http_answers URL [REQUESTS CONNECTIONS]: asks a server over kept connections; adds what it got to answer.
+http_answers() {
+	local log=$scratch_dir/client
+
+	if ! bounded 90 "$weft_python" "$weft_root/compat/programs/http-check.py" "$1" "${2:-960}" "${3:-24}" \
+		>"$log" 2>&1; then
+		why="client: $why$(grep -m1 error "$log")"
+		return 1
+	fi
+	answer+=$(paste -sd, "$log")
+	figure=1
+	unit=run
+}
+
+# serve_http PORT PATH COMMAND...: a server that is started, asked for PATH and stopped.
+serve_http() {
+	local port=$1 path=$2
+
+	shift 2
+	start_server "$port" "$@" || return 1
+	http_answers "http://127.0.0.1:$port$path" || abandon_server || return 1
+	stop_server
+}
+
+# server_dir: a directory of its own that a server may write, whoever it becomes.
+server_dir() {
+	scratch
+	chmod 755 "$scratch_dir"
+	dir=$scratch_dir/server.d
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	chmod 777 "$dir"
 }
 
 # fetch_digest URL: of one reply's body.

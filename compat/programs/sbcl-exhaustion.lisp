@@ -1,0 +1,7 @@
+(defun deep (n) (+ 1 (deep (+ n 1))))
+(defun try () (handler-case (progn (deep 0) :no) (sb-kernel::control-stack-exhausted () :exhausted) (storage-condition () :storage)))
+(let ((th (sb-thread:make-thread (lambda () (sleep 0.2) :slept))))
+  (format t "~a ~a~%" (try) (try))
+  (format t "~a~%" (sb-thread:join-thread th)))
+(format t "~a~%" (sb-thread:join-thread (sb-thread:make-thread (lambda () (list (try) (try))))))
+(format t "~a~%" (try))
