@@ -63,15 +63,12 @@ static bool notes_of_go(const char *p, size_t size)
 	return false;
 }
 
-static bool is_go(const struct dl_phdr_info *info)
+static bool is_go(uintptr_t base, const ElfW(Phdr) *ph, int n)
 {
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-
+	for (; n > 0; n--, ph++)
 		if (ph->p_type == PT_NOTE && ph->p_align <= 4 &&
-		    notes_of_go((const char *)(info->dlpi_addr + ph->p_vaddr), ph->p_memsz))
+		    notes_of_go((const char *)(base + ph->p_vaddr), ph->p_memsz))
 			return true;
-	}
 	return false;
 }
 
@@ -90,11 +87,29 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 	struct look *l = arg;
 
 	(void)size;
-	l->guest.is_go = is_go(info);
+	l->guest.is_go = is_go(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum);
 	l->guest.what = l->guest.is_go ? "Go's run-time" : named(info->dlpi_name);
 	l->guest.program = !l->later;
 	l->later = true;
 	return l->guest.what != NULL;
+}
+
+const char *guest_owner(const void *code)
+{
+	int (*find)(void *, struct dl_find_object *) = (int (*)(void *, struct dl_find_object *))
+		symbol_libc("_dl_find_object", NULL, NULL);
+	struct dl_find_object o;
+	const ElfW(Ehdr) *e;
+
+	if (!find || find((void *)(uintptr_t)code, &o))
+		return NULL;
+	/* The linker puts the file's header at the beginning of what is mapped. */
+	e = o.dlfo_map_start;
+	if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_type != ET_DYN)
+		return NULL;
+	if (is_go(o.dlfo_link_map->l_addr, (const void *)((const char *)e + e->e_phoff), e->e_phnum))
+		return "Go's run-time";
+	return named(o.dlfo_link_map->l_name);
 }
 
 struct guest guest_look(void)

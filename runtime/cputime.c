@@ -12,8 +12,6 @@
 
 enum { THREAD_CLOCK = 3, PERTHREAD_SCHED = 6 };
 
-_Atomic bool cputime_on;
-
 static uint64_t own_time(void)
 {
 	uint64_t ns = 0;
@@ -58,14 +56,14 @@ void cputime_start(struct g *gp)
 
 void cputime_enable(void)
 {
-	if (likely(atomic_load_explicit(&cputime_on, memory_order_relaxed)))
+	if (likely(atomic_load_explicit(&duties, memory_order_relaxed) & DutyCputime))
 		return;
 	lock(&sched.lock);
-	if (!atomic_load(&cputime_on)) {
+	if (!(atomic_load(&duties) & DutyCputime)) {
 		/* What they run now began before: it counts from here. */
 		for (struct m *mp = sched.allm; mp; mp = mp->alllink)
 			mp->cpustart = mp->ostid ? time_of(mp) : 0;
-		atomic_store(&cputime_on, true);
+		atomic_fetch_or(&duties, DutyCputime);
 	}
 	unlock(&sched.lock);
 }

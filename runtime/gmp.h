@@ -120,6 +120,7 @@ struct g {
 
 	struct m *lockedm;        /* wired to this M (o, or when parked: L sched) */
 	uint32_t lockdepth;       /* (o) */
+	bool kept;                /* wired by runtime_wireall(), for good (o) */
 
 	const void *_Atomic parkaddr; /* what it waits for in the lot; NULL: nothing (L lot's bucket of it) */
 	struct waiter *parked;    /* (L same) the wait an interrupt may end */
@@ -564,8 +565,16 @@ void sigstack_fork_child(void) hidden;
 void start_m0(struct g *gp, void *fs, char *top) hidden;
 void arena_fork_child(void) hidden;
 
+/* ---- wireall.c ---- */
+enum {
+	DutyCputime = 1, /* somebody asked for a G's CPU time */
+	DutyWire = 2,	 /* runtime_wireall() */
+};
+/* What is to be done at each switch; none, in most processes.  Bits are only ever added. */
+extern _Atomic unsigned duties hidden;
+void duties_leave(struct g *gp, struct m *mp) hidden;
+
 /* ---- cputime.c ---- */
-extern _Atomic bool cputime_on hidden;
 void cputime_start(struct g *gp) hidden; /* main, on M0 */
 void cputime_enter(struct g *gp, struct m *mp) hidden;
 void cputime_leave(struct g *gp, struct m *mp) hidden;

@@ -606,7 +606,8 @@ void leavem0(void)
 {
 	struct g *gp = weft_tls.g;
 
-	if (!gp || gp == g_main_ || gp->lockdepth || gp->sysdepth)
+	if (!gp || gp == g_main_ || gp->lockdepth || gp->sysdepth ||
+	    (atomic_load_explicit(&duties, memory_order_relaxed) & DutyWire))
 		return;
 	/* As in runtime_preempt(): we may be in a handler. */
 	pin();

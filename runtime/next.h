@@ -44,7 +44,7 @@ static inline struct g *nextlocal(struct m *mp, bool *inherit)
 	struct g *gp;
 
 	if (unlikely(mp->lockedg || weft_opt.chaos ||
-		     atomic_load_explicit(&cputime_on, memory_order_relaxed) ||
+		     atomic_load_explicit(&duties, memory_order_relaxed) ||
 		     pp->id >= atomic_load_explicit(&gomaxprocs, memory_order_relaxed)))
 		return NULL;
 	if (unlikely(atomic_load_explicit(&sched.urgentsize, memory_order_relaxed) > 0))
@@ -74,7 +74,7 @@ static inline void settle(struct m *mp, struct g *gp, bool inherit)
 		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
 	mp->curg = gp;
 	atomic_store_explicit(&gp->m, mp, memory_order_relaxed);
-	if (unlikely(atomic_load_explicit(&cputime_on, memory_order_relaxed)))
+	if (unlikely(atomic_load_explicit(&duties, memory_order_relaxed) & DutyCputime))
 		cputime_enter(gp, mp);
 	atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
 	count_up(&mp->p->runs);

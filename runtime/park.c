@@ -158,6 +158,7 @@ static void left(struct g *gp)
 
 	gp->lockedm = NULL;
 	gp->lockdepth = 0;
+	gp->kept = false;
 	atomic_store_explicit(&gp->status, Gdead, memory_order_relaxed);
 	/* Release: pairs with g_await_off(); then it is another's. */
 	atomic_store_explicit(&gp->m, NULL, memory_order_release);

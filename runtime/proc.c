@@ -43,8 +43,8 @@ void mcall(void (*fn)(void *))
 	/* Pinned until it runs again: neither g0's top nor the switch back may meet a handler. */
 	pin();
 	mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
-	if (unlikely(atomic_load_explicit(&cputime_on, memory_order_relaxed)))
-		cputime_leave(gp, mp);
+	if (unlikely(atomic_load_explicit(&duties, memory_order_relaxed)))
+		duties_leave(gp, mp);
 	arch_mcall(&gp->sp, mp->fs, mp->g0top, fn, gp);
 	unpin();
 }

@@ -320,6 +320,8 @@ void gosched(void);    /* to the global tail, as Go's Gosched (sched_yield) */
 void goyield(void);    /* to the local tail */
 void lockosthread(void); /* wires the calling G to its M until unlockosthread(); nests */
 void unlockosthread(void);
+/* From now on each G keeps the M it is on when it next gives way, and there is a P for each. */
+void runtime_wireall(void);
 /*
  * Before the calling G changes its kernel thread for good (and ends it at exit): M0 cannot end, so
  * any G but main goes on elsewhere.  No-op when it is wired already.

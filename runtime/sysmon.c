@@ -223,7 +223,7 @@ static void *sysmon(void *arg)
 			lasttrace = now;
 			schedtrace(weft_opt.scheddetail);
 		}
-		if (weft_opt.procs == 0 && now - lastcpu >= SEC) {
+		if (weft_opt.procs == 0 && !(atomic_load(&duties) & DutyWire) && now - lastcpu >= SEC) {
 			lastcpu = now;
 			ncpu = aside_ncpu();
 			if (ncpu != (unsigned)atomic_load(&gomaxprocs))

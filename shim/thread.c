@@ -11,6 +11,7 @@
 #include "shim/thread.h"
 #include "shim/attr.h"
 #include "shim/dl.h"
+#include "shim/guest.h"
 #include "shim/mutex.h"
 #include "shim/preempt.h"
 #include "shim/sched.h"
@@ -226,6 +227,8 @@ EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*star
 {
 	if (!weft_on && !activate())
 		return activate_later() ? EAGAIN : real.pthread_create(t, attr, start, arg);
+	if (unlikely(guest_among_us(__builtin_return_address(0))))
+		return real.pthread_create(t, attr, start, arg);
 	return create(t, attr, start, NULL, arg);
 }
 
@@ -233,6 +236,8 @@ EXPORT int thrd_create(thrd_t *t, thrd_start_t start, void *arg)
 {
 	if (!weft_on && !activate())
 		return activate_later() ? thrd_nomem : real.thrd_create(t, start, arg);
+	if (unlikely(guest_among_us(__builtin_return_address(0))))
+		return real.thrd_create(t, start, arg);
 	switch (create(t, NULL, NULL, start, arg)) {
 	case 0:
 		return thrd_success;

@@ -4,7 +4,7 @@
 # What a failed run left (output, messages) stays in build/programs/NAME/MODE.
 
 check_modes=(native 1 default)
-check_again=2
+check_again=${CHECK_AGAIN:-2}
 passed=0
 failed=0
 

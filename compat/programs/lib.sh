@@ -473,6 +473,8 @@ serve_http() {
 
 	shift 2
 	start_server "$port" "$@" || return 1
+	# With prime set one request goes first, for servers that keep what another gave them.
+	[ -z "${prime-}" ] || http_answers "http://127.0.0.1:$port$path" 1 1 || abandon_server || return 1
 	http_answers "http://127.0.0.1:$port$path" || abandon_server || return 1
 	stop_server
 }

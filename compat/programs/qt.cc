@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 	t.start(2);
 	app.exec();
 	QProcess child;
-	child.start("cat", {});
+	child.start("cat", QStringList());
 	child.write("through a child");
 	child.closeWriteChannel();
 	child.waitForFinished();

@@ -32,6 +32,7 @@ recipe_run() {
 	python3 -m http.server -b 127.0.0.1 -d "$dir" "$behind" >/dev/null 2>&1 &
 	backend=$!
 	sleep 1
+	prime=1
 	serve_http "$port" /body "$@" squid -N -f "$dir/conf"
 	set -- $?
 	kill "$backend"

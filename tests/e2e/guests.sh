@@ -10,20 +10,22 @@ here=$top/tests/e2e/guests
 cd "$tmp" || exit 2
 export GOCACHE=$tmp/gocache HOME=$tmp GOFLAGS=-mod=mod GO111MODULE=off
 
+plain="manages kernel threads itself (running with plain pthreads)"
+
 # same NAME LINE WORD...: WORD... prints natively what it prints under weft, twice (REPEAT) at each number of Ps; on
 # standard error stands LINE, a word of weft's own, once in each run (empty: nothing).
 same()
 {
-	local name=$1 line=$2 procs i status said
+	local name=$1 line=${2:+threads: $2} procs i status said
 	shift 2
 	timeout 60 "$@" >native 2>native.err || { verdict 1 "$name natively" "status $?, $(head -n 1 native.err)"; return; }
 	for procs in 1 2 8; do
 		for i in $(seq "${REPEAT:-2}"); do
-			timeout 60 "$weft" --procs=$procs -- "$@" >out 2>err
+			# shellcheck disable=SC2086
+			timeout 60 "$weft" --procs=$procs ${options-} -- "$@" >out 2>err
 			status=$?
 			said=$(sed -n 's/^weft\[[0-9]*\]: //p' err)
-			[ $status -eq 0 ] && cmp -s native out && [ "$said" = "${line:+threads: $line manages kernel threads itself (running with plain pthreads)}" ] ||
-				break 2
+			[ $status -eq 0 ] && cmp -s native out && [ "$said" = "$line" ] || break 2
 		done
 		status=-1
 	done
@@ -34,13 +36,17 @@ same()
 # --- Go ---
 if command -v go >/dev/null && [ "$(go env CGO_ENABLED)" = 1 ]; then
 	if ! go build -o cgo "$here/cgo.go" 2>err || ! go build -buildmode=c-shared -o libwork.so "$here/library.go" 2>err ||
-		! ${CC:-cc} -O2 -DLINKED -o linked "$here/library.c" ./libwork.so -pthread; then
+		! ${CC:-cc} -O2 -DLINKED -o linked "$here/library.c" ./libwork.so -pthread || ! ${CC:-cc} -O2 -o loads "$here/library.c" -pthread; then
 		verdict 1 "Go builds" "$(head -n 1 err)"
 	else
 		same "a Go program with threads of C" "" ./cgo
 		same "a Go program as a child" "" sh -c './cgo | cat'
 		strip -o stripped cgo && same "a stripped Go program" "" ./stripped
-		same "a Go library that the program is linked with" "Go's run-time" ./linked
+		same "a Go library that the program is linked with" "Go's run-time $plain" ./linked
+		later="Go's run-time manages kernel threads itself (each new thread is a plain pthread)"
+		same "a Go library that is loaded beside threads" "$later" ./loads
+		options="-o slice=200us" same "the same, preempted often" "$later" ./loads
+		options="-o chaos=7" same "the same, in a random order" "$later" ./loads
 	fi
 else
 	echo "# no Go with cgo here"
@@ -59,7 +65,7 @@ for cc in gcc clang; do
 		[ $cc-$sanitizer != gcc-address ] || export ASAN_OPTIONS=verify_asan_link_order=0
 		if $cc -g -O1 -fsanitize=$sanitizer -o "$cc-$sanitizer" "$here/sane.c" -pthread 2>/dev/null &&
 			"./$cc-$sanitizer" >/dev/null 2>&1; then
-			same "$what of $cc" $what "./$cc-$sanitizer"
+			same "$what of $cc" "$what $plain" "./$cc-$sanitizer"
 		else
 			echo "# no $what of $cc here"
 		fi
@@ -76,7 +82,7 @@ done
 # --- valgrind ---
 if command -v valgrind >/dev/null && ${CC:-cc} -g -o plain "$here/sane.c" -pthread &&
 	valgrind -q ./plain >/dev/null 2>&1; then
-	same "a program under valgrind" valgrind valgrind -q --error-exitcode=9 ./plain
+	same "a program under valgrind" "valgrind $plain" valgrind -q --error-exitcode=9 ./plain
 else
 	echo "# no valgrind here"
 fi
