@@ -171,8 +171,10 @@ static void look(struct sigframe *f, struct kick *k)
 	atomic_store(&th->kicked, false);
 	sig = signals_next();
 	th->leaving = true; /* for those who are about to move to another stack */
-	if (sig && !frame_move(f, action_flags(sig), handled, k))
-		frame_none(f, false);
+	if (sig && !frame_move(f, action_flags(sig), handled, k)) {
+		signals_take(SIGBIT(sig), NULL);
+		signal_no_room(f, sig, false, k->side);
+	}
 	if (in_stub(f) && stub_ends())
 		end_call(f, call_end(f));
 	if (cancel_here(f) && !frame_move(f, 0, cancelled, k))

@@ -137,6 +137,7 @@ static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 
 struct arrival {
 	int sig, saved;
+	void *side;
 	struct sigaction sa;
 };
 
@@ -145,6 +146,9 @@ static void arrived(struct sigframe *f, void *arg)
 {
 	struct arrival a = *(const struct arrival *)arg;
 
+	if (a.side)
+		sidestack_give(a.side);
+	self_thread.leaving = false;
 	if (on_g()) {
 		on_a_g(a.sig, f, &a.sa);
 	} else {
@@ -158,22 +162,24 @@ static void arrived(struct sigframe *f, void *arg)
 	frame_leave(f);
 }
 
-/* As the kernel, whose own answer to a frame that has no room is a fault. */
-static void no_room(struct sigframe *f, struct arrival *a, bool fault)
+/*
+ * As the kernel, whose own answer to a frame that has no room is a fault.  side: the side stack that f
+ * lies on, or NULL.
+ */
+void signal_no_room(struct sigframe *f, int sig, bool fault, void *side)
 {
-	bool segv = a->sig == SIGSEGV;
+	struct arrival a = { .sig = SIGSEGV, .saved = errno, .side = side };
 
-	if (!segv && !(f->uc.mask & SIGBIT(SIGSEGV))) {
-		a->sig = SIGSEGV;
-		action_get(SIGSEGV, &a->sa);
+	if (sig != SIGSEGV && !(f->uc.mask & SIGBIT(SIGSEGV))) {
+		action_get(SIGSEGV, &a.sa);
 		memset(&f->si, 0, sizeof(f->si));
 		f->si.si_signo = SIGSEGV;
 		f->si.si_code = SI_KERNEL;
 		if ((action_handled() & SIGBIT(SIGSEGV)) &&
-		    frame_move(f, a->sa.sa_flags, arrived, a))
+		    frame_move(f, a.sa.sa_flags, arrived, &a))
 			return;
 	}
-	frame_none(f, segv && fault);
+	frame_none(f, sig == SIGSEGV && fault);
 }
 
 /*
@@ -231,7 +237,7 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		if (unlikely(aborting(sig, si))) {
 			/* Natively it may be any thread's. */
 			if (!aborted_elsewhere(sig, si) && !frame_move(f, a.sa.sa_flags, arrived, &a))
-				no_room(f, &a, false);
+				signal_no_room(f, sig, false, NULL);
 			errno = a.saved;
 			return;
 		}
@@ -251,5 +257,5 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		return;
 	}
 	if (!frame_move(f, a.sa.sa_flags, arrived, &a))
-		no_room(f, &a, synchronous(sig, si));
+		signal_no_room(f, sig, synchronous(sig, si), NULL);
 }
