@@ -23,7 +23,11 @@
 #include "shim/direct.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51 /* Linux 5.14; before, nobody tells */
+#endif
 #ifndef SS_AUTODISARM
 #define SS_AUTODISARM (1U << 31)
 #endif
@@ -115,6 +119,16 @@ bool frame_move(struct sigframe *f, int flags, frame_fn *fn, void *arg)
 	sigframe_enter(p.frame, fn, arg);
 }
 
+/* Of the kernel's frames.  One that is made here is smaller, but what natively has no room has none. */
+static size_t frame_size(void)
+{
+	static size_t size;
+
+	if (!size)
+		size = getauxval(AT_MINSIGSTKSZ);
+	return size;
+}
+
 struct call {
 	frame_fn *fn;
 	void *arg;
@@ -149,7 +163,7 @@ void frame_call(int flags, frame_fn *fn, void *arg)
 	self_thread.leaving = true;
 	if (!(flags & SA_ONSTACK) || !altstack_goes(&ss, sp))
 		sigframe_call(0, called, &c);
-	else if (choose(&p, &ss, sp, sp, SIGFRAME_CALL, flags) && writable(&p))
+	else if (ss.ss_size >= frame_size() && choose(&p, &ss, sp, sp, SIGFRAME_CALL, flags) && writable(&p))
 		sigframe_call(p.end, called, &c);
 	else
 		sigframe_call(0, nowhere, NULL);
