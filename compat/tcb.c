@@ -15,7 +15,7 @@
  *static TLS, saved around the fresh initialisation).  Rewriting the whole template instead would
  *leak all of them; keeping all of libc's TLS instead would carry errno and the locale into the next
  *life.  Destroying a block would leak its allocator cache, so those words go to the next block that
- *is created; priority-protection data and getrandom's state (a few hundred bytes, in the rare
+ *is created, or to a thread of libc's own that ends at once and frees them (tcb_bury); priority-protection data and getrandom's state (a few hundred bytes, in the rare
  *thread that has them) are lost with their block.
  *
  * Must never: run with a scheduler lock held (the loader's lock and malloc are below).
@@ -40,6 +40,7 @@ struct orphan {
 };
 
 static struct orphan *orphans;
+static int norphans;
 static int orphans_lock; /* spin: a few instructions inside, never blocks */
 
 const char *tcb_break;
@@ -92,14 +93,22 @@ static void restore_malloc(struct tcb *t, const uintptr_t *w)
 /* Moves the words away; without memory for that they are lost, which is a leak and not a fault. */
 static void orphan(struct tcb *t)
 {
-	struct orphan *o = broken("orphans") ? NULL : malloc(sizeof *o);
+	uintptr_t word[MALLOC_WORDS_MAX], any = 0;
+	struct orphan *o;
 
+	save_malloc(t, word);
+	for (unsigned i = 0; i < layout.malloc_words; i++)
+		any |= word[i];
+	if (!any) /* it never called malloc */
+		return;
+	o = broken("orphans") ? NULL : malloc(sizeof *o);
 	if (!o)
 		return;
-	save_malloc(t, o->word);
+	memcpy(o->word, word, sizeof word);
 	orphans_enter();
 	o->next = orphans;
 	orphans = o;
+	norphans++;
 	orphans_leave();
 }
 
@@ -111,8 +120,10 @@ static void adopt(struct tcb *t)
 		return;
 	orphans_enter();
 	o = orphans;
-	if (o)
+	if (o) {
 		orphans = o->next;
+		norphans--;
+	}
 	orphans_leave();
 	if (!o)
 		return;
@@ -343,6 +354,16 @@ int tcb_renew(struct tcb *t, const struct tcb_stack *stk, uint32_t tid)
 int tcb_reuse(struct tcb *t, const struct tcb_stack *stk, uint32_t tid)
 {
 	return reuse(t, stk, tid, false);
+}
+
+int tcb_orphans(void)
+{
+	return __atomic_load_n(&norphans, __ATOMIC_RELAXED);
+}
+
+void tcb_bury(void)
+{
+	adopt(tcb_self());
 }
 
 void tcb_destroy(struct tcb *t)

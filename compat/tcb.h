@@ -73,6 +73,13 @@ int tcb_reuse(struct tcb *t, const struct tcb_stack *stk, uint32_t tid);
 /* Unlists and frees what tcb_create allocated; the area is the caller's again. */
 void tcb_destroy(struct tcb *t);
 
+/*
+ * The allocator's caches of destroyed blocks that wait for a new one: how many.  tcb_bury(), called on
+ * a thread of libc's own that is about to end, takes one over, and libc frees it as that thread's.
+ */
+int tcb_orphans(void);
+void tcb_bury(void);
+
 static inline struct tcb *tcb_self(void)
 {
 	struct tcb *t;

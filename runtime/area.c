@@ -12,6 +12,7 @@
 #include "runtime/gmp.h"
 
 static struct reservation areas;
+static size_t areasize; /* of each, the first one says: thread blocks are all alike */
 
 static char *aligned(char *p, size_t align)
 {
@@ -26,19 +27,27 @@ bool area_alloc(struct g *gp, const struct gattr *a)
 
 	if (gp->area)
 		return true;
+	if (!areasize)
+		areasize = n;
+	if (n > areasize)
+		return false;
 	/* The reservation is aligned to a page only. */
-	p = reserved(&areas, n + (align - page));
+	p = reserved(&areas, areasize + (align - page));
 	if (!p)
 		return false;
-	gp->areasize = n;
 	gp->area = aligned(p, align);
 	return true;
+}
+
+void area_is(struct g *gp, char *area)
+{
+	gp->area = area;
 }
 
 /* Its thread block is gone: the pages go back, and the area reads as zeroes. */
 void area_discard(struct g *gp)
 {
-	os_discard(gp->area, gp->areasize);
+	os_discard(gp->area, areasize);
 }
 
 void areas_trim(void)

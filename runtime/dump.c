@@ -165,7 +165,7 @@ void runtime_dump(void)
 
 	dump_machine(&o);
 	for (uint32_t i = 0; i < n; i++)
-		if (gstatus(g_at(i)) != Gdead)
+		if (galive(g_at(i)))
 			dump_g(&o, have ? &b : NULL, g_at(i), now);
 	weft_print(&o, "weft[%d]: end of dump\n", os_getpid());
 	weft_flush(&o);

@@ -32,6 +32,7 @@ static void reset_p(struct p *pp)
 	atomic_store(&pp->runqtail, 0);
 	atomic_store(&pp->runnext, NULL);
 	memset(pp->gfree, 0, sizeof(pp->gfree));
+	atomic_store(&pp->giveup, false);
 	/* The ids of this process start elsewhere (g_seedids). */
 	pp->tids = (struct idcache){ 0 };
 	pp->hand_m = NULL;
@@ -47,7 +48,6 @@ static void reset_p(struct p *pp)
 static void reset_sched(void)
 {
 	lock_init(&sched.lock, Sched);
-	lock_init(&sched.allglock, Allgs);
 	sched.runq = sched.urgent = (struct gqueue){ 0 };
 	atomic_store(&sched.runqsize, 0);
 	atomic_store(&sched.urgentsize, 0);
@@ -77,10 +77,11 @@ static void reset_gs(struct g *self)
 	while (n && !g_at(n - 1))
 		n--;
 	atomic_store(&sched.nallgs, n);
+	g_fork_child();
 	for (uint32_t i = 0; i < n; i++) {
 		struct g *gp = g_at(i);
 
-		if (gp == self)
+		if (gp == self || gstatus(gp) == Gidle)
 			continue;
 		gp->allgidx = i;
 		atomic_store(&gp->status, Gdead);

@@ -15,7 +15,7 @@ enum { ID_MIN = 0x10000000, ID_MAX = 0x3fffffff }; /* above every kernel id, ins
 struct g *g_at(uint32_t i)
 {
 	struct g *chunk = i < nelem(sched.gchunks) * GCHUNK
-				  ? atomic_load_explicit(&sched.gchunks[i / GCHUNK],
+				  ? atomic_load_explicit(&sched.gchunks[i / GCHUNK].gs,
 							 memory_order_acquire)
 				  : NULL;
 
@@ -40,35 +40,128 @@ static uint32_t limit(uint32_t have)
 	return (uint32_t)(fit < FEW ? FEW : fit < most ? fit : most);
 }
 
-/* A G that never lived; NULL: no memory, or too many of them exist. */
+static struct g *make_in(struct gchunk *c, uint32_t i)
+{
+	struct g *gp = &atomic_load(&c->gs)[i % GCHUNK];
+
+	gp->allgidx = i;
+	if (c->areas)
+		area_is(gp, c->areas[i % GCHUNK]);
+	atomic_store(&gp->status, Gdead);
+	c->made = i % GCHUNK + 1;
+	return gp;
+}
+
+/* One that lived, or was to (L allgs); nspare says that there is one. */
+static struct g *spare(void)
+{
+	uint32_t k = sched.sparehint, full = atomic_load(&sched.nallgs) / GCHUNK;
+	struct gchunk *c;
+	struct g *gp;
+
+	for (;; k++) {
+		c = &sched.gchunks[k];
+		if (c->bare || (k < full && c->made < GCHUNK))
+			break;
+	}
+	sched.sparehint = k;
+	atomic_fetch_sub(&sched.nspare, 1);
+	gp = c->bare;
+	if (!gp)
+		return make_in(c, k * GCHUNK + c->made);
+	c->bare = gp->schedlink;
+	c->nbare--;
+	return gp;
+}
+
+/*
+ * All Gs of a chunk are bare: its memory goes back, and reads as zeroes, which is Gs that were never
+ * made.  Where their areas are is kept beside.  A late reader of one finds no thread.
+ */
+static void give_back(struct gchunk *c)
+{
+	struct g *gs = atomic_load(&c->gs);
+
+	if (!c->areas)
+		c->areas = persistentalloc(GCHUNK * sizeof(*c->areas));
+	if (!c->areas)
+		return;
+	for (int i = 0; i < GCHUNK; i++)
+		c->areas[i] = gs[i].area;
+	c->bare = NULL;
+	c->nbare = c->made = 0;
+	os_discard(gs, GCHUNK * sizeof(*gs));
+}
+
+void g_bare(struct g *gp)
+{
+	uint32_t k = gp->allgidx / GCHUNK;
+	struct gchunk *c = &sched.gchunks[k];
+
+	lock(&sched.allglock);
+	gp->schedlink = c->bare;
+	c->bare = gp;
+	atomic_fetch_add(&sched.nspare, 1);
+	if (k < sched.sparehint)
+		sched.sparehint = k;
+	if (++c->nbare == GCHUNK)
+		give_back(c);
+	unlock(&sched.allglock);
+}
+
+static struct g *one_more(void)
+{
+	uint32_t i = atomic_load(&sched.nallgs);
+	struct gchunk *c = &sched.gchunks[i / GCHUNK];
+	struct g *gp;
+
+	if (i / GCHUNK >= nelem(sched.gchunks))
+		return NULL;
+	if (!atomic_load(&c->gs))
+		atomic_store_explicit(&c->gs, persistentalloc(GCHUNK * sizeof(*gp)),
+				      memory_order_release);
+	if (!atomic_load(&c->gs))
+		return NULL;
+	gp = make_in(c, i);
+	atomic_store(&sched.nallgs, i + 1);
+	return gp;
+}
+
+/* A bare G, or one that never lived; NULL: no memory, or too many of them exist. */
 struct g *g_make(void)
 {
 	static _Atomic uint32_t most; /* as asked when the last chunk began */
-	uint32_t have = atomic_load(&sched.nallgs), i;
+	uint32_t have = atomic_load(&sched.nallgs);
 	struct g *gp = NULL;
 
-	if (have % GCHUNK == 0 || have >= atomic_load(&most))
-		atomic_store(&most, limit(have));
-	if (have >= atomic_load(&most))
-		return NULL;
+	if (!atomic_load_explicit(&sched.nspare, memory_order_relaxed)) {
+		if (have % GCHUNK == 0 || have >= atomic_load(&most))
+			atomic_store(&most, limit(have));
+		if (have >= atomic_load(&most))
+			return NULL;
+	}
 	lock(&sched.allglock);
-	i = atomic_load(&sched.nallgs);
-	if (i / GCHUNK < nelem(sched.gchunks)) {
-		if (!g_at(i)) {
-			struct g *chunk = persistentalloc(GCHUNK * sizeof(*chunk));
-
-			atomic_store_explicit(&sched.gchunks[i / GCHUNK], chunk,
-					      memory_order_release);
-		}
-		gp = g_at(i);
-	}
-	if (gp) {
-		gp->allgidx = i;
-		atomic_store(&gp->status, Gdead);
-		atomic_store(&sched.nallgs, i + 1);
-	}
+	gp = atomic_load(&sched.nspare) ? spare() : one_more();
 	unlock(&sched.allglock);
 	return gp;
+}
+
+void g_fork_child(void)
+{
+	uint32_t n = atomic_load(&sched.nallgs);
+
+	lock_init(&sched.allglock, Allgs);
+	/* What was bare, or given back, may have been on its way back to life when the copy was made. */
+	for (uint32_t k = 0; k * GCHUNK < n; k++) {
+		struct gchunk *c = &sched.gchunks[k];
+
+		c->bare = NULL;
+		c->nbare = 0;
+		c->made = n - k * GCHUNK < GCHUNK ? n - k * GCHUNK : GCHUNK;
+		c->areas = NULL;
+	}
+	atomic_store(&sched.nspare, 0);
+	sched.sparehint = 0;
 }
 
 /* The next of a range of ids; taken from the common count by the batch, as Go's goidcache. */
@@ -284,7 +377,7 @@ struct g *g_next(uint32_t *i)
 	while (*i < n) {
 		struct g *gp = g_at((*i)++);
 
-		if (gstatus(gp) != Gdead)
+		if (galive(gp))
 			return gp;
 	}
 	return NULL;

@@ -7,7 +7,7 @@
  * worth no more than what the second did.  A program with more shapes than classes has its other
  * stacks in one list, of which the first few are looked at.
  *
- * A G without a stack is bare: its struct and its area are for any shape.
+ * A G without a stack is bare (g.c): its struct and its area are for any shape.
  */
 #include "runtime/gmp.h"
 
@@ -54,14 +54,16 @@ static uint32_t class_of(const struct shape *s)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static void push(struct gfreelist *l, struct g *gp)
+void gfree_push(struct gfreelist *l, struct g *gp)
 {
+	if (!l->head)
+		l->tail = gp;
 	gp->schedlink = l->head;
 	l->head = gp;
 	l->n++;
 }
 
-static struct g *pop(struct gfreelist *l)
+struct g *gfree_pop(struct gfreelist *l)
 {
 	struct g *gp = l->head;
 
@@ -75,11 +77,33 @@ static struct g *pop(struct gfreelist *l)
 /* From a class's common list, whose shortest length since the last look scavenge.c wants to know. */
 static struct g *pop_common(struct gclass *c)
 {
-	struct g *gp = pop(&c->free);
+	struct g *gp = gfree_pop(&c->free);
 
 	if (c->free.n < c->low)
 		c->low = c->free.n;
 	return gp;
+}
+
+static void push_common(struct gclass *c, struct g *gp)
+{
+	gfree_push(&c->free, gp);
+	c->settled = false;
+}
+
+/* For one that has not been used for a while: it comes last. */
+static void append_common(struct gclass *c, struct g *gp)
+{
+	struct gfreelist *l = &c->free;
+
+	c->settled = false;
+	if (!l->head) {
+		gfree_push(l, gp);
+		return;
+	}
+	gp->schedlink = NULL;
+	l->tail->schedlink = gp;
+	l->tail = gp;
+	l->n++;
 }
 
 /* Moves Gs between a P's list and the common one until the P holds want. */
@@ -90,17 +114,26 @@ static void balance(struct p *pp, uint32_t class, int want)
 
 	lock(&sched.gfreelock);
 	while (own->n > want)
-		push(&c->free, pop(own));
+		push_common(c, gfree_pop(own));
 	while (own->n < want && c->free.head)
-		push(own, pop_common(c));
+		gfree_push(own, pop_common(c));
 	unlock(&sched.gfreelock);
 }
 
+/* To the end of the common lists: next time the P takes others, and in turn all go past scavenge.c. */
 void g_cachefree(struct p *pp)
 {
-	for (uint32_t i = 0; i < ODD; i++)
-		if (pp->gfree[i].n)
-			balance(pp, i, 0);
+	atomic_store_explicit(&pp->giveup, false, memory_order_relaxed);
+	for (uint32_t i = 0; i < ODD; i++) {
+		struct gfreelist *own = &pp->gfree[i];
+
+		if (!own->n)
+			continue;
+		lock(&sched.gfreelock);
+		while (own->head)
+			append_common(&sched.gclass[i], gfree_pop(own));
+		unlock(&sched.gfreelock);
+	}
 }
 
 int32_t g_cached(const struct p *pp)
@@ -108,7 +141,7 @@ int32_t g_cached(const struct p *pp)
 	int32_t n = 0;
 
 	for (uint32_t i = 0; i < ODD; i++)
-		n += pp->gfree[i].n;
+		n += __atomic_load_n(&pp->gfree[i].n, __ATOMIC_RELAXED);
 	return n;
 }
 
@@ -125,7 +158,7 @@ static struct g *take_regular(uint32_t class)
 
 		if (!own->head && __atomic_load_n(&c->free.head, __ATOMIC_RELAXED))
 			balance(pp, class, GFREE_REFILL);
-		gp = pop(own);
+		gp = gfree_pop(own);
 		unpin();
 		return gp;
 	}
@@ -149,7 +182,7 @@ static struct g *take_odd(const struct shape *s)
 		if ((*link)->stack.size != s->size || (*link)->stack.guard != s->guard)
 			continue;
 		gp = *link;
-		*link = gp->schedlink;
+		*link = gp->schedlink; /* (nothing is ever appended here) */
 		atomic_store(&nodd, (uint32_t)--c->free.n);
 		if (c->free.n < c->low)
 			c->low = c->free.n;
@@ -166,26 +199,11 @@ struct g *g_take(const struct shape *s, struct gclass **c)
 	struct g *gp = class == ODD ? take_odd(s) : take_regular(class);
 
 	*c = &sched.gclass[class];
-	if (gp)
-		return gp;
-	if (__atomic_load_n(&sched.gbare.head, __ATOMIC_RELAXED)) {
-		lock(&sched.gfreelock);
-		gp = pop(&sched.gbare);
-		unlock(&sched.gfreelock);
-	}
 	if (!gp)
 		gp = g_make();
 	if (gp)
 		gp->class = (uint8_t)class;
 	return gp;
-}
-
-/* One without a stack, for whichever shape comes. */
-void g_bare(struct g *gp)
-{
-	lock(&sched.gfreelock);
-	push(&sched.gbare, gp);
-	unlock(&sched.gfreelock);
 }
 
 void g_free(struct g *gp)
@@ -196,15 +214,17 @@ void g_free(struct g *gp)
 	pin();
 	pp = getp();
 	if (class != ODD && pp && likely(!atomic_load_explicit(&sched.scarce, memory_order_relaxed))) {
-		push(&pp->gfree[class], gp);
+		gfree_push(&pp->gfree[class], gp);
 		if (pp->gfree[class].n >= GFREE_HIGH)
 			balance(pp, class, GFREE_LOW);
+		if (unlikely(atomic_load_explicit(&pp->giveup, memory_order_relaxed)))
+			g_cachefree(pp);
 		unpin();
 		return;
 	}
 	unpin();
 	lock(&sched.gfreelock);
-	push(&sched.gclass[class].free, gp);
+	push_common(&sched.gclass[class], gp);
 	if (class == ODD)
 		atomic_store(&nodd, (uint32_t)sched.gclass[ODD].free.n);
 	unlock(&sched.gfreelock);
@@ -212,25 +232,88 @@ void g_free(struct g *gp)
 
 /* ---- for scavenge.c -------------------------------------------------------------------------- */
 
-bool g_common(const struct shape *s)
+bool gfree_has(const struct shape *s)
 {
 	return __atomic_load_n(&sched.gclass[class_of(s)].free.head, __ATOMIC_RELAXED) != NULL;
 }
 
-struct g *g_take_any(void)
+struct g *gfree_take_any(void)
 {
 	struct g *gp = NULL;
 
 	lock(&sched.gfreelock);
 	for (uint32_t i = 0; i < NCLASS && !gp; i++)
-		if (sched.gclass[i].size)
+		if (i == ODD || sched.gclass[i].size)
 			gp = pop_common(&sched.gclass[i]);
-	if (!gp) {
-		gp = pop_common(&sched.gclass[ODD]);
-		atomic_store(&nodd, (uint32_t)sched.gclass[ODD].free.n);
-	}
+	atomic_store(&nodd, (uint32_t)sched.gclass[ODD].free.n);
 	unlock(&sched.gfreelock);
 	return gp;
+}
+
+bool gfree_unsettled(void)
+{
+	for (uint32_t i = 0; i < NCLASS; i++) {
+		struct gclass *c = &sched.gclass[i];
+
+		if (__atomic_load_n(&c->free.n, __ATOMIC_RELAXED) &&
+		    !__atomic_load_n(&c->settled, __ATOMIC_RELAXED))
+			return true;
+	}
+	return false;
+}
+
+bool gfree_cool(void)
+{
+	bool any = false;
+
+	lock(&sched.gfreelock);
+	for (uint32_t i = 0; i < NCLASS; i++) {
+		struct gclass *c = &sched.gclass[i];
+
+		c->cold = c->low < c->free.n ? c->low : c->free.n;
+		c->low = c->free.n;
+		any |= c->cold > 0 && !c->settled;
+	}
+	unlock(&sched.gfreelock);
+	return any;
+}
+
+int32_t gfree_take_cold(uint32_t class, int32_t most, struct gfreelist *to)
+{
+	struct gclass *c = &sched.gclass[class];
+	int32_t n;
+
+	lock(&sched.gfreelock);
+	n = c->free.n;
+	while (c->cold > 0 && to->n < most && !c->settled) {
+		struct g *gp = gfree_pop(&c->free);
+
+		if (!gp)
+			break;
+		c->cold--;
+		gfree_push(to, gp);
+	}
+	if (class == ODD)
+		atomic_store(&nodd, (uint32_t)c->free.n);
+	unlock(&sched.gfreelock);
+	return n;
+}
+
+void gfree_put_cold(uint32_t class, struct gfreelist *from)
+{
+	struct gclass *c = &sched.gclass[class];
+	int32_t all = from->n;
+	struct g *gp;
+
+	lock(&sched.gfreelock);
+	while ((gp = gfree_pop(from)))
+		gfree_push(&c->free, gp);
+	/* Nothing has come since, and of what there is nothing is in use. */
+	if (c->cold == 0 && c->free.n == all)
+		c->settled = true;
+	if (class == ODD)
+		atomic_store(&nodd, (uint32_t)c->free.n);
+	unlock(&sched.gfreelock);
 }
 
 void gfree_fork_child(void)
@@ -239,8 +322,7 @@ void gfree_fork_child(void)
 	lock_init(&sched.gfreelock, Gfree);
 	for (uint32_t i = 0; i < NCLASS; i++) {
 		sched.gclass[i].free = (struct gfreelist){ 0 };
-		sched.gclass[i].low = 0;
+		sched.gclass[i].low = sched.gclass[i].cold = 0;
 	}
-	sched.gbare = (struct gfreelist){ 0 };
 	atomic_store(&nodd, 0);
 }

@@ -86,7 +86,7 @@ struct reservation {
 };
 
 struct gfreelist {                /* through schedlink; its owner's, or under gfreelock */
-	struct g *head;
+	struct g *head, *tail;    /* tail means nothing while it is empty */
 	int32_t n;
 };
 
@@ -95,7 +95,9 @@ enum { NCLASS = 16 };             /* shapes with lists of their own; the last: a
 struct gclass {
 	size_t size, guard;       /* of the slot (c once counted in ngclass) */
 	struct gfreelist free;    /* (L gfree) */
-	int32_t low;              /* (L gfree) shortest since scavenge.c looked */
+	int32_t low;              /* (L gfree) shortest since scavenge.c looked; */
+	int32_t cold;             /* (L gfree) so many were not used then: to be given back */
+	bool settled;             /* (L gfree) all here have given back what they can */
 	struct reservation slots; /* (L stack) */
 };
 
@@ -128,7 +130,6 @@ struct g {
 
 	struct stack stack;       /* (c) while alive */
 	char *area;               /* where its thread block is (c once set) */
-	size_t areasize;
 	void *data;               /* the shim's */
 	void *_Atomic mailbox;    /* the shim's, and not reset between lives */
 	char name[16];            /* written by anybody, read by dumps: torn reads are harmless */
@@ -224,6 +225,7 @@ struct p {
 	struct g *_Atomic marknext;
 
 	struct gfreelist gfree[NCLASS]; /* (o) */
+	_Atomic bool giveup;      /* to the common lists, please (scavenge.c) */
 	struct idcache goids, tids; /* (o) */
 
 	struct lock timerslock;   /* rank Timers */
@@ -274,6 +276,14 @@ static inline void count_up(_Atomic uint32_t *n)
 			      memory_order_relaxed);
 }
 
+struct gchunk {
+	struct g *_Atomic gs;     /* GCHUNK of them; never moved or unmapped */
+	struct g *bare;           /* (L allgs) without a stack: any new thread may have them; */
+	uint32_t nbare;           /* so many */
+	uint32_t made;            /* (L allgs) the first so many are Gs, the rest zeroes */
+	char **areas;             /* (L allgs) theirs, while the structs are zeroes */
+};
+
 struct sched {
 	struct lock lock;         /* rank Sched */
 	struct gqueue runq;       /* (L) global queue */
@@ -300,11 +310,12 @@ struct sched {
 	struct lock gfreelock;    /* rank Gfree */
 	struct gclass gclass[NCLASS];
 	_Atomic uint32_t ngclass; /* appended (L gfree) */
-	struct gfreelist gbare;   /* (L gfree) without a stack */
 	_Atomic bool scarce;      /* memory was refused (scavenge.c) */
 
 	struct lock allglock;     /* rank Allgs */
-	struct g *_Atomic gchunks[4096]; /* all Gs ever made, GCHUNK each; never moved or freed */
+	struct gchunk gchunks[4096]; /* all Gs ever made */
+	_Atomic uint32_t nspare;  /* of these, bare ones and those whose chunk was given back (L allgs) */
+	uint32_t sparehint;       /* (L allgs) no chunk before this has any */
 	_Atomic uint32_t nallgs;
 	_Atomic uint64_t goidgen;
 	_Atomic uint64_t tidgen;
@@ -348,6 +359,14 @@ static inline struct m *getm(void)
 static inline uint32_t gstatus(const struct g *gp)
 {
 	return atomic_load_explicit(&gp->status, memory_order_relaxed);
+}
+
+/* Neither made, nor of a chunk that was given back, nor dead. */
+static inline bool galive(const struct g *gp)
+{
+	uint32_t s = gstatus(gp);
+
+	return s != Gdead && s != Gidle;
 }
 
 static inline uint64_t nextrand(uint64_t *s)
@@ -486,19 +505,31 @@ bool stack_free(struct stack *s) hidden;
 void stack_discard(struct stack *s) hidden;
 void stack_fork_child(void) hidden;
 bool area_alloc(struct g *gp, const struct gattr *a) hidden; /* unless it has one; false: no memory */
+void area_is(struct g *gp, char *area) hidden; /* the one that it had */
 void area_discard(struct g *gp) hidden;
 void areas_trim(void) hidden;
 void area_fork_child(void) hidden;
 
 /* ---- g.c, gfree.c, arena.c ---- */
 struct g *g_take(const struct shape *s, struct gclass **c) hidden; /* NULL: no memory */
-void g_bare(struct g *gp) hidden;
+void g_bare(struct g *gp) hidden; /* dead and without a stack: for whichever shape comes */
+void g_fork_child(void) hidden;
 int32_t g_cached(const struct p *pp) hidden;
-bool g_common(const struct shape *s) hidden; /* the common list has one of this shape; a hint */
-struct g *g_take_any(void) hidden; /* from the common lists, with a stack of ours; NULL: none */
+void gfree_push(struct gfreelist *l, struct g *gp) hidden;
+struct g *gfree_pop(struct gfreelist *l) hidden;
 void gfree_fork_child(void) hidden;
+/* Of the common lists, for scavenge.c. */
+bool gfree_has(const struct shape *s) hidden; /* one of this shape; a hint */
+struct g *gfree_take_any(void) hidden;   /* with a stack of ours; NULL: none */
+bool gfree_unsettled(void) hidden;       /* somebody has memory to give back; a hint */
+bool gfree_cool(void) hidden;            /* marks what was not used since the last call: is there any? */
+int32_t gfree_take_cold(uint32_t class, int32_t most, struct gfreelist *to) hidden; /* of so many */
+void gfree_put_cold(uint32_t class, struct gfreelist *from) hidden; /* who gave back what they can */
 
 /* ---- scavenge.c ---- */
+void scavenge_look(uint64_t now) hidden; /* sysmon: now and then */
+uint64_t scavenge_when(void) hidden;     /* sysmon must not sleep past this; 0: nothing is to be done */
+uint64_t scavenge_step(void) hidden;     /* maker: some work; ns to rest before the next, 0: it is done */
 /* The kernel refused memory for such a stack.  True: another try may have it, or do without. */
 bool scavenge_scarce(const struct shape *s) hidden;
 void *persistentalloc(size_t n) hidden; /* zeroed, never freed; NULL: no memory */

@@ -1,5 +1,5 @@
 /*
- * maker: the kernel thread that makes the others, and buries them.
+ * maker: the kernel thread that makes the others, and buries them, and thread blocks.
  *
  * libc makes a kernel thread under locks of its own: the loader's, the list of stacks, malloc's;
  * joining one takes them too.  A G may hold one of these and be off its CPU, queued for a P.  An M
@@ -26,13 +26,16 @@ static void *maker(void *unused)
 	atomic_store(&self, os_gettid());
 	for (;;) {
 		uint32_t n = atomic_load(&bell);
+		uint64_t rest;
 
 		m_start_wanted();
 		if (atomic_exchange(&spare, false))
 			m_make_spare();
 		/* Thousands may have left, and another be wanted meanwhile. */
-		if (!m_reap())
-			os_futex_wait((uint32_t *)&bell, n, 0);
+		if (m_reap())
+			continue;
+		rest = scavenge_step();
+		os_futex_wait((uint32_t *)&bell, n, rest ? nanotime() + rest : 0);
 	}
 	return NULL;
 }

@@ -120,6 +120,8 @@ void schedule(void *unused)
 				stoplockedm(mp);
 			execute(mp, mp->lockedg, false);
 		}
+		if (mp->p && unlikely(atomic_load_explicit(&mp->p->giveup, memory_order_relaxed)))
+			g_cachefree(mp->p);
 		if (p_retire_if_dying(mp))
 			idle(mp);
 		gp = findrunnable(mp, &inherit);

@@ -169,6 +169,13 @@ struct runtime_hooks {
 	 * memory.
 	 */
 	void *(*newmtls)(void);
+	/*
+	 * A dead G's thread block (g_tls) is wanted no more: the area is the runtime's.  On maker: may
+	 * wait for libc's locks.
+	 */
+	void (*dropblock)(void *tls);
+	/* On maker, too: frees a little of what such blocks left.  False: there is no more. */
+	bool (*leftovers)(void);
 	/* The last G ended: ends the process (exit(0)); called on a G's stack. */
 	void (*lastexit)(void);
 	/* On a G whose uninterruptible park was interrupted: runs what it was interrupted for. */

@@ -2,9 +2,9 @@
  * sysmon: a kernel thread without a P that sees what nobody else can.
  *
  * Every 20 us, doubling to 10 ms after 50 rounds without a P to take: takes Ps from system calls that
- * last (retake), finds queued work beside an idle P and timers nobody runs, reaps idle Ms, re-reads
- * the CPU limits once a second, asks Gs that had their slice to give way (monlook.c), prints the
- * schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
+ * last (retake), finds queued work beside an idle P and timers nobody runs, reaps idle Ms, has memory
+ * of dead Gs given back (scavenge.c), re-reads the CPU limits once a second, asks Gs that had their
+ * slice to give way (monlook.c), prints the schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
  *
  * Must never: own a P, block on anything a G may hold.
  */
@@ -149,7 +149,16 @@ void sysmon_wake(void)
 		os_futex_wake((uint32_t *)&sched.sysmonwait, 1);
 }
 
-/* All Ps idle: sleep until somebody gets one (pidleget), bounded while there are Ms to reap. */
+/* 0 is never. */
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+/*
+ * All Ps idle: sleep until somebody gets one (pidleget), bounded while there are Ms to reap or memory
+ * to give back.
+ */
 static void sleep_deep(void)
 {
 	uint64_t until = 0;
@@ -164,10 +173,11 @@ static void sleep_deep(void)
 	if (sched.nmidle > KEEP_IDLE)
 		until = nanotime() + keep_idle(sched.nmidle);
 	unlock(&sched.lock);
+	until = sooner(until, scavenge_when());
 	if (weft_opt.schedtrace) {
 		uint64_t next = nanotime() + (uint64_t)weft_opt.schedtrace * 1000000;
 
-		until = until && until < next ? until : next;
+		until = sooner(until, next);
 	}
 	while (atomic_load(&sched.sysmonwait) &&
 	       os_futex_wait((uint32_t *)&sched.sysmonwait, 1, until) != -ETIMEDOUT)
@@ -218,6 +228,7 @@ static void *sysmon(void *arg)
 		if (sched.mdead) /* one may have left before its handle was noted */
 			maker_call();
 		reap_idle(now);
+		scavenge_look(now);
 		if (weft_opt.schedtrace &&
 		    now - lasttrace >= (uint64_t)weft_opt.schedtrace * 1000000) {
 			lasttrace = now;

@@ -84,7 +84,7 @@ void schedtrace(bool detail)
 		for (struct m *mp = sched.allm; mp; mp = mp->alllink)
 			detail_m(&o, mp);
 		for (uint32_t i = 0; i < atomic_load(&sched.nallgs); i++)
-			if (gstatus(g_at(i)) != Gdead)
+			if (galive(g_at(i)))
 				detail_g(&o, g_at(i));
 	} else {
 		weft_print(&o, " [");

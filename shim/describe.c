@@ -35,7 +35,9 @@ static void print_owner(struct outbuf *o, uint32_t id)
 	}
 	weft_print(o, ", held by ");
 	while ((gp = g_next(&i))) {
-		if (g_tls(gp) && tcb_tid(g_tls(gp)) == id) {
+		struct tcb *t = g_tls(gp);
+
+		if (t && tcb_tid(t) == id) {
 			print_g(o, gp);
 			return;
 		}

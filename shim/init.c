@@ -66,6 +66,33 @@ static void *newmtls(void)
 	return tcb_create(area, &none, g_nextid());
 }
 
+static void *bury(void *unused)
+{
+	tcb_bury();
+	return unused;
+}
+
+static void dropblock(void *tls)
+{
+	tcb_destroy(tls);
+}
+
+/*
+ * What the allocator kept for such blocks waits for new ones; libc frees such things only when a thread
+ * ends that has them, so for those that are too many one does.  (On maker, which alone is here.)
+ */
+static bool leftovers(void)
+{
+	enum { ORPHANS = 64, STACK = 64 * 1024 };
+	static char stack[STACK] __attribute__((aligned(64)));
+	uintptr_t os;
+
+	if (tcb_orphans() <= ORPHANS || thread_native(bury, NULL, stack, STACK, &os))
+		return false;
+	joinosproc(os);
+	return true;
+}
+
 static void poked(void)
 {
 	signals_deliver();
@@ -91,6 +118,8 @@ static const struct runtime_hooks hooks = {
 	.joinosproc = joinosproc,
 	.gmain = thread_gmain,
 	.newmtls = newmtls,
+	.dropblock = dropblock,
+	.leftovers = leftovers,
 	.lastexit = thread_lastexit,
 	.describe = describe,
 	.poked = poked,

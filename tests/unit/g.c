@@ -13,10 +13,25 @@ static void nobody(struct g *gp)
 	(void)gp;
 }
 
+static int dropped;
+
+static void drop(void *tls)
+{
+	(void)tls;
+	dropped++;
+}
+
+static bool no_leftovers(void)
+{
+	return false;
+}
+
 static void one(void)
 {
 	world(1);
 	hooks.gmain = nobody;
+	hooks.dropblock = drop;
+	hooks.leftovers = no_leftovers;
 }
 
 TestSuite(g, .init = one, .timeout = 60);
@@ -62,7 +77,6 @@ static void lists_are_sound(void)
 		cr_assert_eq(length(&allp[0]->gfree[i]), allp[0]->gfree[i].n);
 		cr_assert_eq(length(&sched.gclass[i].free), sched.gclass[i].free.n);
 	}
-	cr_assert_eq(length(&sched.gbare), sched.gbare.n);
 }
 
 Test(g, at_64_free_ones_33_leave_and_31_stay)
@@ -295,7 +309,8 @@ Test(g, neighbours_do_not_overlap)
 
 Test(g, a_thread_block_has_the_alignment_that_it_needs)
 {
-	static const size_t aligns[] = { 0, 64, 128, 4096, 8192, 65536 };
+	/* The first says how large all are. */
+	static const size_t aligns[] = { 65536, 8192, 4096, 128, 64, 0 };
 
 	for (size_t i = 0; i < nelem(aligns); i++) {
 		size_t align = aligns[i] ? aligns[i] : 64;
@@ -312,6 +327,125 @@ Test(g, a_thread_block_has_the_alignment_that_it_needs)
 			cr_expect_eq(gs[k].area[a.tlsarea - 1], (char)(k + 1));
 		}
 	}
+}
+
+/* ---- giving back ---- */
+
+static long resident(void *p, size_t n)
+{
+	static unsigned char pages[4096];
+	long count = 0;
+
+	cr_assert_leq(n / 4096, sizeof(pages));
+	cr_assert_eq(mincore(p, n, pages), 0);
+	for (size_t i = 0; i < n / 4096; i++)
+		count += pages[i] & 1;
+	return count;
+}
+
+/* As sysmon and maker would: what was not used between two looks goes. */
+static void some_looks(void)
+{
+	for (int i = 0; i < 3; i++) {
+		g_cachefree(allp[0]);
+		gfree_cool();
+		while (scavenge_step())
+			;
+	}
+	lists_are_sound();
+}
+
+Test(g, of_many_that_ended_a_few_keep_their_place_and_none_its_memory)
+{
+	enum { N = 300, KEPT = 64 };
+	struct g *gs[N];
+	int kept = 0;
+
+	for (int i = 0; i < N; i++) {
+		gs[i] = new_g(&usual);
+		memset(gs[i]->stack.slot + 4096, 1, usual.stacksize);
+		memset(gs[i]->area, 1, usual.tlsarea);
+		gs[i]->fs = gs[i]->area;
+	}
+	for (int i = 0; i < N; i++)
+		g_free(gs[i]);
+	some_looks();
+	for (int i = 0; i < N; i++) {
+		if (gs[i]->stack.slot) {
+			kept++;
+			cr_expect_eq(resident(gs[i]->stack.slot + 4096, usual.stacksize), 0);
+			cr_expect_eq(gs[i]->area[0], 1, "its thread block stays");
+		} else {
+			cr_expect_null(g_tls(gs[i]));
+			cr_expect_eq(gs[i]->area[0], 0, "still to be read, and empty");
+		}
+	}
+	cr_expect_eq(kept, KEPT);
+	cr_expect_eq(dropped, N - KEPT);
+	cr_expect_eq(atomic_load(&sched.nspare), N - KEPT);
+	cr_expect_not(gfree_unsettled(), "nothing is left to be done");
+	for (int i = 0; i < N; i++)
+		cr_assert(new_g(&usual));
+	cr_expect_eq(atomic_load(&sched.nallgs), N, "all of them live again");
+}
+
+Test(g, what_is_used_between_two_looks_keeps_its_memory)
+{
+	struct g *gs[10];
+
+	for (int i = 0; i < 10; i++) {
+		gs[i] = new_g(&usual);
+		gs[i]->stack.slot[8192] = 1;
+	}
+	for (int i = 0; i < 10; i++)
+		g_free(gs[i]);
+	for (int round = 0; round < 5; round++) {
+		g_cachefree(allp[0]);
+		gfree_cool();
+		while (scavenge_step())
+			;
+		for (int i = 0; i < 10; i++)
+			gs[i] = new_g(&usual);
+		for (int i = 0; i < 10; i++)
+			g_free(gs[i]);
+	}
+	for (int i = 0; i < 10; i++)
+		cr_expect_eq(gs[i]->stack.slot[8192], 1);
+}
+
+Test(g, a_chunk_of_which_all_are_bare_goes_back_and_comes_again)
+{
+	enum { N = 3 * GCHUNK };
+	static struct g *gs[N];
+	static char *area[N];
+	static char mine[65536];
+	struct gattr own = { .stack = mine, .stacksize = sizeof(mine), .tlsarea = 4096 };
+	uint32_t live = 0;
+
+	for (int i = 0; i < N; i++) {
+		gs[i] = new_g(&own);
+		area[i] = gs[i]->area;
+		gs[i]->goid = 7;
+	}
+	for (int i = 0; i < N; i++)
+		g_bare(gs[i]);
+	cr_expect_eq(atomic_load(&sched.nspare), N);
+	for (uint32_t i = 0; i < N; i++) {
+		cr_assert_eq(g_at(i), gs[i], "late readers find the place");
+		cr_assert_eq(gs[i]->goid, 0, "and nothing there");
+		live += galive(gs[i]);
+	}
+	cr_expect_eq(live, 0);
+	for (uint32_t i = 0; i < N; i++) {
+		struct g *gp = new_g(&own);
+
+		cr_assert_eq(gp, gs[i]);
+		cr_assert_eq(gp->allgidx, i);
+		cr_assert_eq(gp->area, area[i]);
+	}
+	cr_expect_eq(atomic_load(&sched.nspare), 0);
+	new_g(&own);
+	cr_expect_eq(atomic_load(&sched.nallgs), N + 1);
 }
 
 /* With no limit twice as many each time; with one, or when all is filled at once, no more than used. */
