@@ -27,9 +27,15 @@
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
+/*
+ * faccessat2(2) is newer than the filters of some containers, which say EPERM to what they do not
+ * know; a file that may not be executed is EACCES.
+ */
 static bool may_execute(const char *path)
 {
-	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0;
+	if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0)
+		return true;
+	return errno == EPERM && access(path, X_OK) == 0;
 }
 
 static char *find_by_path(const char *name)
@@ -184,24 +190,54 @@ static bool is_pie(int fd, const Elf64_Phdr *dynamic)
 	return false;
 }
 
-/* `weft /lib64/ld-linux-x86-64.so.2 PROGRAM` works: the loader preloads for what it runs. */
-static bool is_loader(const struct stat *st)
+/* Where an address of the loaded file is in the file itself. */
+static bool find_address(int fd, const Elf64_Ehdr *e, uint64_t at, uint64_t *off)
 {
-	struct stat loader;
+	Elf64_Phdr ph;
 
-	return stat("/lib64/" GLIBC_LOADER, &loader) == 0 && loader.st_dev == st->st_dev &&
-	       loader.st_ino == st->st_ino;
+	for (unsigned i = 0; i < e->e_phnum; i++) {
+		if (!read_at(fd, &ph, sizeof(ph), e->e_phoff + (uint64_t)i * e->e_phentsize))
+			return false;
+		if (ph.p_type == PT_LOAD && at >= ph.p_vaddr && at - ph.p_vaddr < ph.p_filesz) {
+			*off = ph.p_offset + (at - ph.p_vaddr);
+			return true;
+		}
+	}
+	return false;
 }
 
-static void check_without_interpreter(const char *path, int fd, const Elf64_Ehdr *e,
-				      const struct stat *st)
+/*
+ * `weft .../ld-linux-x86-64.so.2 PROGRAM` works: the loader preloads for what it runs.  Programs
+ * bring their own along with their own libc, so it goes by what it calls itself (DT_SONAME).
+ */
+static bool is_loader(int fd, const Elf64_Ehdr *e, const Elf64_Phdr *dynamic)
+{
+	uint64_t name = 0, strings = 0, at;
+	char text[sizeof(GLIBC_LOADER)];
+	Elf64_Dyn d;
+
+	for (uint64_t off = 0; off + sizeof(d) <= dynamic->p_filesz; off += sizeof(d)) {
+		if (!read_at(fd, &d, sizeof(d), dynamic->p_offset + off) || d.d_tag == DT_NULL)
+			break;
+		if (d.d_tag == DT_SONAME)
+			name = d.d_un.d_val;
+		if (d.d_tag == DT_STRTAB)
+			strings = d.d_un.d_ptr;
+	}
+	return name && strings && find_address(fd, e, strings + name, &at) &&
+	       read_at(fd, text, sizeof(text), at) && !memcmp(text, GLIBC_LOADER, sizeof(text));
+}
+
+static void check_without_interpreter(const char *path, int fd, const Elf64_Ehdr *e)
 {
 	Elf64_Phdr dynamic;
 
-	if (is_loader(st))
-		return;
-	if (e->e_type == ET_DYN && find_segment(fd, e, PT_DYNAMIC, &dynamic) && !is_pie(fd, &dynamic))
-		refuse(EXIT_CANNOT, "%s: a shared library (name a program)", path);
+	if (e->e_type == ET_DYN && find_segment(fd, e, PT_DYNAMIC, &dynamic)) {
+		if (is_loader(fd, e, &dynamic))
+			return;
+		if (!is_pie(fd, &dynamic))
+			refuse(EXIT_CANNOT, "%s: a shared library (name a program)", path);
+	}
 	refuse(EXIT_CANNOT, "%s: statically linked%s, so nothing can be preloaded into it (link it "
 	       "dynamically, or run it without weft)", path, e->e_type == ET_DYN ? " (static-pie)" : "");
 }
@@ -241,7 +277,7 @@ static void check_elf(const char *path, int fd, const Elf64_Ehdr *e, const struc
 	if (find_segment(fd, e, PT_INTERP, &interp))
 		check_interpreter(path, fd, &interp);
 	else
-		check_without_interpreter(path, fd, e, st);
+		check_without_interpreter(path, fd, e);
 }
 
 int library_usable(const char *path)
@@ -285,11 +321,12 @@ static char *check_one(const char *path)
 	} head = { .line = "" };
 	const char *interp = NULL;
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* An interpreter may be anything: to open a named pipe would wait for its writer. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &st) < 0 || pread(fd, head.line, SCRIPT_LINE, 0) < 4) {
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || pread(fd, head.line, SCRIPT_LINE, 0) < 4) {
 		close(fd);
 		return NULL; /* the exec will say what is wrong with it */
 	}

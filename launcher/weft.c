@@ -15,29 +15,47 @@
 #include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "launcher/program.h"
 #include "runtime/options.h"
 
-#ifndef PKGLIBDIR
-#error "PKGLIBDIR: where make install puts libweft.so"
+#if !defined(PKGLIBDIR) || !defined(BINDIR)
+#error "PKGLIBDIR, BINDIR: where make install puts libweft.so and weft"
 #endif
 
 extern char **environ;
 
+/* A message is one line, and sets no terminal's title, whatever a name in it holds. */
+static void print_plainly(const char *s)
+{
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c < ' ' || c == 0x7f)
+			fprintf(stderr, "\\%03o", c);
+		else
+			fputc(c, stderr);
+	}
+}
+
 void refuse(int code, const char *fmt, ...)
 {
 	va_list ap;
+	char *text;
 
 	va_start(ap, fmt);
-	fputs("weft: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = (char *)"out of memory: cannot say why (free some)";
 	va_end(ap);
+	fputs("weft: ", stderr);
+	print_plainly(text);
+	fputc('\n', stderr);
 	exit(code);
 }
 
@@ -189,40 +207,83 @@ static char *parse_command_line(int argc, char **argv)
 
 /* --- environment ------------------------------------------------------------------------------ */
 
-/* The directory of this executable, NULL without /proc. */
+/*
+ * The directory of this executable.  Without /proc by the name that it was started by, which is as
+ * good unless somebody renames it at this moment.  NULL: neither says.
+ */
 static char *own_directory(void)
 {
-	char exe[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	const char *started = (const char *)getauxval(AT_EXECFN);
+	char *exe = realpath("/proc/self/exe", NULL);
 	char *slash;
 
-	if (n <= 0)
-		return NULL;
-	exe[n] = '\0';
-	slash = strrchr(exe, '/');
+	if (!exe && started)
+		exe = realpath(started, NULL);
+	slash = exe ? strrchr(exe, '/') : NULL;
 	if (!slash)
 		return NULL;
 	*slash = '\0';
-	return format("%s", exe);
+	return exe;
 }
 
-/* Next to the launcher (a build directory), else where it was installed. */
+/* How to get from the directory of an installed weft to that of its library: ../lib/weft, say. */
+static char *installed_way(void)
+{
+	size_t same = 0;
+	char *up = format("%s", "");
+
+	for (size_t i = 0;; i++) {
+		bool end = !BINDIR[i] || BINDIR[i] == '/';
+
+		if (end && (!PKGLIBDIR[i] || PKGLIBDIR[i] == '/'))
+			same = i;
+		if (!BINDIR[i] || BINDIR[i] != PKGLIBDIR[i])
+			break;
+	}
+	for (const char *p = &BINDIR[same]; *p; p++) {
+		char *more = *p == '/' ? format("%s../", up) : NULL;
+
+		if (more) {
+			free(up);
+			up = more;
+		}
+	}
+	return format("%s%s", up, PKGLIBDIR[same] ? &PKGLIBDIR[same + 1] : ".");
+}
+
+static char *library_in(const char *dir, const char *way)
+{
+	char *path = format("%s/%s%slibweft.so", dir, way, *way ? "/" : "");
+	char *found = access(path, F_OK) == 0 ? path : NULL;
+
+	/* Without what a way of dots leaves in it. */
+	if (found && *way)
+		found = realpath(path, NULL);
+	if (found != path)
+		free(path);
+	return found;
+}
+
+/*
+ * Next to the launcher (a build directory); where the installation has it, wherever that was moved;
+ * else where it was installed.
+ */
 static char *find_library(void)
 {
 	char *dir = own_directory();
-	char *path;
+	char *path = dir ? library_in(dir, "") : NULL;
 
-	if (dir) {
-		path = format("%s/libweft.so", dir);
-		if (access(path, F_OK) == 0)
-			return path;
-		free(path);
-	}
-	path = format("%s/libweft.so", PKGLIBDIR);
-	if (access(path, F_OK) == 0)
+	if (!path && dir)
+		path = library_in(dir, installed_way());
+	if (!path)
+		path = library_in(PKGLIBDIR, "");
+	if (path)
 		return path;
-	refuse(EXIT_OWN, "libweft.so: neither in %s nor in %s (run make install, or use weft from "
-	       "its build directory)", dir ? dir : "the directory of weft", PKGLIBDIR);
+	if (!dir)
+		refuse(EXIT_OWN, "libweft.so: not in %s, and where weft itself is nothing tells without "
+		       "/proc (mount it, or start weft by its path)", PKGLIBDIR);
+	refuse(EXIT_OWN, "libweft.so: neither beside %s/weft nor in %s (run make install, or use weft from "
+	       "its build directory)", dir, PKGLIBDIR);
 }
 
 static char *usable_library(void)
@@ -240,6 +301,15 @@ static char *usable_library(void)
 	return path;
 }
 
+/* weft runs weft, from this build or from another: one library is enough, and two would not do. */
+static bool is_ours(const char *word, size_t n)
+{
+	static const char name[] = "libweft.so";
+	size_t len = sizeof(name) - 1;
+
+	return n >= len && !memcmp(word + n - len, name, len) && (n == len || word[n - len - 1] == '/');
+}
+
 /* Ours first: the program's calls must reach us before any other preloaded library. */
 static void set_preload(const char *library)
 {
@@ -250,8 +320,7 @@ static void set_preload(const char *library)
 		size_t n = strcspn(old, " :");
 		char *s;
 
-		/* Once is enough when weft runs weft. */
-		if (n > 0 && !(n == strlen(library) && memcmp(old, library, n) == 0)) {
+		if (n > 0 && !is_ours(old, n)) {
 			s = format("%s:%.*s", list, (int)n, old);
 			free(list);
 			list = s;

@@ -112,6 +112,17 @@ run env LD_PRELOAD="$tmp/pre.so $build/libweft.so" "$weft" sh -c 'echo "$LD_PREL
 printed "ours is named once" "$build/libweft.so:$tmp/pre.so"
 run "$weft" "$weft" --procs=2 sh -c 'echo "$LD_PRELOAD $WEFT"'
 printed "weft runs weft" "$build/libweft.so procs=2"
+run "$weft" -o $'procs=1\nx=\e[31m' true
+refused "a message is one line, whatever is in it" 125 'procs=1.012x=.033.31m'
+loader=$(readlink -f /lib64/ld-linux-x86-64.so.2)
+cp "$loader" "$tmp/ld-linux-x86-64.so.2" && cp "$loader" "$tmp/ld-own"
+for l in "$loader" "$tmp/ld-linux-x86-64.so.2" "$tmp/ld-own"; do
+	run "$weft" "$l" /bin/sh -c 'grep -q libweft /proc/self/maps && echo preloaded'
+	printed "a loader that a program brings along: ${l##*/}" "preloaded"
+done
+run "$weft" "$build/libweft.so"; refused "and no other library" 126 'a shared library'
+mkfifo -m 755 "$tmp/fifo" && printf '#!%s\n' "$tmp/fifo" >"$tmp/fifo-script" && chmod 755 "$tmp/fifo-script"
+run "$weft" "$tmp/fifo-script"; expect "an interpreter that is a named pipe is not waited for" 126 'fifo-script: '
 run "$weft" sh -c 'exit 42'; expect "the program's status is passed on" 42 '^$'
 run "$weft" sh -c 'kill -TERM $$'; expect "death by signal is passed on" 143 ''
 (exec -a fancy "$weft" sh -c 'echo "$0"' nothing) >"$tmp/out" 2>&1
@@ -243,9 +254,23 @@ run "$tmp/a b/weft" true; refused "a path that LD_PRELOAD cannot hold" 125 'spac
 run "$tmp/good/weft" sh -c 'echo "$LD_PRELOAD"'; printed "next to the launcher" "$tmp/good/libweft.so"
 ln -s "$tmp/good/weft" "$tmp/bin/weft"
 run "$tmp/bin/weft" sh -c 'echo "$LD_PRELOAD"'; printed "a link to the launcher" "$tmp/good/libweft.so"
+mkdir -p "$tmp/moved/bin" "$tmp/moved/lib/weft"
+way=$(strings -a "$weft" 2>/dev/null | grep -m 1 '/lib.*/weft$')
+mkdir -p "$tmp/moved${way%/lib*}/bin" "$tmp/moved$way"
+cp "$weft" "$tmp/moved${way%/lib*}/bin/"; cp "$build/libweft.so" "$tmp/moved$way/"
+run "$tmp/moved${way%/lib*}/bin/weft" sh -c 'echo "$LD_PRELOAD"'
+printed "an installation that was moved" "$tmp/moved$way/libweft.so"
+run env LD_PRELOAD="$tmp/good/libweft.so" "$weft" sh -c 'echo "$LD_PRELOAD"'
+printed "another build's library makes way for ours" "$build/libweft.so"
+if unshare -m true 2>/dev/null; then
+	run unshare -m sh -c 'umount -l /proc && exec "$@"' sh "$tmp/good/weft" sh -c 'echo "$LD_PRELOAD"'
+	printed "found without /proc" "$tmp/good/libweft.so"
+else
+	skip "found without /proc" "no mount namespaces here"
+fi
 installed=$(strings -a "$weft" 2>/dev/null | grep -m 1 '/weft$')
 if [ ! -e "${installed:-/usr/local/lib/weft}/libweft.so" ]; then
-	run "$tmp/weft-alone" true; refused "no library anywhere" 125 'libweft.so: neither in'
+	run "$tmp/weft-alone" true; refused "no library anywhere" 125 'libweft.so: neither beside'
 else
 	skip "no library anywhere" "weft is installed"
 fi
