@@ -165,13 +165,70 @@ void g_fork_child(void)
 }
 
 /* The next of a range of ids; taken from the common count by the batch, as Go's goidcache. */
-static uint64_t nextof(struct idcache *c, _Atomic uint64_t *gen)
+static uint64_t nextof(struct idcache *c, uint64_t (*batch)(void))
 {
 	if (c->next == c->end) {
-		c->next = atomic_fetch_add(gen, IDBATCH);
+		c->next = batch();
 		c->end = c->next + IDBATCH;
 	}
 	return c->next++;
+}
+
+/* ---- thread ids ---- */
+
+/*
+ * The count never ends, the ids do: after 805 million threads they begin again, and a thread may
+ * live that had one of the first.  Up to tidsafe none of the living has an id that is counted next.
+ * Beyond, the distance from here to the nearest id in use says how far it is safe to go.
+ */
+#define IDS (uint64_t)(ID_MAX - ID_MIN)
+
+static uint32_t id_of(uint64_t n)
+{
+	return ID_MIN + (uint32_t)(n % IDS);
+}
+
+/* From the id of count n to the next one that is in use, wrapping around. */
+static uint64_t distance(uint64_t n)
+{
+	uint64_t here = n % IDS, least = IDS;
+
+	for (uint32_t i = 0, all = atomic_load(&sched.nallgs); i < all; i++) {
+		struct g *gp = g_at(i);
+		uint64_t d;
+
+		if (!galive(gp) || gp->tid < ID_MIN)
+			continue;
+		d = (gp->tid - ID_MIN + IDS - here) % IDS;
+		least = d < least ? d : least;
+	}
+	return least;
+}
+
+/* Makes sure of the next ones (L allgs). */
+static void look_ahead(void)
+{
+	enum { FAR = 1 << 20, SKIP = 4096 };
+	uint64_t n = atomic_load(&sched.tidgen), free;
+
+	while ((free = distance(n)) < IDBATCH)
+		n += SKIP; /* as large as what one of the living may cost */
+	atomic_store(&sched.tidgen, n);
+	atomic_store(&sched.tidsafe, n + (free < FAR ? free : FAR));
+}
+
+static uint64_t tid_batch(void)
+{
+	for (;;) {
+		uint64_t n = atomic_fetch_add(&sched.tidgen, IDBATCH);
+
+		if (likely(n + IDBATCH <= atomic_load(&sched.tidsafe)))
+			return n;
+		lock(&sched.allglock);
+		if (atomic_load(&sched.tidgen) + IDBATCH > atomic_load(&sched.tidsafe))
+			look_ahead();
+		unlock(&sched.allglock);
+	}
 }
 
 uint32_t g_nextid(void)
@@ -181,9 +238,31 @@ uint32_t g_nextid(void)
 
 	pin();
 	pp = getp();
-	n = pp ? nextof(&pp->tids, &sched.tidgen) : atomic_fetch_add(&sched.tidgen, 1);
+	/* What a P has kept since long ago may be in use again. */
+	if (pp && unlikely(pp->tids.end + IDS / 2 < atomic_load(&sched.tidgen)))
+		pp->tids.next = pp->tids.end;
+	n = pp ? nextof(&pp->tids, tid_batch) : tid_batch();
 	unpin();
-	return ID_MIN + (uint32_t)(n % (ID_MAX - ID_MIN));
+	return id_of(n);
+}
+
+/*
+ * Ids stand as owners in objects that processes share, so two processes must not count from one
+ * start. Multiplied by the golden ratio, process ids near each other start far apart.
+ */
+void g_seedids(void)
+{
+	uint64_t start = (uint32_t)os_getpid() * 0x9e3779b1u;
+
+	atomic_store(&sched.tidgen, start);
+	atomic_store(&sched.tidsafe, start + IDS - 1); /* the first round is everybody's */
+}
+
+/* ---- goids ---- */
+
+static uint64_t goid_batch(void)
+{
+	return atomic_fetch_add(&sched.goidgen, IDBATCH);
 }
 
 static uint64_t nextgoid(void)
@@ -193,7 +272,7 @@ static uint64_t nextgoid(void)
 
 	pin();
 	pp = getp();
-	n = pp ? nextof(&pp->goids, &sched.goidgen) : atomic_fetch_add(&sched.goidgen, 1);
+	n = pp ? nextof(&pp->goids, goid_batch) : atomic_fetch_add(&sched.goidgen, 1);
 	unpin();
 	return n + 1;
 }
@@ -261,15 +340,6 @@ void g_set_tls(struct g *gp, void *fsbase, uint32_t tid)
 	gp->tid = tid;
 	gp->tls = (struct weft_tls *)((char *)fsbase + off);
 	*gp->tls = (struct weft_tls){ .g = gp, .tid = tid };
-}
-
-/*
- * Ids stand as owners in objects that processes share, so two processes must not count from one
- * start. Multiplied by the golden ratio, process ids near each other start far apart.
- */
-void g_seedids(void)
-{
-	atomic_store(&sched.tidgen, (uint32_t)os_getpid() * 0x9e3779b1u);
 }
 
 void *g_tlsarea(struct g *gp)

@@ -319,6 +319,7 @@ struct sched {
 	_Atomic uint32_t nallgs;
 	_Atomic uint64_t goidgen;
 	_Atomic uint64_t tidgen;
+	_Atomic uint64_t tidsafe; /* up to here no thread that lives has the id (g.c) */
 	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
 
 	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */

@@ -482,6 +482,7 @@ Test(g, ids_are_unique_and_never_a_kernel_id)
 {
 	uint32_t last = 0;
 
+	atomic_store(&sched.tidsafe, UINT64_MAX);
 	for (int i = 0; i < 100000; i++) {
 		uint32_t id = g_nextid();
 
@@ -490,9 +491,42 @@ Test(g, ids_are_unique_and_never_a_kernel_id)
 		cr_assert_leq(id, 0x3fffffff); /* FUTEX_TID_MASK */
 		last = id;
 	}
-	atomic_store(&sched.tidgen, 0x3fffffff - 0x10000000 - 1);
-	cr_expect_eq(g_nextid(), 0x3ffffffe);
-	cr_expect_eq(g_nextid(), 0x10000000, "and around");
+}
+
+/* After all ids have been used once those of threads that live are left out. */
+Test(g, ids_begin_again_but_for_those_in_use)
+{
+	enum { RANGE = 0x3fffffff - 0x10000000, LIVING = 200 };
+	static struct g *gs[LIVING];
+
+	for (int i = 0; i < LIVING; i++) {
+		gs[i] = new_g(&usual);
+		atomic_store(&gs[i]->status, Gwaiting);
+		gs[i]->tid = 0x10000000 + (uint32_t)i * 37;
+	}
+	gs[0]->tid = 0x3ffffffe; /* the last there is */
+	atomic_store(&sched.tidgen, RANGE - 100);
+	atomic_store(&sched.tidsafe, RANGE - 100);
+	for (int i = 0; i < 300000; i++) {
+		uint32_t id = g_nextid();
+
+		cr_assert_geq(id, 0x10000000);
+		cr_assert_leq(id, 0x3ffffffe);
+		for (int k = 0; k < LIVING; k++)
+			cr_assert_neq(id, gs[k]->tid);
+	}
+	cr_expect_lt(atomic_load(&sched.tidgen), (uint64_t)RANGE + 400000, "little is left out");
+}
+
+Test(g, a_p_that_slept_through_all_ids_forgets_those_that_it_kept)
+{
+	uint32_t kept;
+
+	g_seedids();
+	kept = g_nextid();
+	atomic_fetch_add(&sched.tidgen, 0x3fffffff - 0x10000000);
+	atomic_store(&sched.tidsafe, UINT64_MAX);
+	cr_expect_neq(g_nextid(), kept + 1);
 }
 
 Test(g, a_long_name_is_cut_not_overrun)
