@@ -46,6 +46,7 @@ __asm__(".pushsection .text\n"
 	"	mov 8(%rsp), %r10\n"   /* d */
 	"	mov 16(%rsp), %r8\n"   /* e */
 	"	mov 24(%rsp), %r9\n"   /* f */
+	"	mov %rax, -8(%rsp)\n"  /* call_again() */
 	".globl cp_begin\n.hidden cp_begin\ncp_begin:\n"
 	"	test %ecx, (%r11)\n"
 	"	jnz cp_cancel\n"
@@ -73,6 +74,7 @@ __asm__(".pushsection .text\n"
 	"	mov %r8, %r10\n"      /* d */
 	"	mov %r9, %r8\n"       /* e */
 	"	mov 8(%rsp), %r9\n"   /* f */
+	"	mov %rax, -8(%rsp)\n" /* call_again() */
 	".globl nocp_begin\n.hidden nocp_begin\nnocp_begin:\n"
 	"	syscall\n"
 	".globl nocp_end\n.hidden nocp_end\nnocp_end:\n"

@@ -127,7 +127,7 @@ static enum netkind kind_of_anonymous(const struct netfd *s, int fd)
 		{ "anon_inode:[timerfd]", NET_COUNTER },
 		{ "anon_inode:[eventpoll]", NET_EPOLL },
 		{ "anon_inode:inotify", NET_EVENTS },
-		{ "anon_inode:[signalfd]", NET_SIGNALS },
+		{ "anon_inode:[signalfd]", NET_EVENTS },
 		{ "anon_inode:[pidfd]", NET_WATCHED },
 		{ "anon_inode:[io_uring]", NET_WATCHED },
 		{ "anon_inode:[userfaultfd]", NET_WATCHED },
@@ -267,40 +267,16 @@ enum verdict netfd_may_park(struct netfd *s, int fd, enum polldir dir, bool held
 	return MAY_PARK;
 }
 
-/*
- * Where bytes are a stream and nothing but bytes ends a read.  Where other processes may have the
- * file, flags and time-out are asked for, which is still less than a try; but whether the other end
- * of a pipe makes packets, they decide without us.
- */
-bool netfd_short_read_tells(struct netfd *s, int fd, uint64_t *timeout)
+/* Where bytes are a stream and nothing but bytes ends a read. */
+bool netfd_short_read_tells(struct netfd *s, uint64_t *timeout)
 {
 	enum netkind kind = netfd_kindnow(s);
-	bool sole = is_alone(s);
-	long flags;
 
 	if (kind != NET_TCP &&
-	    (kind != NET_PIPE || !sole || atomic_load_explicit(&packets, memory_order_relaxed)))
+	    (kind != NET_PIPE || atomic_load_explicit(&packets, memory_order_relaxed)))
 		return false;
-	if (sole)
-		return remembered(&s->memo[NETPOLL_IN], key_at(s, atomic_load(&epoch)), timeout);
-	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
-	if (flags < 0 || flags & O_NONBLOCK)
-		return false;
-	*timeout = ask_timeout(s, fd, NETPOLL_IN);
-	return true;
-}
-
-bool netfd_stops_waiting(struct netfd *s, int fd, enum polldir dir)
-{
-	uint64_t timeout;
-	long flags;
-
-	if (netfd_kindnow(s) != NET_PIPE)
-		return false;
-	if (is_alone(s) && remembered(&s->memo[dir], key_at(s, atomic_load(&epoch)), &timeout))
-		return false;
-	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
-	return flags >= 0 && flags & O_NONBLOCK;
+	return is_alone(s) &&
+	       remembered(&s->memo[NETPOLL_IN], key_at(s, atomic_load(&epoch)), timeout);
 }
 
 bool netfd_is_spliced(const struct netfd *s)

@@ -151,11 +151,14 @@ EXPORT pid_t fork(void)
 		.refuse = nobody_inside,
 		.reason = WaitFork,
 	};
+	pid_t pid;
 
 	/* One wake-up for one fork's end: each that was waited for here has such an end itself. */
 	if (on_g() && !nobody_inside(NULL))
 		lot_park(&pk);
-	return real.fork();
+	pid = real.fork();
+	sigchild_note(pid);
+	return pid;
 }
 ALIAS(__fork, fork);
 
@@ -164,6 +167,7 @@ EXPORT pid_t _Fork(void)
 	uint64_t was = fork_begins();
 	pid_t pid = real._Fork();
 
+	sigchild_note(pid);
 	fork_ends(pid == 0, was);
 	return pid;
 }

@@ -30,6 +30,8 @@ struct kernel_sigaction {
 	uint64_t mask;
 };
 
+enum { SYSCALL_BYTES = 2 }; /* the instruction */
+
 /* What is to be done; handed from one stack to the next. */
 struct kick {
 	void *side; /* the side stack it runs on; NULL: the M's signal stack */
@@ -83,6 +85,70 @@ static void end_call(struct sigframe *f, uintptr_t end)
 {
 	f->uc.mc.gregs[REG_RIP] = (greg_t)end;
 	f->uc.mc.gregs[REG_RAX] = -EINTR;
+	f->uc.mc.gregs[REG_RCX] = 0; /* for good: see call_again() */
+}
+
+/*
+ * Calls that wait for a time that the kernel counts from their beginning, or whose caller looks
+ * itself who was meant: those end.
+ */
+static bool timed(const struct sigframe *f, long nr)
+{
+	const greg_t *r = f->uc.mc.gregs;
+
+	switch (nr) {
+	case SYS_rt_sigtimedwait:
+	case SYS_rt_sigsuspend:
+	case SYS_pause:
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_io_getevents:
+	case SYS_recvmmsg:
+		return true;
+	case SYS_poll:
+		return (int)r[REG_RDX] > 0;
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return (int)r[REG_R10] > 0;
+	case SYS_semtimedop:
+	case SYS_futex:
+		return r[REG_R10] != 0;
+	}
+	return false;
+}
+
+/*
+ * The kernel has ended a call of the stub's for a signal that is another thread's: it begins again.
+ * Its number is where the stub left it.  After the instruction, rcx is the address behind it, but
+ * for a call that a handler has ended (end_call(), call_ended()).
+ */
+void call_again(struct sigframe *f)
+{
+	greg_t *r = f->uc.mc.gregs;
+	uintptr_t pc = sigframe_pc(f);
+	long nr;
+
+	if ((pc != (uintptr_t)cp_end && pc != (uintptr_t)nocp_end) || r[REG_RAX] != -EINTR ||
+	    r[REG_RCX] != (greg_t)pc)
+		return;
+	nr = ((const long *)sigframe_sp(f))[-1];
+	if (timed(f, nr))
+		return;
+	r[REG_RAX] = nr;
+	r[REG_RIP] = (greg_t)(pc - SYSCALL_BYTES);
+}
+
+/* A handler of the program's has run, which ends a call: also one that was to begin again. */
+void call_ended(struct sigframe *f, bool restarts)
+{
+	greg_t *r = f->uc.mc.gregs;
+	uintptr_t end = call_end(f);
+
+	if (sigframe_pc(f) == (uintptr_t)cp_end || sigframe_pc(f) == (uintptr_t)nocp_end)
+		r[REG_RCX] = 0;
+	else if (end && in_stub(f) && !restarts && r[REG_RIP] == (greg_t)(end - SYSCALL_BYTES) &&
+		 r[REG_RCX] == (greg_t)end)
+		end_call(f, end);
 }
 
 /* The kernel's mask becomes what it was. */
@@ -258,7 +324,10 @@ static void handler(int sig, siginfo_t *si, void *uc)
 	struct kick k = { NULL, false, false };
 
 	(void)sig;
-	(void)si;
+	if (unlikely(si->si_code == SI_TIMER) && sigroute_is_router()) {
+		timer_fired(si);
+		return;
+	}
 	if (on_g() && !runtime_busy())
 		g_notekernel(f->uc.mask);
 	/* Before anything that pins: who has no P gets one then. */

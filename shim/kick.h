@@ -6,6 +6,8 @@
 
 #include "shim/shim.h"
 
+struct sigframe;
+
 /* From begin on the call has had no effect yet, and a signal that came is the end of it; end follows it. */
 extern const char cp_begin[] hidden, cp_end[] hidden, cp_cancel[] hidden;
 extern const char nocp_begin[] hidden, nocp_end[] hidden;
@@ -17,5 +19,9 @@ static inline bool stub_of(uintptr_t pc, const char *begin, const char *end)
 
 /* A cancellation that is due; returns if it is not. */
 void cancel_act(void) hidden;
+
+/* The calling G was interrupted in a system call: by a signal that is another's; by a handler. */
+void call_again(struct sigframe *f) hidden;
+void call_ended(struct sigframe *f, bool restarts) hidden;
 
 #endif

@@ -174,8 +174,8 @@ static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bo
 			if (r != -EAGAIN)
 				break;
 			/*
-			 * Once, but for a pipe: a flag that changes while it waits is the next
-			 * call's.  Its number stays until netpoll_end().
+			 * Once: a flag that changes while it waits is the next call's.  Its number
+			 * stays until netpoll_end().
 			 */
 			r = 0;
 			fd = netpoll_begin(pd);
@@ -185,8 +185,6 @@ static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bo
 			}
 			if (!op->started)
 				r = wants_to_wait(op, fd, true);
-			else if (!op->plain && netfd_stops_waiting(op->s, fd, op->dir))
-				r = op->done ? op->done : -EAGAIN;
 			else
 				restart_clock(op, fd);
 			netpoll_end(pd);
@@ -292,7 +290,7 @@ static bool wait_in_kernel(const struct netop *op)
 static bool known_empty(const struct netop *op, const struct seen *was, uint64_t *timeout)
 {
 	return op->hints && was->pd && netpoll_is_drained(was->pd, was->seq) &&
-	       netfd_short_read_tells(op->s, op->fd, timeout);
+	       netfd_short_read_tells(op->s, timeout);
 }
 
 /*

@@ -7,6 +7,7 @@
  * elsewhere: they concern the scheduler.
  */
 #include "shim/fdevents.h"
+#include "shim/sigroute.h"
 
 /* NULL asks whether there is a shell. */
 EXPORT int system(const char *command)
@@ -36,19 +37,31 @@ EXPORT int pclose(FILE *stream)
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
+	pid_t child;
+	int r;
+
 	netfd_shared();
 	if (!on_g())
 		return real.posix_spawn(pid, path, actions, attr, argv, envp);
-	return HANDOFF(real.posix_spawn(pid, path, actions, attr, argv, envp));
+	r = HANDOFF(real.posix_spawn(pid ? pid : &child, path, actions, attr, argv, envp));
+	if (r == 0)
+		sigchild_note(pid ? *pid : child);
+	return r;
 }
 
 EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
 			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
+	pid_t child;
+	int r;
+
 	netfd_shared();
 	if (!on_g())
 		return real.posix_spawnp(pid, file, actions, attr, argv, envp);
-	return HANDOFF(real.posix_spawnp(pid, file, actions, attr, argv, envp));
+	r = HANDOFF(real.posix_spawnp(pid ? pid : &child, file, actions, attr, argv, envp));
+	if (r == 0)
+		sigchild_note(pid ? *pid : child);
+	return r;
 }
 
 /*

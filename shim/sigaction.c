@@ -124,6 +124,7 @@ static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 		run_handler(sig, &f->si, &f->uc, sa);
 		th->sigdone++;
 		th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
+		call_ended(f, th->sigrestart);
 		if (f->uc.mask != d.kernel)
 			d.kernel = d.noted = f->uc.mask;
 	} else {
@@ -253,6 +254,8 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		return;
 	}
 	if (weft_on && !synchronous(sig, si) && sigroute_pass_on(sig, si)) {
+		if (on_g())
+			call_again(f);
 		errno = a.saved;
 		return;
 	}

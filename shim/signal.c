@@ -219,7 +219,7 @@ static void abandon(struct signode *n)
 
 		node_put(n);
 		if (was.shared) {
-			gp = sigroute_choose(was.sig, NULL);
+			gp = sigroute_choose(was.sig, &was.info, NULL);
 			if ((!gp || thread_signal(g_data(gp), was.sig, &was.info, true)) &&
 			    !sigroute_requeue(was.sig, &was.info))
 				sigroute_defer(was.sig, &was.info);
@@ -253,7 +253,7 @@ static _Atomic uint64_t described;
 static bool for_descriptor(struct thread *th, int sig)
 {
 	return unlikely(atomic_load(&described) & SIGBIT(sig)) && (thread_mask(th) & SIGBIT(sig)) &&
-	       !(th->waitset & SIGBIT(sig)) && !sigroute_choose(sig, NULL);
+	       !(th->waitset & SIGBIT(sig)) && !sigroute_choose(sig, NULL, NULL);
 }
 
 static bool to_descriptor(int sig, const siginfo_t *info)
@@ -361,7 +361,7 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 	if (!on_g() || sig < 1 || sig > NSIG_ || runtime_busy() ||
 	    pid != (pid_t)direct3(SYS_getpid, 0, 0, 0) || !(action_handled() & SIGBIT(sig)))
 		return false;
-	gp = sigroute_choose(sig, getg());
+	gp = sigroute_choose(sig, si, getg());
 	*err = gp ? thread_signal(g_data(gp), sig, si, true) : ESRCH;
 	if (*err != ESRCH)
 		return true;

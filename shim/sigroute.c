@@ -204,14 +204,22 @@ static bool wants(struct g *gp, int sig)
 	return lives(th) && ((th->waitset | ~thread_mask(th)) & SIGBIT(sig));
 }
 
-/*
- * The one choice, in the order of the kernel's complete_signal(): main, which is what a process is
- * called by; then whom the kernel has chosen already (here: the thread that the signal has
- * interrupted, or NULL), then any other.
- */
-struct g *sigroute_choose(int sig, struct g *here)
+/* Whom the kernel asks first: main, which is what a process is called by; of its end, a child's maker. */
+static struct g *asked_first(const siginfo_t *si)
 {
-	struct g *gp = g_main();
+	struct thread *th = si ? sigchild_parent(si) : NULL;
+
+	return th ? th->g : g_main();
+}
+
+/*
+ * The one choice, in the order of the kernel's complete_signal(): who is asked first, then whom the
+ * kernel has chosen already (here: the thread that the signal has interrupted, or NULL), then any
+ * other.
+ */
+struct g *sigroute_choose(int sig, const siginfo_t *si, struct g *here)
+{
+	struct g *gp = asked_first(si);
 	uint32_t i = 0;
 
 	if (wants(gp, sig))
@@ -267,9 +275,12 @@ bool sigroute_pass_on(int sig, const siginfo_t *si)
 	    (sig >= 34 && atomic_load(&head) - atomic_load(&tail) >= ENOUGH))
 		return false;
 	th = named(si);
-	gp = th ? th->g : sigroute_choose(sig, here);
-	/* A thread that weft does not schedule lets it in, and is as good as any but main. */
-	if (!gp || gp == here || (!here && !th && gp != g_main()))
+	gp = th ? th->g : sigroute_choose(sig, si, here);
+	/* A thread that weft does not schedule lets it in, and is as good as any but the first. */
+	if (!gp || (!here && !th && gp != asked_first(si)))
+		return false;
+	/* What it keeps out waits for it: another thread was meant by the kernel, or its sigwait gets it. */
+	if (gp == here && !(thread_mask(&self_thread) & SIGBIT(sig)))
 		return false;
 	sigroute_defer(sig, si);
 	return true;
@@ -293,7 +304,7 @@ static enum given give_back(int sig, siginfo_t *si)
 	uint64_t mask = SIGBIT(sig);
 
 	keep_out(mask);
-	if (sigroute_choose(sig, NULL)) {
+	if (sigroute_choose(sig, si, NULL)) {
 		sigroute_unblocked(mask);
 		return WANTED;
 	}
@@ -306,7 +317,7 @@ static bool route(int sig, siginfo_t *si)
 	struct thread *th = named(si);
 
 	for (;;) {
-		struct g *gp = th ? th->g : sigroute_choose(sig, NULL);
+		struct g *gp = th ? th->g : sigroute_choose(sig, si, NULL);
 		enum given given;
 		int err;
 

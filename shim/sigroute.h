@@ -69,7 +69,7 @@ void signals_described(uint64_t set) hidden; /* a signalfd was made for these */
  * The G of this process that takes a signal sent to the process now, here (or NULL) before others
  * that are not main; NULL: all keep it out.
  */
-struct g *sigroute_choose(int sig, struct g *here) hidden;
+struct g *sigroute_choose(int sig, const siginfo_t *si, struct g *here) hidden;
 bool sigroute_pass_on(int sig, const siginfo_t *si) hidden; /* true: it is another's, who gets it */
 /*
  * sigback.c: pending on the process, as if it had just been sent; and what the kernel gives back of
@@ -120,6 +120,10 @@ bool sigalone_rings(void) hidden;
 void sigalone_take(void) hidden;
 void sigalone_fork_child(void) hidden;
 struct thread *timer_target(const siginfo_t *si) hidden;
+void timer_fired(const siginfo_t *si) hidden; /* signal 32 that the signal thread got from a timer */
+/* sigchild.c: the thread that made the child whose end this tells; NULL: not known, or no such signal. */
+struct thread *sigchild_parent(const siginfo_t *si) hidden;
+void sigchild_note(pid_t child) hidden; /* the caller has made it */
 /* The calling G lets these signals in again: the router must see them too. */
 void sigroute_unblocked(uint64_t set) hidden;
 void sigroute_fork_child(void) hidden;

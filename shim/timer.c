@@ -1,8 +1,11 @@
 /*
  * timer: timer_create with SIGEV_THREAD_ID names a thread, and a G's id is none of the kernel's.
  *
- * The kernel sends such a timer's signal to the signal thread instead, which reads the timer's
- * number in the siginfo and directs it at the G that was named.  SIGEV_SIGNAL is the process's,
+ * The kernel sends the signal thread signal 32 instead, which that never keeps out, with the
+ * timer's number in the siginfo; it directs the signal that was asked for at the G that was named.
+ * (Rejected: that signal itself.  Where all keep it out, for a sigwait, the signal thread does too,
+ * and it stayed there.)  A timer that names main, and was made before weft started, sends main's
+ * kernel thread its own signal, and has a note for whoever runs there.  SIGEV_SIGNAL is the process's,
  * SIGEV_THREAD runs on a thread of libc's own (foreign to us): both stay as they are.
  *
  * Must never: look at the G through a pointer kept since creation: it may have ended; its id is
@@ -19,6 +22,7 @@ enum { FREE = 0, BUSY = 1 };
 static struct {
 	_Atomic long target; /* a G's id */
 	_Atomic int number;
+	_Atomic int sig;
 } named[TIMERS];
 
 static int reserve(void)
@@ -42,30 +46,38 @@ static int reroute(const struct sigevent *ev, struct sigevent *to)
 	int slot;
 
 	activate_for(ev);
-	if (!weft_on || !ev || ev->sigev_notify != SIGEV_THREAD_ID ||
-	    (ev->_sigev_un._tid < G_ID_MIN && !thread_by_id(ev->_sigev_un._tid)))
+	if (!ev || ev->sigev_notify != SIGEV_THREAD_ID)
 		return NONE;
-	if (!thread_by_id(ev->_sigev_un._tid))
+	*to = *ev;
+	if (!weft_on) {
+		slot = ev->_sigev_un._tid == (pid_t)direct3(SYS_getpid, 0, 0, 0) ? reserve() : NONE;
+		return slot < 0 ? NONE : slot;
+	}
+	if (ev->_sigev_un._tid < G_ID_MIN && !thread_by_id(ev->_sigev_un._tid))
+		return NONE;
+	if (!thread_by_id(ev->_sigev_un._tid) || ev->sigev_signo < 1 || ev->sigev_signo > NSIG_)
 		return -EINVAL;
 	slot = reserve();
 	if (slot < 0)
 		return -EAGAIN;
-	*to = *ev;
 	to->_sigev_un._tid = sigroute_tid();
+	to->sigev_signo = SIGKICK;
 	return slot;
 }
 
 /* r: what became of the timer; its number is read only if it was made. */
 static void name_it(int slot, const struct sigevent *ev, long r, const int *number)
 {
-	if (r == 0)
+	if (r == 0) {
 		atomic_store(&named[slot].number, *number);
+		atomic_store(&named[slot].sig, ev->sigev_signo);
+	}
 	atomic_store(&named[slot].target, r == 0 ? ev->_sigev_un._tid : FREE);
 }
 
 static void forget(int number)
 {
-	for (int i = 0; weft_on && i < TIMERS; i++)
+	for (int i = 0; i < TIMERS; i++)
 		if (atomic_load(&named[i].target) > BUSY &&
 		    atomic_load(&named[i].number) == number)
 			atomic_store(&named[i].target, FREE);
@@ -123,14 +135,32 @@ long ends_timer(const struct call *x)
 	return r;
 }
 
+/* The note of the timer that sent this; -1: none. */
+static int slot_of(const siginfo_t *si)
+{
+	for (int i = 0; si->si_code == SI_TIMER && i < TIMERS; i++)
+		if (atomic_load(&named[i].target) > BUSY &&
+		    atomic_load(&named[i].number) == si->si_timerid)
+			return i;
+	return -1;
+}
+
 /* The thread that the timer of this signal names, or NULL. */
 struct thread *timer_target(const siginfo_t *si)
 {
-	for (int i = 0; si->si_code == SI_TIMER && i < TIMERS; i++) {
-		long id = atomic_load(&named[i].target);
+	int slot = slot_of(si);
 
-		if (id > BUSY && atomic_load(&named[i].number) == si->si_timerid)
-			return thread_by_id(id);
-	}
-	return NULL;
+	return slot < 0 ? NULL : thread_by_id(atomic_load(&named[slot].target));
+}
+
+/* Signal 32 of a timer, in the signal thread's handler. */
+void timer_fired(const siginfo_t *si)
+{
+	siginfo_t meant = *si;
+	int slot = slot_of(si);
+
+	if (slot < 0)
+		return; /* deleted meanwhile */
+	meant.si_signo = atomic_load(&named[slot].sig);
+	sigroute_defer(meant.si_signo, &meant);
 }

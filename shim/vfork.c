@@ -17,6 +17,7 @@
 #include "shim/altstack.h"
 #include "shim/clone.h"
 #include "shim/direct.h"
+#include "shim/sigroute.h"
 
 /*
  * Of the thread whose block this is, while its child runs.  A child that calls vfork() again finds
@@ -59,6 +60,7 @@ static int parent(long r, struct vforked v)
 		weft_tls = outer.tls;
 		outer.used = false;
 	}
+	sigchild_note((pid_t)r);
 	fork_ends(false, v.mask);
 	exitsyscall();
 	return (int)syscall_ret(r);
