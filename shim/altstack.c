@@ -88,3 +88,18 @@ EXPORT int sigaltstack(const stack_t *ss, stack_t *old)
 		return real.sigaltstack(ss, old);
 	return (int)syscall_ret(altstack_call(ss, old, (uintptr_t)__builtin_frame_address(0)));
 }
+
+/* As libc: the caller cannot say how large the stack is, so its size is a guess that is far off. */
+EXPORT int sigstack(struct sigstack *ss, struct sigstack *old)
+{
+	stack_t want, was;
+
+	if (ss)
+		want = (stack_t){.ss_sp = ss->ss_sp, .ss_size = (size_t)ss->ss_sp,
+				 .ss_flags = ss->ss_onstack ? SS_ONSTACK : 0};
+	if (sigaltstack(ss ? &want : NULL, old ? &was : NULL))
+		return -1;
+	if (old)
+		*old = (struct sigstack){was.ss_sp, !!(was.ss_flags & SS_ONSTACK)};
+	return 0;
+}

@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <linux/close_range.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 
 EXPORT int close(int fd)
 {
@@ -22,6 +23,32 @@ EXPORT int close(int fd)
 	return (int)FD_NOTED(close, syscall_ret(block1(SYS_close, fd)), fd);
 }
 ALIAS(__close, close);
+
+EXPORT int closedir(DIR *dir)
+{
+	FD_ENDS(weft_on ? dirfd(dir) : -1);
+	return real.closedir(dir);
+}
+
+/* A queue is a descriptor, which may be polled. */
+EXPORT int mq_close(mqd_t q)
+{
+	return (int)FD_NOTED(close, real.mq_close(q), q);
+}
+
+EXPORT int login_tty(int fd)
+{
+	setsid();
+	if (real.ioctl(fd, TIOCSCTTY, NULL))
+		return -1;
+	for (int to = 0; to <= 2; to++)
+		while (dup2(fd, to) < 0)
+			if (errno != EBUSY) /* another thread is just opening that number */
+				break;
+	if (fd > 2)
+		close(fd);
+	return 0;
+}
 
 /* libc knows how to do without the system call on older kernels. */
 static int close_part(unsigned int from, unsigned int to, int flags)

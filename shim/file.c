@@ -42,6 +42,14 @@ EXPORT int openat(int dir, const char *path, int flags, ...)
 }
 ALIAS(openat64, openat);
 
+/* As syscall(): before glibc 2.43 there is nothing else to pass it to. */
+EXPORT int openat2(int dir, const char *path, void *how, size_t size)
+{
+	if (!on_g())
+		return (int)FD_NOTED(openat2, real.syscall(SYS_openat2, dir, path, how, size), 0);
+	return (int)FD_NOTED(openat2, syscall_ret(block4(SYS_openat2, dir, path, how, size)), 0);
+}
+
 /* Fortified: no mode was given.  libc's own reports the flags that would need one, and aborts. */
 EXPORT int __open_2(const char *path, int flags)
 {

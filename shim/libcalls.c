@@ -25,6 +25,8 @@ LIBCALL(int, setns, SYS_setns, (int fd, int kind), (fd, kind), fd, kind, 0, 0, 0
 LIBCALL(int, setfsuid, SYS_setfsuid, (uid_t id), (id), id, 0, 0, 0, 0, 0)
 LIBCALL(int, setfsgid, SYS_setfsgid, (gid_t id), (id), id, 0, 0, 0, 0, 0)
 LIBCALL(pid_t, getpgid, SYS_getpgid, (pid_t id), (id), id, 0, 0, 0, 0, 0)
+ALIAS(__getpgid, getpgid);
+ALIAS(__bsd_getpgrp, getpgid);
 LIBCALL(pid_t, getsid, SYS_getsid, (pid_t id), (id), id, 0, 0, 0, 0, 0)
 LIBCALL(ssize_t, process_vm_readv, SYS_process_vm_readv,
 	(pid_t id, const struct iovec *to, unsigned long n, const struct iovec *from, unsigned long m,
@@ -34,6 +36,10 @@ LIBCALL(ssize_t, process_vm_writev, SYS_process_vm_writev,
 	(pid_t id, const struct iovec *from, unsigned long n, const struct iovec *to, unsigned long m,
 	 unsigned long flags),
 	(id, from, n, to, m, flags), id, from, n, to, m, flags)
+LIBCALL(int, pidfd_open, SYS_pidfd_open, (pid_t id, unsigned int flags), (id, flags), id, flags, 0, 0,
+	0, 0)
+LIBCALL(int, pidfd_getfd, SYS_pidfd_getfd, (int pidfd, int fd, unsigned int flags),
+	(pidfd, fd, flags), pidfd, fd, flags, 0, 0, 0)
 LIBCALL(int, arch_prctl, SYS_arch_prctl, (int op, unsigned long arg), (op, arg), op, arg, 0, 0, 0, 0)
 
 #define PRLIMIT(name, type)                                                                        \

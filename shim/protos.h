@@ -8,7 +8,15 @@
 #include <aio.h>
 #include <dirent.h>
 #include <dlfcn.h>
+/* Newer headers declare these with structures that older ones lack. */
+#define openat2 openat2_of_the_header
+#define sched_setattr sched_setattr_of_the_header
+#define sched_getattr sched_getattr_of_the_header
 #include <fcntl.h>
+#include <sched.h>
+#undef openat2
+#undef sched_setattr
+#undef sched_getattr
 #include <grp.h>
 #include <link.h>
 #include <linux/capability.h>
@@ -18,7 +26,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <pwd.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <semaphore.h>
 #include <shadow.h>

@@ -667,7 +667,29 @@ BY_ID(int, sched_getscheduler, (pid_t id), id, 0, 0, (id))
 BY_ID(int, sched_setparam, (pid_t id, const struct sched_param *sp), id, sp, 0, (id, sp))
 BY_ID(int, sched_getparam, (pid_t id, struct sched_param *sp), id, sp, 0, (id, sp))
 BY_ID(int, sched_rr_get_interval, (pid_t id, struct timespec *ts), id, ts, 0, (id, ts))
+ALIAS(__sched_setscheduler, sched_setscheduler);
+ALIAS(__sched_getscheduler, sched_getscheduler);
+ALIAS(__sched_getparam, sched_getparam);
 BY_ID(int, setpriority, (__priority_which_t which, id_t who, int n), which, who, n, (which, who, n))
+
+/* As syscall(): before glibc 2.41 there is nothing else to pass these to. */
+EXPORT int sched_setattr(pid_t id, void *attr, unsigned int flags)
+{
+	long r;
+
+	if (!sched_call(SYS_sched_setattr, id, (long)attr, (long)flags, 0, &r))
+		return (int)real.syscall(SYS_sched_setattr, id, attr, flags);
+	return (int)syscall_ret(r);
+}
+
+EXPORT int sched_getattr(pid_t id, void *attr, unsigned int size, unsigned int flags)
+{
+	long r;
+
+	if (!sched_call(SYS_sched_getattr, id, (long)attr, (long)size, (long)flags, &r))
+		return (int)real.syscall(SYS_sched_getattr, id, attr, size, flags);
+	return (int)syscall_ret(r);
+}
 
 EXPORT int sched_getaffinity(pid_t id, size_t n, cpu_set_t *set)
 {

@@ -100,6 +100,7 @@ EXPORT sighandler_t ssignal(int sig, sighandler_t handler)
 {
 	return signal(sig, handler);
 }
+ALIAS(bsd_signal, ssignal);
 
 static int old_mask(int how, int mask)
 {

@@ -160,6 +160,20 @@ fresh
 sed -i '/ capset,/d' "$tmp/src/shim/symbols.def"
 case_of "libc's function passes by" check-syscalls "^capset: libc's function is not interposed"
 
+# ---- surface ------------------------------------------------------------------------------------
+
+fresh
+mkdir -p "$tmp/src/scripts" && cp "$top/scripts/interposed" "$tmp/src/scripts/"
+case_of "the running libc" check-surface ""
+sed -i '/ nanosleep,/d' "$tmp/src/shim/symbols.def"
+case_of "a call that blocks and is not interposed" check-surface '^nanosleep: reaches clock_nanosleep.*neither interposed'
+fresh
+mkdir -p "$tmp/src/scripts" && cp "$top/scripts/interposed" "$tmp/src/scripts/"
+sed -i 's/^\(set files: .*\) read /\1 /' "$tmp/src/compat/surface.list"
+case_of "a listed name that reaches more than its section allows" check-surface ': reaches read: its section'
+sed -i 's/^SYSCALL/CALL/' "$tmp/src/shim/syscalls.def"
+case_of "a table of another form" check-surface 'does not read'
+
 # ---- needed -------------------------------------------------------------------------------------
 
 fresh
