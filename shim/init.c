@@ -168,11 +168,12 @@ static bool start(void)
 	options_read(glibc_environ());
 	if (weft_opt.disable)
 		return false;
+	/* First: with a guest, too, nothing is bound any more when threads run; helgrind would say so. */
+	bind_all();
 	if (has_guest())
 		return false;
 	if (weft_opt.breaktcb[0])
 		tcb_break = weft_opt.breaktcb;
-	bind_all();
 	if (direct3(SYS_gettid, 0, 0, 0) != direct3(SYS_getpid, 0, 0, 0)) {
 		weft_say("start: the first thread is made by a kernel thread that is not the main one "
 			 "(running with plain pthreads)");

@@ -83,6 +83,7 @@ done
 if command -v valgrind >/dev/null && ${CC:-cc} -g -o plain "$here/sane.c" -pthread &&
 	valgrind -q ./plain >/dev/null 2>&1; then
 	same "a program under valgrind" "valgrind $plain" valgrind -q --error-exitcode=9 ./plain
+	same "a program under helgrind" "valgrind $plain" valgrind -q --tool=helgrind --error-exitcode=9 ./plain
 else
 	echo "# no valgrind here"
 fi
