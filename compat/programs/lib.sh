@@ -338,8 +338,15 @@ small_run() {
 	dir=$scratch_dir/work
 	rm -rf "$dir"
 	mkdir -p "$dir"
+	# For clients: a server of ours beside them, natively; its address is $url.
+	beside() {
+		"$weft_python" "$src/http-beside.py" port &
+		trap "kill $!" EXIT
+		until [ -s port ]; do sleep 0.05; done
+		url=http://127.0.0.1:$(cat port)/body
+	}
 	sample() { (set +e +o pipefail; sample_file "$@"); }
-	export -f sample sample_file
+	export -f sample sample_file beside
 	export weft_python weft_data src="$weft_root/compat/programs"
 	start=$(now_ms)
 	if ! bounded "$run_limit" env -C "$dir" bash -c "set -e -o pipefail; $recipe_body" "$recipe_name" "$@" \
