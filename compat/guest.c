@@ -16,6 +16,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "compat/gonote.h"
 #include "compat/guest.h"
 #include "compat/symbol.h"
 
@@ -38,36 +39,16 @@ static const struct {
 	{"libgo.so", NULL, "gccgo's run-time"},
 };
 
-enum { GO_BUILD_NOTE = 4 };
-
 struct look {
 	struct guest guest;
 	bool later; /* than the program itself, which comes first */
 };
 
-/* Notes are a sequence of header, name and data, the latter two filled up to four bytes. */
-static bool notes_of_go(const char *p, size_t size)
-{
-	while (size >= sizeof(ElfW(Nhdr))) {
-		const ElfW(Nhdr) *n = (const void *)p;
-		size_t name = (n->n_namesz + 3u) & ~(size_t)3, data = (n->n_descsz + 3u) & ~(size_t)3;
-		size_t all = sizeof(*n) + name + data;
-
-		if (all > size)
-			return false;
-		if (n->n_type == GO_BUILD_NOTE && n->n_namesz == 4 && !memcmp(n + 1, "Go\0", 4))
-			return true;
-		p += all;
-		size -= all;
-	}
-	return false;
-}
-
 static bool is_go(uintptr_t base, const ElfW(Phdr) *ph, int n)
 {
 	for (; n > 0; n--, ph++)
-		if (ph->p_type == PT_NOTE && ph->p_align <= 4 &&
-		    notes_of_go((const char *)(base + ph->p_vaddr), ph->p_memsz))
+		if (go_note_segment(ph) &&
+		    go_note_among((const char *)(base + ph->p_vaddr), ph->p_memsz))
 			return true;
 	return false;
 }

@@ -7,6 +7,8 @@
  */
 #include "launcher/program.h"
 
+#include "compat/gonote.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -261,6 +263,26 @@ static void check_interpreter(const char *path, int fd, const Elf64_Phdr *interp
 		refuse(EXIT_NOTFOUND, "%s: its loader %s is missing (install that libc)", path, loader);
 }
 
+/* As a child it is left alone without a word (shim/init.c); asked for by name, the user should know. */
+static void check_go(const char *path, int fd, const Elf64_Ehdr *e)
+{
+	enum { NOTES_MAX = 4096 }; /* the linker's own, a few hundred bytes */
+	char notes[NOTES_MAX] __attribute__((aligned(4)));
+	Elf64_Phdr ph;
+
+	for (unsigned i = 0; i < e->e_phnum; i++) {
+		if (!read_at(fd, &ph, sizeof(ph), e->e_phoff + (uint64_t)i * e->e_phentsize))
+			return;
+		if (!go_note_segment(&ph) || ph.p_filesz > NOTES_MAX ||
+		    !read_at(fd, notes, ph.p_filesz, ph.p_offset) ||
+		    !go_note_among(notes, ph.p_filesz))
+			continue;
+		advise("%s: a Go program, whose run-time manages kernel threads itself (running "
+		       "with plain pthreads)", path);
+		return;
+	}
+}
+
 static void check_elf(const char *path, int fd, const Elf64_Ehdr *e, const struct stat *st)
 {
 	Elf64_Phdr interp;
@@ -278,6 +300,7 @@ static void check_elf(const char *path, int fd, const Elf64_Ehdr *e, const struc
 		check_interpreter(path, fd, &interp);
 	else
 		check_without_interpreter(path, fd, e);
+	check_go(path, fd, e);
 }
 
 int library_usable(const char *path)

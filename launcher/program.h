@@ -18,6 +18,9 @@ enum {
 /* `weft: ` + text + newline on stderr, then exit(code). */
 _Noreturn void refuse(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same line, and the program is run. */
+void advise(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /*
  * The file that name stands for, by execvp's rules.  malloc'ed; does not return when there is none.
  */

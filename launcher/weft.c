@@ -44,19 +44,34 @@ static void print_plainly(const char *s)
 	}
 }
 
-void refuse(int code, const char *fmt, ...)
+static void say(const char *fmt, va_list ap)
 {
-	va_list ap;
 	char *text;
 
-	va_start(ap, fmt);
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = (char *)"out of memory: cannot say why (free some)";
-	va_end(ap);
 	fputs("weft: ", stderr);
 	print_plainly(text);
 	fputc('\n', stderr);
+}
+
+void refuse(int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
 	exit(code);
+}
+
+void advise(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
 }
 
 static char *format(const char *fmt, ...)

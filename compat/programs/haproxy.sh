@@ -25,9 +25,9 @@ recipe_run() {
 		backend b
 			server s 127.0.0.1:$behind maxconn 50
 	END
-	python3 -m http.server -b 127.0.0.1 -d "$dir" "$behind" >/dev/null 2>&1 &
+	"$weft_python" -m http.server -b 127.0.0.1 -d "$dir" "$behind" >/dev/null 2>&1 &
 	backend=$!
-	if ! (exec 3<>"/dev/tcp/127.0.0.1/$behind") 2>/dev/null; then sleep 1; fi
+	await_port "$behind"
 	serve_http "$port" /body "$@" haproxy -W -db -f "$dir/conf"
 	set -- $?
 	kill "$backend"

@@ -486,6 +486,16 @@ serve_http() {
 	stop_server
 }
 
+# await_port PORT: until a server beside the one under test answers, ten seconds at most.
+await_port() {
+	local i
+
+	for i in $(seq 100); do
+		! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null || return 0
+		sleep 0.1
+	done
+}
+
 # server_dir: a directory of its own that a server may write, whoever it becomes.
 server_dir() {
 	scratch

@@ -29,9 +29,9 @@ recipe_run() {
 	mkdir -p "$dir/cache"
 	chmod -R 777 "$dir"
 	squid -z -N -f "$dir/conf" >/dev/null 2>&1
-	python3 -m http.server -b 127.0.0.1 -d "$dir" "$behind" >/dev/null 2>&1 &
+	"$weft_python" -m http.server -b 127.0.0.1 -d "$dir" "$behind" >/dev/null 2>&1 &
 	backend=$!
-	sleep 1
+	await_port "$behind"
 	prime=1
 	serve_http "$port" /body "$@" squid -N -f "$dir/conf"
 	set -- $?

@@ -22,8 +22,9 @@ recipe_run() {
 		cert = $dir/cert
 		key = $dir/key
 	END
-	python3 "$weft_root/compat/programs/echo.py" serve "$behind" &
+	"$weft_python" "$weft_root/compat/programs/echo.py" serve "$behind" &
 	backend=$!
+	await_port "$behind"
 	if start_server "$port" "$@" stunnel4 "$dir/conf"; then
 		answer=$(timeout 60 python3 "$weft_root/compat/programs/echo.py" tls "$port" 40 20 2>&1 | tail -n 1)
 		figure=1 unit=run

@@ -11,9 +11,9 @@ recipe_run() {
 	port=$(free_port)
 	behind=$((port + 1000))
 	head -c 20000 "$(sample_file 1)" >"$dir/body"
-	python3 -m http.server -b 127.0.0.1 -d "$dir" "$behind" >/dev/null 2>&1 &
+	"$weft_python" -m http.server -b 127.0.0.1 -d "$dir" "$behind" >/dev/null 2>&1 &
 	backend=$!
-	sleep 1
+	await_port "$behind"
 	serve_http "$port" /body "$@" varnishd -F -n "$dir/n" -a "127.0.0.1:$port" -b "127.0.0.1:$behind" -s malloc,32m
 	set -- $?
 	kill "$backend"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # guests: run-times that manage kernel threads themselves (Go, sanitizers, valgrind) work under weft as without it.
 #
-# Each is known by what it is.  weft leaves its process alone and says so in one line that names it; of a Go program,
-# which is a child more often than not, it says nothing.  What is not installed is skipped.
+# Each is known by what it is.  weft leaves its process alone and says so in one line that names it; of a Go program
+# that is a child it says nothing.  What is not installed is skipped.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -16,7 +16,7 @@ plain="manages kernel threads itself (running with plain pthreads)"
 # standard error stands LINE, a word of weft's own, once in each run (empty: nothing).
 same()
 {
-	local name=$1 line=${2:+threads: $2} procs i status said
+	local name=$1 line=$2 procs i status said
 	shift 2
 	timeout 60 "$@" >native 2>native.err || { verdict 1 "$name natively" "status $?, $(head -n 1 native.err)"; return; }
 	for procs in 1 2 8; do
@@ -24,7 +24,7 @@ same()
 			# shellcheck disable=SC2086
 			timeout 60 "$weft" --procs=$procs ${options-} -- "$@" >out 2>err
 			status=$?
-			said=$(sed -n 's/^weft\[[0-9]*\]: //p' err)
+			said=$(sed -n 's/^weft\(\[[0-9]*\]\)*: //p' err)
 			[ $status -eq 0 ] && cmp -s native out && [ "$said" = "$line" ] || break 2
 		done
 		status=-1
@@ -39,11 +39,12 @@ if command -v go >/dev/null && [ "$(go env CGO_ENABLED)" = 1 ]; then
 		! ${CC:-cc} -O2 -DLINKED -o linked "$here/library.c" ./libwork.so -pthread || ! ${CC:-cc} -O2 -o loads "$here/library.c" -pthread; then
 		verdict 1 "Go builds" "$(head -n 1 err)"
 	else
-		same "a Go program with threads of C" "" ./cgo
+		go="a Go program, whose run-time $plain"
+		same "a Go program with threads of C" "./cgo: $go" ./cgo
 		same "a Go program as a child" "" sh -c './cgo | cat'
-		strip -o stripped cgo && same "a stripped Go program" "" ./stripped
-		same "a Go library that the program is linked with" "Go's run-time $plain" ./linked
-		later="Go's run-time manages kernel threads itself (each new thread is a plain pthread)"
+		strip -o stripped cgo && same "a stripped Go program" "./stripped: $go" ./stripped
+		same "a Go library that the program is linked with" "threads: Go's run-time $plain" ./linked
+		later="threads: Go's run-time manages kernel threads itself (each new thread is a plain pthread)"
 		same "a Go library that is loaded beside threads" "$later" ./loads
 		options="-o slice=200us" same "the same, preempted often" "$later" ./loads
 		options="-o chaos=7" same "the same, in a random order" "$later" ./loads
@@ -65,7 +66,7 @@ for cc in gcc clang; do
 		[ $cc-$sanitizer != gcc-address ] || export ASAN_OPTIONS=verify_asan_link_order=0
 		if $cc -g -O1 -fsanitize=$sanitizer -o "$cc-$sanitizer" "$here/sane.c" -pthread 2>/dev/null &&
 			"./$cc-$sanitizer" >/dev/null 2>&1; then
-			same "$what of $cc" "$what $plain" "./$cc-$sanitizer"
+			same "$what of $cc" "threads: $what $plain" "./$cc-$sanitizer"
 		else
 			echo "# no $what of $cc here"
 		fi
@@ -82,8 +83,8 @@ done
 # --- valgrind ---
 if command -v valgrind >/dev/null && ${CC:-cc} -g -o plain "$here/sane.c" -pthread &&
 	valgrind -q ./plain >/dev/null 2>&1; then
-	same "a program under valgrind" "valgrind $plain" valgrind -q --error-exitcode=9 ./plain
-	same "a program under helgrind" "valgrind $plain" valgrind -q --tool=helgrind --error-exitcode=9 ./plain
+	same "a program under valgrind" "threads: valgrind $plain" valgrind -q --error-exitcode=9 ./plain
+	same "a program under helgrind" "threads: valgrind $plain" valgrind -q --tool=helgrind --error-exitcode=9 ./plain
 else
 	echo "# no valgrind here"
 fi
