@@ -239,10 +239,27 @@ void m_keepout(void)
 	struct m *mp = weft_tls.m;
 	uint64_t out = atomic_load_explicit(&sched.keepout, memory_order_relaxed);
 
-	if (out && mp && mp->sigmask != out) {
-		os_sigmask(out);
-		__atomic_store_n(&mp->sigmask, out, __ATOMIC_RELEASE);
-	}
+	if (!out || !mp)
+		return;
+	/*
+	 * What another process sends to main by its thread's id waits in the kernel for M0 alone.  So
+	 * that one keeps out no more than all Gs do, and passes on what comes (the signal thread tells
+	 * it of changes: runtime_shut(), which reads the note after it wrote the word).
+	 */
+	do {
+		if (mp == &m0)
+			out = atomic_load(&sched.shut);
+		if (mp->sigmask != out) {
+			os_sigmask(out);
+			__atomic_store_n(&mp->sigmask, out, __ATOMIC_SEQ_CST);
+		}
+	} while (mp == &m0 && out != atomic_load(&sched.shut));
+}
+
+/* It may have looked at the word just before it fell asleep: who depends on it asks again. */
+static void m0_look(void)
+{
+	os_futex_wake((uint32_t *)&m0.park, 1);
 }
 
 /* Who sleeps in the poller may have another mask there than when it wakes: it looks at shut again. */
@@ -250,8 +267,12 @@ void runtime_shut(uint64_t set)
 {
 	uint64_t was = atomic_exchange(&sched.shut, set);
 
-	if (set & ~was && !runtime_allkeepout(set))
+	if (set & ~was && !runtime_allkeepout(set)) {
 		netpoll_break();
+	} else if (was & ~set && !__atomic_load_n(&m0.curg, __ATOMIC_RELAXED)) {
+		m0_look();
+		netpoll_break();
+	}
 }
 
 bool runtime_allkeepout(uint64_t set)
@@ -260,8 +281,10 @@ bool runtime_allkeepout(uint64_t set)
 
 	lock(&sched.lock);
 	for (struct m *mp = sched.allm; mp && all; mp = mp->alllink)
-		all = (__atomic_load_n(&mp->sigmask, __ATOMIC_ACQUIRE) & set) == set;
+		all = (__atomic_load_n(&mp->sigmask, __ATOMIC_SEQ_CST) & set) == set;
 	unlock(&sched.lock);
+	if (!all && !__atomic_load_n(&m0.curg, __ATOMIC_RELAXED))
+		m0_look();
 	return all;
 }
 
@@ -287,10 +310,10 @@ void stopm(struct m *mp, uint64_t until)
 	sched.nmidle++;
 	mp->idlesince = nanotime();
 	unlock(&sched.lock);
-	m_keepout();
 	while (atomic_load(&mp->park) == 0) {
 		struct m **link;
 
+		m_keepout(); /* each time: a handler has added to the mask, or all keep out others now */
 		if (os_futex_wait((uint32_t *)&mp->park, 0, until) != -ETIMEDOUT)
 			continue;
 		lock(&sched.lock);

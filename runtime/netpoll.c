@@ -177,8 +177,12 @@ int netpoll_wait(struct os_event *ev, uint64_t deadline)
 	 * As m_keepout(), without calls of its own: this is where a server's Ms sleep.  But whoever
 	 * wakes has his own mask again, and what nobody lets in may be pending.
 	 */
-	if (weft_tls.m && atomic_load(&sched.shut) & ~weft_tls.m->sigmask)
+	if (weft_tls.m == &m0) {
 		m_keepout();
+		out = 0;
+	} else if (weft_tls.m && atomic_load(&sched.shut) & ~weft_tls.m->sigmask) {
+		m_keepout();
+	}
 	n = os_poll_wait(ep, ev, NETPOLL_BATCH, deadline, out ? &out : NULL);
 	n = without_bell(ev, n, &rang);
 	if (rang) {

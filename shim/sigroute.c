@@ -590,6 +590,7 @@ bool sigroute_start(void)
 	if (stack == MAP_FAILED)
 		stack = NULL;
 	if (stack && !thread_native(router, NULL, stack, size, &os)) {
+		runtime_shut(kept_out(~SIGS_OURS)); /* before an idle M0 looks at it */
 		runtime_attended(true, ~SIGS_OURS);
 		sigalone_silence();
 		return true;

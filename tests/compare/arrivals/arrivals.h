@@ -46,6 +46,7 @@ struct sender {
 	void (*prepare)(void);
 	int named;              /* the role it is sent to; ROLES: the process */
 	bool computing;         /* goes to whoever computes: just one does */
+	bool kernel;            /* waits in the kernel for main's kernel thread */
 	bool timer;             /* the kernel may give it to any thread that runs at the time */
 };
 

@@ -135,6 +135,8 @@ static void *agent(void *arg)
 		sender->send();
 	else if (write(3, "r", 1) != 1)
 		die("write");
+	if (sender->computing)
+		pause_ms(6 * delay_ms); /* nobody else computes at the tick that counts */
 	/* Nobody may want it: then it is pending, or lost, for good. */
 	for (long long end = now_ms() + 8 * delay_ms; !happened() && now_ms() < end;)
 		pause_ms(1);
@@ -277,6 +279,12 @@ static bool sensible(void)
 	/* One computes, and lets it in. */
 	if (sender->computing &&
 	    (m->computes + w->computes != 1 || (m->computes ? m->shut : w->shut)))
+		return false;
+	/* Who gets it when one waits for it and another lets it in is nowhere said. */
+	if (w->waits && sender->named == ROLES && !m->shut && !m->inside && strcmp(m->name, "exit"))
+		return false;
+	/* Main's kernel thread, which keeps it out as long as it runs this one: a known limit. */
+	if (sender->kernel && ((w->computes && w->shut) || w->waits))
 		return false;
 	/* A timer of the process's: a new kernel prefers a thread that runs just then. */
 	return !(sender->timer && (m->computes || w->computes));

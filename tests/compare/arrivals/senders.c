@@ -26,6 +26,12 @@ static int out_sigqueue(pid_t pid, int n, int terminal)
 	return sigqueue(pid, n, (union sigval){.sival_int = 5});
 }
 
+static int out_tgkill(pid_t pid, int n, int terminal)
+{
+	(void)terminal;
+	return (int)syscall(SYS_tgkill, pid, pid, n);
+}
+
 static int out_terminal(pid_t pid, int n, int terminal)
 {
 	(void)pid;
@@ -123,6 +129,25 @@ static void by_timer_at_worker(void)
 	timer(SIGEV_THREAD_ID, tid_of[WORKER]);
 }
 
+/* Made before there is another thread. */
+static timer_t early;
+
+static void make_early(void)
+{
+	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sig};
+
+	ev.sigev_notify_thread_id = gettid();
+	if (timer_create(CLOCK_MONOTONIC, &ev, &early))
+		die("timer_create");
+}
+
+static void by_early(void)
+{
+	struct itimerspec once = {{0, 0}, {0, 5000000}};
+
+	timer_settime(early, 0, &once, NULL);
+}
+
 static int owned[2];
 
 static void own(void)
@@ -160,28 +185,30 @@ static void end_child(void)
 }
 
 const struct sender senders[] = {
-	{"out_kill", 0, NULL, out_kill, ROLES, NULL, ROLES, false, false},
-	{"out_sigqueue", 0, NULL, out_sigqueue, ROLES, NULL, ROLES, false, false},
-	{"out_terminal", SIGINT, NULL, out_terminal, ROLES, NULL, ROLES, false, false},
-	{"kill", 0, by_kill, NULL, ROLES, NULL, ROLES, false, false},
-	{"raw_kill", 0, by_raw_kill, NULL, ROLES, NULL, ROLES, false, false},
-	{"sigqueue", 0, by_sigqueue, NULL, ROLES, NULL, ROLES, false, false},
-	{"pthread_kill_main", 0, to_main, NULL, ROLES, NULL, MAIN, false, false},
-	{"pthread_kill_worker", 0, to_worker, NULL, ROLES, NULL, WORKER, false, false},
-	{"pthread_sigqueue_main", 0, queued_to_main, NULL, ROLES, NULL, MAIN, false, false},
-	{"cont_main", SIGCONT, to_main, NULL, ROLES, NULL, MAIN, false, false},
-	{"cont_worker", SIGCONT, to_worker, NULL, ROLES, NULL, WORKER, false, false},
-	{"tgkill_main", 0, tgkill_main, NULL, ROLES, NULL, MAIN, false, false},
-	{"tgkill_worker", 0, tgkill_worker, NULL, ROLES, NULL, WORKER, false, false},
-	{"itimer", SIGALRM, by_itimer, NULL, ROLES, NULL, ROLES, false, false},
-	{"alarm", SIGALRM, by_alarm, NULL, ROLES, NULL, ROLES, false, false},
-	{"profiler", SIGPROF, by_profiler, NULL, ROLES, NULL, ROLES, true, false},
-	{"virtual_timer", SIGVTALRM, by_virtual_timer, NULL, ROLES, NULL, ROLES, true, false},
-	{"timer", 0, by_timer, NULL, ROLES, NULL, ROLES, false, true},
-	{"timer_at_main", 0, by_timer_at_main, NULL, ROLES, NULL, MAIN, false, false},
-	{"timer_at_worker", 0, by_timer_at_worker, NULL, ROLES, NULL, WORKER, false, false},
-	{"input", SIGIO, by_input, NULL, MAIN, own, ROLES, false, false},
-	{"child_of_main", SIGCHLD, end_child, NULL, MAIN, make_child, ROLES, false, false},
-	{"child_of_worker", SIGCHLD, end_child, NULL, WORKER, make_child, ROLES, false, false},
-	{NULL, 0, NULL, NULL, 0, NULL, 0, false, false},
+	{"out_kill", 0, NULL, out_kill, ROLES, NULL, ROLES, false, false, false},
+	{"out_sigqueue", 0, NULL, out_sigqueue, ROLES, NULL, ROLES, false, false, false},
+	{"out_tgkill", 0, NULL, out_tgkill, ROLES, NULL, MAIN, false, true, false},
+	{"out_terminal", SIGINT, NULL, out_terminal, ROLES, NULL, ROLES, false, false, false},
+	{"kill", 0, by_kill, NULL, ROLES, NULL, ROLES, false, false, false},
+	{"raw_kill", 0, by_raw_kill, NULL, ROLES, NULL, ROLES, false, false, false},
+	{"sigqueue", 0, by_sigqueue, NULL, ROLES, NULL, ROLES, false, false, false},
+	{"pthread_kill_main", 0, to_main, NULL, ROLES, NULL, MAIN, false, false, false},
+	{"pthread_kill_worker", 0, to_worker, NULL, ROLES, NULL, WORKER, false, false, false},
+	{"pthread_sigqueue_main", 0, queued_to_main, NULL, ROLES, NULL, MAIN, false, false, false},
+	{"cont_main", SIGCONT, to_main, NULL, ROLES, NULL, MAIN, false, false, false},
+	{"cont_worker", SIGCONT, to_worker, NULL, ROLES, NULL, WORKER, false, false, false},
+	{"tgkill_main", 0, tgkill_main, NULL, ROLES, NULL, MAIN, false, false, false},
+	{"tgkill_worker", 0, tgkill_worker, NULL, ROLES, NULL, WORKER, false, false, false},
+	{"itimer", SIGALRM, by_itimer, NULL, ROLES, NULL, ROLES, false, false, false},
+	{"alarm", SIGALRM, by_alarm, NULL, ROLES, NULL, ROLES, false, false, false},
+	{"profiler", SIGPROF, by_profiler, NULL, ROLES, NULL, ROLES, true, false, false},
+	{"virtual_timer", SIGVTALRM, by_virtual_timer, NULL, ROLES, NULL, ROLES, true, false, false},
+	{"timer", 0, by_timer, NULL, ROLES, NULL, ROLES, false, false, true},
+	{"timer_at_main", 0, by_timer_at_main, NULL, ROLES, NULL, MAIN, false, false, false},
+	{"timer_at_worker", 0, by_timer_at_worker, NULL, ROLES, NULL, WORKER, false, false, false},
+	{"early_timer_at_main", 0, by_early, NULL, MAIN, make_early, MAIN, false, true, false},
+	{"input", SIGIO, by_input, NULL, MAIN, own, ROLES, false, false, false},
+	{"child_of_main", SIGCHLD, end_child, NULL, MAIN, make_child, ROLES, false, false, false},
+	{"child_of_worker", SIGCHLD, end_child, NULL, WORKER, make_child, ROLES, false, false, false},
+	{NULL, 0, NULL, NULL, 0, NULL, 0, false, false, false},
 };
