@@ -309,6 +309,7 @@ void g_interruptedat(uintptr_t pc, uintptr_t sp);
  * told.  M0's is told by this alone, once all handlers know what to do there.
  */
 void runtime_sigstack(const void *has);
+bool runtime_on_sigstack(uintptr_t sp); /* sp is on that of the calling M */
 /*
  * First live G at or after *i in the table of all Gs, NULL at the end; *i moves past it.  A
  * snapshot: it may end meanwhile, its memory stays.

@@ -91,11 +91,13 @@ static int tell(int sig, const struct sigaction *sa)
 		k.sa_sigaction = trampoline;
 		/*
 		 * Reset by who runs the handler: the kernel would do so for one that is only passed
-		 * on.  And all signals are kept out until it runs: what came on top would find this M's
-		 * signal stack in use.
+		 * on.  And all signals but one are kept out until it runs: what came on top would find
+		 * this M's signal stack in use.
 		 */
 		k.sa_flags = (k.sa_flags | SA_SIGINFO | SA_ONSTACK) & ~(SA_RESETHAND | SA_NODEFER);
-		memset(&k.sa_mask, 0xff, sizeof(k.sa_mask));
+		*(uint64_t *)(void *)&k.sa_mask = ~SIGBIT(SIGSEGV); /* which frame_move() may make */
+		if (sig == SIGSEGV)
+			k.sa_flags |= SA_NODEFER;
 	}
 	r = real.sigaction(sig, &k, NULL);
 	if (r == 0 && is_handler(sa))

@@ -60,26 +60,6 @@ static bool choose(struct place *p, const stack_t *ss, uintptr_t sp, uintptr_t e
 	return !(inside || enters) || altstack_spans(ss, (uintptr_t)p->frame);
 }
 
-/* The kernel's word, and its way of making main's stack grow; it writes where the frame will be. */
-static bool writable(const struct place *p)
-{
-	enum { PAGE = 4096 }; /* the least there is */
-	uintptr_t at = (uintptr_t)p->frame, low;
-	size_t size, guard;
-	void *base;
-
-	if (on_g()) {
-		g_stackbounds(getg(), &base, &size, &guard);
-		low = (uintptr_t)base + guard;
-		if (base && at >= low && p->end <= (uintptr_t)base + size)
-			return true;
-	}
-	for (; at < p->end; at = (at & ~(uintptr_t)(PAGE - 1)) + PAGE)
-		if (direct4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, at, 8))
-			return false;
-	return true;
-}
-
 /* As each delivery by the kernel: it shows the alternate stack, and takes it away if that was asked. */
 static void show_stack(struct sigframe *f)
 {
@@ -111,9 +91,9 @@ bool frame_move(struct sigframe *f, int flags, frame_fn *fn, void *arg)
 		fn(f, arg);
 		return true;
 	}
-	if (!writable(&p))
+	/* Natively it is the kernel that writes, and finds out. */
+	if (!sigframe_copy(p.frame, p.end, f))
 		return false;
-	sigframe_copy(p.frame, p.end, f);
 	if (on_g())
 		show_stack(p.frame);
 	sigframe_enter(p.frame, fn, arg);
@@ -163,7 +143,7 @@ void frame_call(int flags, frame_fn *fn, void *arg)
 	self_thread.leaving = true;
 	if (!(flags & SA_ONSTACK) || !altstack_goes(&ss, sp))
 		sigframe_call(0, called, &c);
-	else if (ss.ss_size >= frame_size() && choose(&p, &ss, sp, sp, SIGFRAME_CALL, flags) && writable(&p))
+	else if (ss.ss_size >= frame_size() && choose(&p, &ss, sp, sp, SIGFRAME_CALL, flags))
 		sigframe_call(p.end, called, &c);
 	else
 		sigframe_call(0, nowhere, NULL);

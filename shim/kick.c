@@ -8,7 +8,7 @@
  *	cancellation	in our system call stub the handler moves the PC to the stub's way out; an
  *			asynchronous one is acted upon on the spot
  *
- * It arrives on the M's signal stack with all signals kept out, whatever it interrupted.  There the
+ * It arrives on the M's signal stack with all signals (but SIGSEGV) kept out, whatever it interrupted.  There the
  * handler finds out what is to be done, and does what needs no more than that stack.  To give way, or
  * to wait for a P, the G takes the frame to a side stack.  A handler of the program, and a cancellation,
  * take it to where the kernel would have put it (frame.c).  On a side stack no handler of the program
@@ -360,6 +360,6 @@ void kick_init(void)
 	sigframe_restorer = (void *)sa.restorer;
 	sa.handler = handler;
 	sa.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | 0x04000000; /* SA_RESTORER */
-	sa.mask = ~UINT64_C(0);
+	sa.mask = ~SIGBIT(SIGSEGV); /* which frame_move() may make */
 	direct4(SYS_rt_sigaction, SIGKICK, &sa, 0, 8);
 }

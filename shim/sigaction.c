@@ -214,6 +214,13 @@ static bool shut_out(int sig)
 	return true;
 }
 
+/* No place to call a handler over; SIGSEGV alone is let in on a signal stack. */
+static bool between_stacks(int sig, const struct sigframe *f)
+{
+	return sigframe_leaving(sigframe_pc(f)) ||
+	       (sig == SIGSEGV && runtime_on_sigstack(sigframe_sp(f)));
+}
+
 /*
  * On the M's signal stack (a foreign thread's own, or its alternate one), with all signals kept out.
  * What may run the handler takes the frame to where that belongs; the rest returns from here.
@@ -223,6 +230,8 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 	struct sigframe *f = sigframe_of(ctx);
 	struct arrival a = { .sig = sig, .saved = errno };
 
+	if (sig == SIGSEGV && sigframe_fault(f))
+		return; /* frame_move() looks for another way */
 	action_get(sig, &a.sa);
 	sigroute_original(si);
 	if (sig == SIGPIPE && weft_on && on_g() && self_thread.holds) {
@@ -234,7 +243,7 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		runtime_sigstack(f->uc.stack.ss_sp);
 		finish_mask(ctx);
 	}
-	if (weft_on && !synchronous(sig, si) && (signals_busy() || sigframe_leaving(sigframe_pc(f)))) {
+	if (weft_on && !synchronous(sig, si) && (signals_busy() || between_stacks(sig, f))) {
 		if (unlikely(aborting(sig, si))) {
 			/* Natively it may be any thread's. */
 			if (!aborted_elsewhere(sig, si) && !frame_move(f, a.sa.sa_flags, arrived, &a))

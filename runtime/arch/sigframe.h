@@ -66,8 +66,13 @@ extern void *sigframe_restorer SIGFRAME_HIDDEN;
 size_t sigframe_state(const struct sigframe *f) SIGFRAME_HIDDEN;
 /* Where the kernel would put a frame with so much of it that may not reach above end. */
 struct sigframe *sigframe_at(uintptr_t end, size_t state) SIGFRAME_HIDDEN;
-/* A frame that ends at end becomes as f is; to is what sigframe_at() says of end. */
-void sigframe_copy(struct sigframe *to, uintptr_t end, const struct sigframe *f) SIGFRAME_HIDDEN;
+/*
+ * A frame that ends at end becomes as f is; to is what sigframe_at() says of end.  False: the memory
+ * cannot be written to, as a handler of SIGSEGV has told by sigframe_fault(), called with its own frame:
+ * true, and then it returns.  That handler must be let in.
+ */
+bool sigframe_copy(struct sigframe *to, uintptr_t end, const struct sigframe *f) SIGFRAME_HIDDEN;
+bool sigframe_fault(struct sigframe *f) SIGFRAME_HIDDEN;
 
 /*
  * On f's stack, which ends below f: fn(f, arg), as the kernel calls a handler.  When fn returns, what

@@ -129,6 +129,26 @@ sigframe_leave_last:
 	.cfi_endproc
 	.size	sigframe_leave, . - sigframe_leave
 
+/* size_t sigframe_put(void *to, const void *from, size_t n) */
+	.globl	sigframe_put
+	.hidden	sigframe_put
+	.type	sigframe_put, @function
+	.p2align 4
+sigframe_put:
+	.cfi_startproc
+	mov	%rdx, %rcx
+	.globl	sigframe_put_move
+	.hidden	sigframe_put_move
+sigframe_put_move:
+	rep movsb
+	.globl	sigframe_put_end
+	.hidden	sigframe_put_end
+sigframe_put_end:
+	mov	%rcx, %rax
+	ret
+	.cfi_endproc
+	.size	sigframe_put, . - sigframe_put
+
 /* void sigframe_callon(uintptr_t top, void (*fn)(void *), void *arg) */
 	.globl	sigframe_callon
 	.hidden	sigframe_callon

@@ -22,6 +22,9 @@ _Static_assert(offsetof(struct sigframe_uc, mc) == offsetof(ucontext_t, uc_mcont
 void *sigframe_restorer;
 
 extern const char sigframe_leave_last[] SIGFRAME_HIDDEN;
+extern const char sigframe_put_move[] SIGFRAME_HIDDEN, sigframe_put_end[] SIGFRAME_HIDDEN;
+/* How many bytes could not be written. */
+size_t sigframe_put(void *to, const void *from, size_t n) SIGFRAME_HIDDEN;
 void sigframe_make(uintptr_t end, void (*fn)(struct sigframe *, void *), void *arg) SIGFRAME_HIDDEN;
 
 size_t sigframe_state(const struct sigframe *f)
@@ -47,15 +50,25 @@ struct sigframe *sigframe_at(uintptr_t end, size_t state)
 	return (struct sigframe *)((sp & ~(uintptr_t)(FRAME_ALIGN - 1)) - sizeof(void *));
 }
 
-void sigframe_copy(struct sigframe *to, uintptr_t end, const struct sigframe *f)
+bool sigframe_copy(struct sigframe *to, uintptr_t end, const struct sigframe *f)
 {
 	size_t state = sigframe_state(f);
 
-	*to = *f;
+	/* The lowest byte first, where guards are. */
+	if (sigframe_put(to, f, sizeof(*f)))
+		return false;
 	if (!state)
-		return;
+		return true;
 	to->uc.mc.fpregs = (fpregset_t)state_at(end, state);
-	memcpy(to->uc.mc.fpregs, f->uc.mc.fpregs, state);
+	return sigframe_put(to->uc.mc.fpregs, f->uc.mc.fpregs, state) == 0;
+}
+
+bool sigframe_fault(struct sigframe *f)
+{
+	if (sigframe_pc(f) != (uintptr_t)sigframe_put_move)
+		return false;
+	f->uc.mc.gregs[REG_RIP] = (greg_t)(uintptr_t)sigframe_put_end;
+	return true;
 }
 
 bool sigframe_leaving(uintptr_t pc)
