@@ -69,6 +69,71 @@ bool clock_call(clockid_t clock, struct timespec *ts, long *r)
 	return true;
 }
 
+/*
+ * For a timer on the caller's own clock.  The kernel runs such timers for kernel threads alone, and
+ * counts what these use whoever is on them: from here on the caller has one of its own.
+ */
+clockid_t clock_of_own_thread(clockid_t clock)
+{
+	bool mine = clock == CLOCK_THREAD_CPUTIME_ID ||
+		    (clock < 0 && weft_on && our_clock(clock) && g_of_clock(clock) == getg());
+
+	if (!on_g() || !mine)
+		return clock;
+	osthread_own(false);
+	return CLOCK_THREAD_CPUTIME_ID;
+}
+
+/* Sleeps until gp's clock shows ns: never sooner than that takes at full speed. */
+static int sleep_on(clockid_t clock, int64_t ns)
+{
+	enum { TICK = 4000000 }; /* ns: as exact as the kernel, which looks at each tick of 250 Hz */
+	struct timespec now;
+	long r;
+
+	for (;;) {
+		uint64_t done = self_thread.sigdone;
+		int64_t left;
+
+		if (!clock_call(clock, &now, &r) || r)
+			return EINVAL;
+		left = ns - (now.tv_sec * 1000000000LL + now.tv_nsec);
+		if (left <= 0)
+			return 0;
+		if (lot_sleep(nanotime() + (uint64_t)(left > TICK ? left : TICK), WaitSleep) == -EINTR)
+			testcancel();
+		if (self_thread.sigdone != done)
+			return EINTR;
+	}
+}
+
+bool clock_sleep(clockid_t clock, int flags, const struct timespec *req, struct timespec *rem, int *err)
+{
+	struct timespec now;
+	int64_t until;
+	long r;
+
+	if (clock >= 0 || !our_clock(clock))
+		return false;
+	*err = EINVAL;
+	if (req->tv_nsec < 0 || req->tv_nsec >= 1000000000 || req->tv_sec < 0 ||
+	    g_of_clock(clock) == getg() || !clock_call(clock, &now, &r) || r)
+		return true; /* one's own does not go on while one sleeps: as the kernel */
+	until = flags & TIMER_ABSTIME ? 0 : now.tv_sec * 1000000000LL + now.tv_nsec;
+	if (__builtin_add_overflow(until, (int64_t)req->tv_nsec, &until) || req->tv_sec > INT32_MAX ||
+	    __builtin_add_overflow(until, req->tv_sec * 1000000000LL, &until))
+		until = INT64_MAX;
+	testcancel();
+	*err = sleep_on(clock, until);
+	if (*err == EINTR && rem && !(flags & TIMER_ABSTIME) && clock_call(clock, &now, &r) && !r) {
+		int64_t left = until - (now.tv_sec * 1000000000LL + now.tv_nsec);
+
+		left = left > 0 ? left : 0;
+		*rem = (struct timespec){ left / 1000000000, left % 1000000000 };
+	}
+	return true;
+}
+
 void clock_init(void)
 {
 	if (asked)

@@ -9,8 +9,7 @@
  * call is made; when the timer fires the clock is asked again, so a clock that was set back
  * prolongs the sleep. One that is set forward is noticed only at the old deadline.
  */
-#include "shim/direct.h"
-#include "shim/thread.h"
+#include "shim/ids.h"
 
 #define SECOND 1000000000LL
 
@@ -139,10 +138,14 @@ static int sleep_until(int clock, const struct timespec *abs)
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *req,
 			   struct timespec *rem)
 {
+	int err;
+
 	if (!on_g())
 		return real.clock_nanosleep(clock, flags, req, rem);
 	if (clock == CLOCK_THREAD_CPUTIME_ID)
 		return EINVAL; /* as glibc: one cannot sleep for time that only passes awake */
+	if (clock_sleep(clock, flags, req, rem, &err))
+		return err;
 	if (!known_clock(clock))
 		return (int)-block4(SYS_clock_nanosleep, clock, flags, req, rem);
 	if (flags & TIMER_ABSTIME)

@@ -8,6 +8,9 @@
  * kernel thread its own signal, and has a note for whoever runs there.  SIGEV_SIGNAL is the process's,
  * SIGEV_THREAD runs on a thread of libc's own (foreign to us): both stay as they are.
  *
+ * A timer on the caller's own CPU time is the kernel's, too, and the caller has a kernel thread of
+ * its own from then on.  (Not there: timers on the CPU time of another thread, refused with EINVAL.)
+ *
  * Must never: look at the G through a pointer kept since creation: it may have ended; its id is
  * looked up.
  */
@@ -88,6 +91,7 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *ev, timer_t *timer)
 	struct sigevent to;
 	int slot = reroute(ev, &to), number, r;
 
+	clock = clock_of_own_thread(clock);
 	if (slot == NONE)
 		return real.timer_create(clock, ev, timer);
 	if (slot < 0)
@@ -116,8 +120,9 @@ long makes_timer(const struct call *x)
 	int slot = reroute(ev, &to);
 	long r;
 
+	y.a = clock_of_own_thread((clockid_t)x->a);
 	if (slot == NONE)
-		return call_plain(x);
+		return call_plain(&y);
 	if (slot < 0)
 		return slot;
 	y.b = (long)&to;
