@@ -283,17 +283,30 @@ static void entry(void *arg)
 	hooks.gmain(arg);
 }
 
-/* A free G with an area and a stack of this shape, or one that gets them; NULL: no memory. */
-static struct g *outfit(const struct gattr *a, const struct shape *shape)
+int g_shape(struct gattr *a)
 {
-	struct gclass *c;
-	struct g *gp = g_take(shape, &c);
+	int err;
+
+	if (a->stacksize == 0)
+		a->stacksize = sched.defstack;
+	err = stack_shape(a, &a->shape);
+	if (err)
+		return err;
+	a->class = (uint8_t)gfree_class(&a->shape);
+	a->shaped = true;
+	return 0;
+}
+
+/* A free G with an area and such a stack, or one that gets them; NULL: no memory. */
+static inline struct g *outfit(const struct gattr *a)
+{
+	struct g *gp = g_take(a);
 
 	if (!gp)
 		return NULL;
-	if (gp->stack.slot || (shape->user && gp->stack.base))
-		stack_fit(&gp->stack, a, shape);
-	else if (!area_alloc(gp, a) || !stack_alloc(&gp->stack, a, shape, c)) {
+	if (likely(gp->stack.slot || (a->shape.user && gp->stack.base)))
+		stack_fit(&gp->stack, a);
+	else if (!area_alloc(gp, a) || !stack_alloc(&gp->stack, a)) {
 		g_bare(gp);
 		return NULL;
 	}
@@ -302,18 +315,20 @@ static struct g *outfit(const struct gattr *a, const struct shape *shape)
 
 struct g *g_new(const struct gattr *a, int *err)
 {
-	struct gattr full = *a;
-	struct shape shape;
+	struct gattr full;
 	struct g *gp;
 
-	if (full.stacksize == 0)
-		full.stacksize = sched.defstack;
-	*err = stack_shape(&full, &shape);
-	if (*err)
-		return NULL;
-	gp = outfit(&full, &shape);
-	if (unlikely(!gp) && scavenge_scarce(&shape))
-		gp = outfit(&full, &shape);
+	*err = 0;
+	if (unlikely(!a->shaped)) {
+		full = *a;
+		*err = g_shape(&full);
+		if (*err)
+			return NULL;
+		a = &full;
+	}
+	gp = outfit(a);
+	if (unlikely(!gp) && scavenge_scarce(a->class))
+		gp = outfit(a);
 	if (!gp) {
 		*err = -ENOMEM;
 		return NULL;

@@ -31,7 +31,7 @@ static uint32_t find(const struct shape *s, uint32_t from, uint32_t n)
 }
 
 /* The user's own stacks are a class like others: of no size. */
-static uint32_t class_of(const struct shape *s)
+uint32_t gfree_class(const struct shape *s)
 {
 	/* Acquire: a class is complete before it is counted. */
 	uint32_t n = atomic_load_explicit(&sched.ngclass, memory_order_acquire);
@@ -54,26 +54,6 @@ static uint32_t class_of(const struct shape *s)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-void gfree_push(struct gfreelist *l, struct g *gp)
-{
-	if (!l->head)
-		l->tail = gp;
-	gp->schedlink = l->head;
-	l->head = gp;
-	l->n++;
-}
-
-struct g *gfree_pop(struct gfreelist *l)
-{
-	struct g *gp = l->head;
-
-	if (gp) {
-		l->head = gp->schedlink;
-		l->n--;
-	}
-	return gp;
-}
-
 /* From a class's common list, whose shortest length since the last look scavenge.c wants to know. */
 static struct g *pop_common(struct gclass *c)
 {
@@ -86,6 +66,8 @@ static struct g *pop_common(struct gclass *c)
 
 static void push_common(struct gclass *c, struct g *gp)
 {
+	if (!c->free.head)
+		c->tail = gp;
 	gfree_push(&c->free, gp);
 	c->settled = false;
 }
@@ -93,17 +75,15 @@ static void push_common(struct gclass *c, struct g *gp)
 /* For one that has not been used for a while: it comes last. */
 static void append_common(struct gclass *c, struct g *gp)
 {
-	struct gfreelist *l = &c->free;
-
-	c->settled = false;
-	if (!l->head) {
-		gfree_push(l, gp);
+	if (!c->free.head) {
+		push_common(c, gp);
 		return;
 	}
+	c->settled = false;
 	gp->schedlink = NULL;
-	l->tail->schedlink = gp;
-	l->tail = gp;
-	l->n++;
+	c->tail->schedlink = gp;
+	c->tail = gp;
+	c->free.n++;
 }
 
 /* Moves Gs between a P's list and the common one until the P holds want. */
@@ -145,7 +125,7 @@ int32_t g_cached(const struct p *pp)
 	return n;
 }
 
-static struct g *take_regular(uint32_t class)
+static inline struct g *take_regular(uint32_t class)
 {
 	struct gclass *c = &sched.gclass[class];
 	struct p *pp;
@@ -192,17 +172,15 @@ static struct g *take_odd(const struct shape *s)
 	return gp;
 }
 
-/* A G with a stack of this shape, or a bare one; *c is where its stack comes from. */
-struct g *g_take(const struct shape *s, struct gclass **c)
+struct g *g_take(const struct gattr *a)
 {
-	uint32_t class = class_of(s);
-	struct g *gp = class == ODD ? take_odd(s) : take_regular(class);
+	struct g *gp = a->class == ODD ? take_odd(&a->shape) : take_regular(a->class);
 
-	*c = &sched.gclass[class];
-	if (!gp)
-		gp = g_make();
+	if (likely(gp))
+		return gp;
+	gp = g_make();
 	if (gp)
-		gp->class = (uint8_t)class;
+		gp->class = a->class;
 	return gp;
 }
 
@@ -232,9 +210,9 @@ void g_free(struct g *gp)
 
 /* ---- for scavenge.c -------------------------------------------------------------------------- */
 
-bool gfree_has(const struct shape *s)
+bool gfree_has(uint32_t class)
 {
-	return __atomic_load_n(&sched.gclass[class_of(s)].free.head, __ATOMIC_RELAXED) != NULL;
+	return __atomic_load_n(&sched.gclass[class].free.head, __ATOMIC_RELAXED) != NULL;
 }
 
 struct g *gfree_take_any(void)
@@ -307,10 +285,9 @@ void gfree_put_cold(uint32_t class, struct gfreelist *from)
 
 	lock(&sched.gfreelock);
 	while ((gp = gfree_pop(from)))
-		gfree_push(&c->free, gp);
+		push_common(c, gp);
 	/* Nothing has come since, and of what there is nothing is in use. */
-	if (c->cold == 0 && c->free.n == all)
-		c->settled = true;
+	c->settled = c->cold == 0 && c->free.n == all;
 	if (class == ODD)
 		atomic_store(&nodd, (uint32_t)c->free.n);
 	unlock(&sched.gfreelock);

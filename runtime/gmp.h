@@ -69,14 +69,6 @@ struct stack {
 	bool used;                /* since its pages were given back */
 };
 
-/* How a slot is divided (shape.c): bytes from its first one. */
-struct shape {
-	size_t guard;             /* the stack's lowest byte */
-	size_t top;               /* first byte above it */
-	size_t size;              /* all of the slot */
-	bool user;                /* the program's own stack: all of these are 0 */
-};
-
 /* Address space of which pieces of one size are cut (L stack). */
 struct reservation {
 	char *at;                 /* the rest: */
@@ -86,7 +78,7 @@ struct reservation {
 };
 
 struct gfreelist {                /* through schedlink; its owner's, or under gfreelock */
-	struct g *head, *tail;    /* tail means nothing while it is empty */
+	struct g *head;
 	int32_t n;
 };
 
@@ -95,6 +87,7 @@ enum { NCLASS = 16 };             /* shapes with lists of their own; the last: a
 struct gclass {
 	size_t size, guard;       /* of the slot (c once counted in ngclass) */
 	struct gfreelist free;    /* (L gfree) */
+	struct g *tail;           /* (L gfree) its last; means nothing while it is empty */
 	int32_t low;              /* (L gfree) shortest since scavenge.c looked; */
 	int32_t cold;             /* (L gfree) so many were not used then: to be given back */
 	bool settled;             /* (L gfree) all here have given back what they can */
@@ -382,6 +375,32 @@ static inline uint64_t nextrand(uint64_t *s)
 	return x * 0x2545f4914f6cdd1dULL;
 }
 
+static inline void gfree_push(struct gfreelist *l, struct g *gp)
+{
+	gp->schedlink = l->head;
+	l->head = gp;
+	l->n++;
+}
+
+static inline struct g *gfree_pop(struct gfreelist *l)
+{
+	struct g *gp = l->head;
+
+	if (gp) {
+		l->head = gp->schedlink;
+		l->n--;
+	}
+	return gp;
+}
+
+/* The part of s that a life may use: of its slot, or the program's own stack. */
+static inline void stack_fit(struct stack *s, const struct gattr *a)
+{
+	s->base = a->stack ? a->stack : s->slot;
+	s->top = s->base + (a->stack ? a->stacksize : a->shape.top);
+	s->used = true;
+}
+
 /* ---- proc.c, m.c, p.c ---- */
 void schedule(void *unused) __attribute__((noreturn)) hidden;
 void ready(struct g *gp, enum readyhow how) hidden;
@@ -499,9 +518,7 @@ int stack_shape(const struct gattr *a, struct shape *s) hidden;
 /* ---- stack.c, area.c ---- */
 char *reserved(struct reservation *r, size_t each) hidden; /* a piece; NULL: no memory */
 void reserved_trim(struct reservation *r) hidden;          /* what is not cut yet goes back */
-bool stack_alloc(struct stack *s, const struct gattr *a, const struct shape *shape,
-		 struct gclass *c) hidden;
-void stack_fit(struct stack *s, const struct gattr *a, const struct shape *shape) hidden;
+bool stack_alloc(struct stack *s, const struct gattr *a) hidden; /* shaped */
 bool stack_free(struct stack *s) hidden;
 void stack_discard(struct stack *s) hidden;
 void stack_fork_child(void) hidden;
@@ -512,15 +529,14 @@ void areas_trim(void) hidden;
 void area_fork_child(void) hidden;
 
 /* ---- g.c, gfree.c, arena.c ---- */
-struct g *g_take(const struct shape *s, struct gclass **c) hidden; /* NULL: no memory */
+uint32_t gfree_class(const struct shape *s) hidden;
+struct g *g_take(const struct gattr *a) hidden; /* shaped; with such a stack, or bare; NULL: no memory */
 void g_bare(struct g *gp) hidden; /* dead and without a stack: for whichever shape comes */
 void g_fork_child(void) hidden;
 int32_t g_cached(const struct p *pp) hidden;
-void gfree_push(struct gfreelist *l, struct g *gp) hidden;
-struct g *gfree_pop(struct gfreelist *l) hidden;
 void gfree_fork_child(void) hidden;
 /* Of the common lists, for scavenge.c. */
-bool gfree_has(const struct shape *s) hidden; /* one of this shape; a hint */
+bool gfree_has(uint32_t class) hidden;   /* some; a hint */
 struct g *gfree_take_any(void) hidden;   /* with a stack of ours; NULL: none */
 bool gfree_unsettled(void) hidden;       /* somebody has memory to give back; a hint */
 bool gfree_cool(void) hidden;            /* marks what was not used since the last call: is there any? */
@@ -532,7 +548,7 @@ void scavenge_look(uint64_t now) hidden; /* sysmon: now and then */
 uint64_t scavenge_when(void) hidden;     /* sysmon must not sleep past this; 0: nothing is to be done */
 uint64_t scavenge_step(void) hidden;     /* maker: some work; ns to rest before the next, 0: it is done */
 /* The kernel refused memory for such a stack.  True: another try may have it, or do without. */
-bool scavenge_scarce(const struct shape *s) hidden;
+bool scavenge_scarce(uint32_t class) hidden;
 void *persistentalloc(size_t n) hidden; /* zeroed, never freed; NULL: no memory */
 struct g *g_at(uint32_t i) hidden;
 struct g *g_make(void) hidden;

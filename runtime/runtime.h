@@ -230,13 +230,27 @@ bool runtime_monitor(void);
  */
 void runtime_attended(bool yes, uint64_t keepout); /* keepout: a mask, for Ms that sleep without a G */
 
+/* How memory for a stack is divided (shape.c): bytes from its first one. */
+struct shape {
+	size_t guard;     /* the stack's lowest byte */
+	size_t top;       /* first byte above it */
+	size_t size;      /* all of it */
+	bool user;        /* the program's own stack: all of these are 0 */
+};
+
 struct gattr {
 	size_t stacksize; /* bytes the program may use; 0: the default */
 	size_t guardsize; /* bytes that fault below it */
 	void *stack;      /* the program's own stack (lowest address), or NULL */
 	size_t tlsarea;   /* bytes for the thread block, the same for all Gs, */
 	size_t tlsalign;  /* and its alignment (a power of two; 64 at least anyway) */
+	bool shaped;      /* g_shape() has filled in the rest, */
+	uint8_t class;    /* which g_new() does otherwise */
+	struct shape shape;
 };
+
+/* For attributes that are used again and again.  0, or -errno as g_new(). */
+int g_shape(struct gattr *a);
 
 /*
  * A G in state dead with a stack, perhaps recycled: then g_tls() is the block of its former life.

@@ -148,7 +148,7 @@ static bool unmap_all(void)
 	return any;
 }
 
-bool scavenge_scarce(const struct shape *s)
+bool scavenge_scarce(uint32_t class)
 {
 	struct p *pp;
 
@@ -160,5 +160,5 @@ bool scavenge_scarce(const struct shape *s)
 	unpin();
 	gather_idle();
 	/* One of the same shape needs no memory at all. */
-	return gfree_has(s) || unmap_all();
+	return gfree_has(class) || unmap_all();
 }

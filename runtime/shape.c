@@ -19,25 +19,24 @@
 enum { ALIGN_MIN = 64 }; /* of a thread block, when nobody says more */
 
 /* The next multiple of a page; false: there is none. */
-static bool whole_pages(size_t *n)
+static inline bool whole_pages(size_t *n, size_t page)
 {
-	size_t page = os_pagesize();
-
 	return !__builtin_add_overflow(*n, page - 1, n) && ((*n &= -page), true);
 }
 
 int stack_shape(const struct gattr *a, struct shape *s)
 {
 	size_t align = a->tlsalign > ALIGN_MIN ? a->tlsalign : ALIGN_MIN;
-	size_t usable = a->stacksize & -align;
+	size_t usable = a->stacksize & -align, page;
 
 	*s = (struct shape){ .user = a->stack != NULL };
 	if (s->user)
 		return 0;
 	s->guard = a->guardsize;
+	page = os_pagesize();
 	/* As libc: what no stack of its own could have either is the caller's error. */
-	if (!usable || !whole_pages(&s->guard) || __builtin_add_overflow(s->guard, usable, &s->top))
+	if (!usable || !whole_pages(&s->guard, page) || __builtin_add_overflow(s->guard, usable, &s->top))
 		return -EINVAL;
 	s->size = s->top;
-	return whole_pages(&s->size) ? 0 : -ENOMEM;
+	return whole_pages(&s->size, page) ? 0 : -ENOMEM;
 }

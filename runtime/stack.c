@@ -98,20 +98,12 @@ void runtime_stacks_executable(void)
 	}
 }
 
-/* The part of s that a life may use: of its slot, or the program's own stack. */
-void stack_fit(struct stack *s, const struct gattr *a, const struct shape *shape)
+bool stack_alloc(struct stack *s, const struct gattr *a)
 {
-	s->base = a->stack ? a->stack : s->slot;
-	s->top = a->stack ? s->base + a->stacksize : s->base + shape->top;
-	s->used = true;
-}
+	struct stack fresh = { .size = a->shape.size, .guard = a->shape.guard };
 
-bool stack_alloc(struct stack *s, const struct gattr *a, const struct shape *shape, struct gclass *c)
-{
-	struct stack fresh = { .size = shape->size, .guard = shape->guard };
-
-	if (!shape->user) {
-		fresh.slot = reserved(&c->slots, shape->size);
+	if (!a->shape.user) {
+		fresh.slot = reserved(&sched.gclass[a->class].slots, fresh.size);
 		if (!fresh.slot)
 			return false;
 		if (os_guard(fresh.slot, fresh.guard)) {
@@ -119,7 +111,7 @@ bool stack_alloc(struct stack *s, const struct gattr *a, const struct shape *sha
 			return false;
 		}
 	}
-	stack_fit(&fresh, a, shape);
+	stack_fit(&fresh, a);
 	*s = fresh;
 	atomic_thread_fence(memory_order_seq_cst);
 	if (unlikely(atomic_load_explicit(&executable, memory_order_relaxed)))

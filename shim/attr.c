@@ -88,6 +88,8 @@ void thread_default_attr(void)
 	}
 	if (weft_opt.stacksize)
 		dflt.stacksize = weft_opt.stacksize;
+	if (weft_on)
+		g_shape(&dflt); /* once, not with each thread; one that cannot be, g_new() refuses */
 }
 
 int attr_parse(const pthread_attr_t *attr, struct gattr *a)

@@ -188,13 +188,13 @@ static bool start(void)
 		return false;
 	}
 	rseq_end();
-	thread_default_attr();
 	self_thread.g = NULL;
 	err = runtime_start(&hooks, tcb_self(), tcb_tid(tcb_self()));
 	if (err) {
 		weft_say("start: error %d (running with plain pthreads)", -err);
 		return false;
 	}
+	thread_default_attr();
 	self_thread.g = g_main();
 	g_setdata(g_main(), &self_thread);
 	name_init();
