@@ -291,7 +291,7 @@ void g_setmask(struct g *gp, uint64_t mask);
 void g_notemask(uint64_t mask);
 /*
  * In a handler: a kernel thread that runs no G keeps these signals out until it runs one; the
- * caller puts them into the mask that it returns to.  False: a G runs here.
+ * caller puts them into the mask that it returns to.  False: a G runs here, or it is M0.
  */
 bool runtime_keepout(uint64_t set);
 /*
