@@ -49,8 +49,14 @@ int compat_setxid_wrap(struct tcb *(*registered)(void))
 	registered_block = registered;
 	if (sa.handler == handler)
 		return 0;
-	/* Before the first thread libc has no handler there, and nothing could be wrapped. */
-	if ((uintptr_t)sa.handler < 2 || !(sa.flags & ACT_SIGINFO) || !sa.restorer)
+	/*
+	 * A main that has cancelled itself before there was a second thread: libc takes that for
+	 * one, and does not install its handler with the first.  Natively setuid() then kills the
+	 * process.  There is nothing to wrap.
+	 */
+	if ((uintptr_t)sa.handler < 2)
+		return 0;
+	if (!(sa.flags & ACT_SIGINFO) || !sa.restorer)
 		return -22; /* EINVAL */
 	old_handler = sa.handler;
 	sa.handler = handler;

@@ -6,10 +6,35 @@
  * one load and one branch a call.  If something does not fit, one line says so and the program
  * stays on plain pthreads for good.
  */
+/*
+ * The first thread's way through the kernel and libc so far, and what becomes of it.  Each line has
+ * a row in tests/programs/start-finds-what-was-there.c; who makes the first thread, and where, are the
+ * rows of start-first-thread-from-anywhere.c.
+ *
+ *	alternate stack			altstack_adopt(): the G's, as that of any other
+ *	mask				runtime_start() notes it as main's
+ *	pending signals			adopt_pending(): main's are queued on the G; the process's stay
+ *	actions				action_adopt(): the handlers become ours in the kernel
+ *	timers, itimers, alarms		the kernel's; SIGEV_THREAD_ID names M0: to main (sigroute.c)
+ *	name				osthread_init()
+ *	policy, nice, affinity		sched_init(): what every kernel thread of ours inherits
+ *	timer slack, privileges, ids	the same, by the kernel: all Ms descend from this thread
+ *	robust mutexes			robust_adopt(): from libc's list to ours, and wired if shared
+ *	other locks, semaphores, FILEs	libc's words are ours; the owner's id stays
+ *	rseq				rseq_end(): the kernel would write to a block that moves
+ *	id, keys, TLS, errno, locale,	the thread block goes on as main's; rounding modes are part of
+ *	cancellation, rounding		the context that each switch saves, and a new G's are its maker's
+ *	key destructors			key.c has noted them all along
+ *	atfork handlers			ours were registered first (fork.c)
+ *	descriptors, epolls, requests	asked what they are when first used (fdtable.c)
+ *	children			the process's
+ *	threads of libc's own		run no code of the program: else weft is on before (async.c)
+ */
 #include "shim/sched.h"
 #include "shim/bind.h"
 #include "shim/direct.h"
 #include "shim/dl.h"
+#include "shim/mutex.h"
 #include "shim/preempt.h"
 #include "shim/rseq.h"
 #include "compat/glibc.h"
@@ -200,6 +225,7 @@ static bool start(void)
 	name_init();
 	clock_init();
 	sched_init();
+	robust_adopt();
 	preempt_init();
 	kick_init();
 	signal_init();

@@ -355,7 +355,10 @@ void kick_init(void)
 	struct kernel_sigaction sa = { 0 };
 
 	/* libc's restorer: unwinders recognise its bytes as a signal frame. */
-	if (direct4(SYS_rt_sigaction, 33, 0, &sa, 8) || !sa.restorer)
+	for (int sig = 33; sig >= 32 && !sa.restorer; sig--) /* setxid.c: there may be one alone */
+		if (direct4(SYS_rt_sigaction, sig, 0, &sa, 8))
+			return;
+	if (!sa.restorer)
 		return;
 	sigframe_restorer = (void *)sa.restorer;
 	sa.handler = handler;

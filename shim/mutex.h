@@ -79,6 +79,7 @@ int robust_cond_wait(pthread_cond_t *c, pthread_mutex_t *mu, const struct until 
 void robust_exit(void) hidden;
 /* In a fork child, on the surviving G: libc's rule is that it holds no robust mutex any more. */
 void robust_fork_child(void) hidden;
+void robust_adopt(void) hidden; /* what main held before the start */
 
 /* protect.c */
 int protect_lock(pthread_mutex_t *mu, const struct until *u, bool try) hidden;

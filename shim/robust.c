@@ -485,6 +485,34 @@ void robust_exit(void)
 	}
 }
 
+/*
+ * What main holds when weft starts is on the list in its thread block, which the kernel knows; from
+ * now on it is on ours.  From the oldest on: the order stays.  A shared one that inherits and is
+ * not robust is on no list and not found; its holder's id is M0's, whoever runs there.
+ */
+void robust_adopt(void)
+{
+	struct held *h = my_held();
+	struct kernel_list *libc_list = NULL;
+	size_t size;
+	uintptr_t l;
+
+	if (plain_syscall(SYS_get_robust_list, 0, (long)&libc_list, (long)&size) < 0 || !libc_list ||
+	    size != sizeof(*libc_list))
+		return;
+	while ((l = *prev_of((uintptr_t)libc_list)) != (uintptr_t)libc_list) {
+		pthread_mutex_t *mu = mutex_of(l);
+		int kind = load_relaxed(&mu->__data.__kind);
+
+		if (kind & MUTEX_SHARED)
+			share_enter(h);
+		h->list.pending = link_of(mu) | in_kernel(kind);
+		list_del(mu);
+		list_add(h, mu, in_kernel(kind));
+		h->list.pending = 0;
+	}
+}
+
 void robust_fork_child(void)
 {
 	memset(&held, 0, sizeof(held));
