@@ -445,6 +445,7 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		.b = (long)events,
 		.c = max,
 	};
+	uint32_t bars = netfd_bars();
 	uint64_t taken;
 	long r;
 
@@ -463,8 +464,11 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		return -EINTR;
 	if (may_wait(h, &r))
 		r = netfd_run(&op);
-	/* Barred while it waited: the number is as good as before. */
-	if (r == -EBADF && netfd_is_barred(op.s))
+	/*
+	 * Barred while it waited, perhaps for a moment (epollset_ctl() takes it back when nothing
+	 * was put in): the number is as good as before, or the kernel says that it is not.
+	 */
+	if (r == -EBADF && (netfd_is_barred(op.s) || netfd_bars() != bars))
 		return NETFD_FALLBACK;
 	return r == -EAGAIN ? 0 : r; /* the time is over */
 }

@@ -167,7 +167,7 @@ install_recipes() {
 		made=1
 	fi
 	# shellcheck disable=SC2086
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $packages
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-upgrade --no-install-recommends $packages
 	status=$?
 	[ -z "$made" ] || rm -f $policy
 	return $status
