@@ -81,10 +81,15 @@ bool list_holds(const struct list_node *head, const struct list_node *n, bool *b
 	return found;
 }
 
-/* A thread that nobody has joined stays listed; and not every libc clears its id. */
+/*
+ * A thread that nobody has joined stays listed; and not every libc clears its id.  The first thread
+ * of a process is none of libc's: in a fork child, libc lists the block of the thread that forked.
+ */
 static bool alive(uint32_t id)
 {
-	return id && sys_3(SYS_tgkill, sys_getpid(), id, 0) != -ESRCH;
+	long pid = sys_getpid();
+
+	return id && id != (uint32_t)pid && sys_3(SYS_tgkill, pid, id, 0) != -ESRCH;
 }
 
 uint32_t *tcb_other(uint32_t *id)
