@@ -35,8 +35,8 @@ static void into_loop(int sig, siginfo_t *si, void *ctx)
 
 	(void)si;
 	CHECK_EQ(sig, SIGUSR1);
-	if (pc < loop_begin || pc >= loop_end)
-		return;
+	if (pc < loop_begin || pc >= loop_end || uc->uc_mcontext.gregs[REG_RBX])
+		return; /* or another was faster, and the loop is about to end */
 	CHECK_EQ(uc->uc_mcontext.gregs[REG_R13], 0x1234567);
 	uc->uc_mcontext.gregs[REG_RBX] = 1;
 	uc->uc_mcontext.gregs[REG_R13] = 89;
