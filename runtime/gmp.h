@@ -94,7 +94,6 @@ struct gclass {
 	struct reservation slots; /* (L stack) */
 };
 
-struct waiter;
 struct side;
 
 struct g {
@@ -164,8 +163,6 @@ struct m {
 	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c) */
 	uint64_t napns;           /* (o) current nap of an idle M */
 	uint64_t idlesince;       /* (L sched) */
-	bool (*commit)(struct g *gp, void *arg); /* (o) gopark's last word, run on g0 */
-	void *commitarg;
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
 
 	/* sysmon's notes (handoff.c), while on its list of Ms without a P */
@@ -404,9 +401,7 @@ static inline void stack_fit(struct stack *s, const struct gattr *a)
 /* ---- proc.c, m.c, p.c ---- */
 void schedule(void *unused) __attribute__((noreturn)) hidden;
 void ready(struct g *gp, enum readyhow how) hidden;
-/* gopark() and goready() of who is pinned before and after. */
-void gopark_pinned(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,
-		   const void *addr) hidden;
+/* goready() of who is pinned before and after. */
 void goready_pinned(struct g *gp, enum readyhow how) hidden;
 void globrunqput(struct g *gp, bool front) hidden;
 void globrunqputbatch(struct gqueue *q, bool front) hidden;
@@ -462,11 +457,10 @@ static inline struct m *offm(struct g *gp)
 
 /* ---- park.c ---- */
 /*
- * Parks the caller.  commit runs on g0 once the G is Gwaiting and off its stack; false: go on at
- * once.  NULL: the G is Gwaiting already, and may have been readied.
+ * Parks the caller, who is pinned, made itself Gwaiting and may have been readied since.  why and
+ * addr are for dumps.
  */
-void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,
-	    const void *addr) hidden;
+void gopark_pinned(enum waitreason why, const void *addr) hidden;
 void goready(struct g *gp, enum readyhow how) hidden;
 
 /* ---- runq.c ---- */

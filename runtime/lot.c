@@ -37,6 +37,25 @@ struct bucket *lot_lock_waiter(struct waiter *w)
 	}
 }
 
+void lot_insert(struct bucket *b, struct waiter *w)
+{
+	struct waiter *next = b->head;
+
+	while (next && next->turn <= w->turn)
+		next = next->next;
+	w->queued = true;
+	lot_link(b, w, next);
+}
+
+void lot_do(const void *addr, void (*fn)(void *arg), void *arg)
+{
+	struct bucket *b = bucket_of(addr);
+
+	lock(&b->lock);
+	fn(arg);
+	unlock(&b->lock);
+}
+
 bool lot_fair(const void *addr)
 {
 	struct bucket *b = bucket_of(addr);
@@ -180,8 +199,8 @@ int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove
 		} else if (n < nmove) {
 			lot_unlink(a, w);
 			atomic_store(&w->addr, to);
-			lot_push(b, w, false);
-			if (w->noted)
+			lot_append(b, w);
+			if (w->g)
 				lot_note(w);
 			n++;
 		} else {

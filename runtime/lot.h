@@ -2,17 +2,16 @@
  * lot: what lot.c (queues and wakers) and lotpark.c (waiters and interrupts) share.  Nobody else
  * includes it.
  *
- * A waiter's state decides who wakes it.  It is QUEUED from the moment it is in a bucket; a G's
- * commit step (on g0) makes it PARKED; whoever takes it off the queue (waker, timer, interrupt:
- * under the bucket lock, so exactly one) makes it WOKEN by exchange, after writing result.  Old
- * value PARKED: that one must goready the G.  Old value QUEUED: the G has not slept yet and goes on
- * by itself; the waker must not touch the waiter again, its stack frame may be gone.  A poke (a
- * signal handler must run, the wait goes on) makes PARKED QUEUED again and readies the G.
+ * A waiter is queued or not, under its bucket's lock.  Exactly one takes it off the queue: a waker,
+ * its timer or an interrupt.  That one writes result, and then goreadies the G or, of a kernel
+ * thread, makes state WOKEN and wakes the futex that it is; after that the waiter's stack frame may
+ * be gone.  A G is Gwaiting from the moment it is queued: it may be readied before it left its stack,
+ * and who picks it waits for that (settle()).
  *
- * Nearly every park is straight: from the queue the G goes to sleep whatever happens.  It is PARKED
- * from the start, so nobody changes the state but who dequeues it, and two atomic operations less
- * are needed; the price is that it may be readied before it left its stack, and who picks it waits
- * for that (settle()).
+ * No handler of the program runs while its thread is queued: it may wait itself, and it may never
+ * return.  The interrupt takes the waiter off, the handler runs, and the thread queues again where it
+ * stood: every waiter has a turn, a number that its bucket gave it, and a bucket's queue is in the
+ * order of turns.
  *
  * g->parkaddr and g->parked tell an interrupt where its G waits.  A G that does not wait sets
  * parkaddr before it locks the bucket; otherwise both change only under the lock of the bucket that
@@ -28,25 +27,24 @@
 #include <xxhash.h>
 
 enum { NBUCKETS = 4096 };
-enum { QUEUED, PARKED, WOKEN };
+enum { QUEUED, WOKEN };
 
 struct waiter {
 	struct waiter *next, *prev;    /* (L bucket) */
 	const void *_Atomic addr;      /* (L bucket) written, read by lot_lock_waiter */
 	struct g *g;                   /* (c) NULL: a kernel thread */
-	_Atomic uint32_t state;
+	uint64_t turn;                 /* (L bucket) */
+	_Atomic uint32_t state;        /* of a kernel thread: QUEUED or WOKEN; its futex */
 	uint32_t bitset;               /* (c) */
-	int result;                    /* by who dequeues it, before WOKEN */
+	int result;                    /* by who dequeues it */
 	bool queued;                   /* (L bucket) */
-	bool noted;                    /* (L bucket) g->parked is this one */
-	bool interruptible;            /* (c) an interrupt ends the park; else it only pokes */
-	bool straight;                 /* (L bucket) no commit step; until a poke */
 	struct timer timer;
 };
 
 struct bucket {
 	struct lock lock;
-	struct waiter *head, *tail;    /* (L) all addresses of this bucket, oldest first */
+	struct waiter *head, *tail;    /* (L) all addresses of this bucket, in the order of turns */
+	uint64_t turns;                /* (L) the last one given */
 	uint64_t fairwhen;             /* (L) the next wake-up after this hands ownership over */
 } __attribute__((aligned(64)));
 
@@ -65,7 +63,6 @@ static inline void lot_note(struct waiter *w)
 {
 	struct g *gp = w->g;
 
-	w->noted = true;
 	gp->parked = w;
 	atomic_store_explicit(&gp->parkaddr, atomic_load_explicit(&w->addr, memory_order_relaxed),
 			      memory_order_release);
@@ -73,26 +70,28 @@ static inline void lot_note(struct waiter *w)
 
 static inline void lot_unnote(struct waiter *w)
 {
-	w->noted = false;
 	w->g->parked = NULL;
 	atomic_store_explicit(&w->g->parkaddr, NULL, memory_order_release);
 }
 
-static inline void lot_push(struct bucket *b, struct waiter *w, bool front)
+static inline void lot_link(struct bucket *b, struct waiter *w, struct waiter *next)
+{
+	w->next = next;
+	w->prev = next ? next->prev : b->tail;
+	*(next ? &next->prev : &b->tail) = w;
+	*(w->prev ? &w->prev->next : &b->head) = w;
+}
+
+/* As the last of its bucket, */
+static inline void lot_append(struct bucket *b, struct waiter *w)
 {
 	w->queued = true;
-	if (front) {
-		w->prev = NULL;
-		w->next = b->head;
-		*(b->head ? &b->head->prev : &b->tail) = w;
-		b->head = w;
-	} else {
-		w->next = NULL;
-		w->prev = b->tail;
-		*(b->tail ? &b->tail->next : &b->head) = w;
-		b->tail = w;
-	}
+	w->turn = ++b->turns;
+	lot_link(b, w, NULL);
 }
+
+/* or, with a turn that it had, where it stood. */
+void lot_insert(struct bucket *b, struct waiter *w) hidden;
 
 static inline void lot_unlink(struct bucket *b, struct waiter *w)
 {
@@ -104,7 +103,7 @@ static inline void lot_pull(struct bucket *b, struct waiter *w)
 {
 	w->queued = false;
 	lot_unlink(b, w);
-	if (w->noted)
+	if (likely(w->g))
 		lot_unnote(w);
 }
 
@@ -114,17 +113,13 @@ struct bucket *lot_lock_waiter(struct waiter *w) hidden;
 static inline struct g *lot_release(struct waiter *w)
 {
 	struct g *gp = w->g;
-	uint32_t old;
 
-	if (likely(w->straight)) {
-		/* Plain: nobody else writes it.  PARKED, for a poke makes it not straight. */
+	if (unlikely(!gp)) {
+		/* Release: pairs with sleep_foreign(), which reads result after it. */
 		atomic_store_explicit(&w->state, WOKEN, memory_order_release);
-		return gp;
-	}
-	old = atomic_exchange(&w->state, WOKEN);
-	if (unlikely(!gp))
 		os_futex_wake((uint32_t *)&w->state, 1); /* the address only */
-	return gp && old == PARKED ? gp : NULL;
+	}
+	return gp;
 }
 
 #endif

@@ -1,31 +1,18 @@
 /*
  * park: the one way to block and the one way to wake.
  *
- * Two ways to sleep.  With commit, which runs on g0 after the context is saved: whoever readies the
- * G from then on may run it at once on another M.  Without, when nothing can keep the G awake any
- * more: the caller made it Gwaiting before anybody could ready it, and gp->m tells who picks it
- * when its stack is left.  That one waits (settle), on g0 and with nothing of its own still to
- * leave, so two cannot wait for each other.  No lock is held across the switch.
+ * A G that parks was made Gwaiting before anybody could ready it, and goes to sleep whatever
+ * happens.  It may be readied before it left its stack; gp->m tells who picks it when that is so.
+ * That one waits (settle), on g0 and with nothing of its own still to leave, so two cannot wait for
+ * each other.  No lock is held across the switch.
  */
 #include "runtime/next.h"
 
-/* Nobody runs on gp's stack any more: from commit on it may be readied, and run, anywhere. */
-static inline void parked(struct m *mp, struct g *gp)
+/* Nobody runs on gp's stack any more. */
+static inline void parked(struct g *gp)
 {
-	bool (*commit)(struct g *, void *) = mp->commit;
-
-	if (likely(!commit)) {
-		/* Release: pairs with settle() of who was told to run it, perhaps long ago. */
-		atomic_store_explicit(&gp->m, NULL, memory_order_release);
-		return;
-	}
-	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
-	atomic_store_explicit(&gp->status, Gwaiting, memory_order_release);
-	if (!commit(gp, mp->commitarg)) {
-		/* Woken before it slept; still ours alone. */
-		atomic_store_explicit(&gp->status, Grunnable, memory_order_relaxed);
-		runqput(mp->p, gp, true);
-	}
+	/* Release: pairs with settle() of who was told to run it, perhaps long ago. */
+	atomic_store_explicit(&gp->m, NULL, memory_order_release);
 }
 
 static void park0(void *arg)
@@ -33,7 +20,7 @@ static void park0(void *arg)
 	struct m *mp = weft_tls.m;
 
 	mp->curg = NULL;
-	parked(mp, arg);
+	parked(arg);
 	schedule(NULL);
 }
 
@@ -52,7 +39,8 @@ static inline struct m *arrived(void)
 
 static void switched(void *arg)
 {
-	parked(arrived(), arg);
+	arrived();
+	parked(arg);
 }
 
 /*
@@ -71,8 +59,7 @@ static inline __attribute__((always_inline)) bool to_next(struct m *mp, struct g
 	return true;
 }
 
-void gopark_pinned(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,
-		   const void *addr)
+void gopark_pinned(enum waitreason why, const void *addr)
 {
 	struct g *gp = weft_tls.g;
 	struct m *mp = getm();
@@ -84,20 +71,10 @@ void gopark_pinned(bool (*commit)(struct g *gp, void *arg), void *arg, enum wait
 	gp->waitaddr = addr;
 	if (weft_opt.dumpsig || weft_opt.schedtrace)
 		gp->waitsince = nanotime();
-	mp->commit = commit;
-	mp->commitarg = arg;
 	if (!to_next(mp, gp, switched))
 		mcall(park0);
 	gp->waitreason = WaitNone;
 	gp->waitaddr = NULL;
-}
-
-void gopark(bool (*commit)(struct g *gp, void *arg), void *arg, enum waitreason why,
-	    const void *addr)
-{
-	pin();
-	gopark_pinned(commit, arg, why, addr);
-	unpin();
 }
 
 /* Makes a runnable G known to the scheduler. */
@@ -132,7 +109,6 @@ void ready(struct g *gp, enum readyhow how)
 void goready_pinned(struct g *gp, enum readyhow how)
 {
 	/*
-	 * Acquire: pairs with park0's release; the saved context is visible before the G is queued.
 	 * No compare-and-swap: exactly one waker gets hold of a parked G (lot.h), two would be seen
 	 * here or in execute().
 	 */

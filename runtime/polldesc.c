@@ -433,7 +433,6 @@ static int park(const _Atomic uint32_t *word, uint32_t was, uint64_t deadline,
 		.arg = &m,
 		.deadline = deadline,
 		.reason = (uint8_t)reason,
-		.interruptible = true,
 	};
 	int r = lot_park(&pk);
 

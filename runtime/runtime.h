@@ -30,6 +30,7 @@
 
 struct g;
 struct m;
+struct waiter;
 
 /*
  * Lives in static TLS of every thread block.  On a G: g and tid are constant for a life.  On an M's
@@ -42,6 +43,7 @@ struct weft_tls {
 	uint32_t nop;   /* enum nop: whether the P of the M was taken while the G was off (lock.h, handoff.c) */
 	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
 	uint32_t preempt; /* it was to be preempted and could not: runtime_wish() */
+	struct waiter *waits; /* of a thread that is no G: it is in the lot's queue, or was (lotpark.c) */
 	uint32_t apart; /* a process in our memory (clone.h); no G and no M has this */
 #ifdef WEFT_DEBUG
 	uint16_t held[32]; /* of each rank */
@@ -178,8 +180,6 @@ struct runtime_hooks {
 	bool (*leftovers)(void);
 	/* The last G ended: ends the process (exit(0)); called on a G's stack. */
 	void (*lastexit)(void);
-	/* On a G whose uninterruptible park was interrupted: runs what it was interrupted for. */
-	void (*poked)(void);
 	/* On a G that is about to park in a process that is not attended: false: it stays so. */
 	bool (*attend)(void);
 	/*
@@ -389,19 +389,32 @@ struct park {
 	int (*refuse)(void *arg);
 	/*
 	 * After queueing, outside the bucket lock, before sleeping; may lot_wake() (a condvar
-	 * unlocks its mutex here).
+	 * unlocks its mutex here).  May neither park nor unwire the G: it waits already.
 	 */
 	void (*queued)(void *arg);
-	bool queuedstays;  /* queued neither parks nor leaves its M in another way */
 	void *arg;
 	uint64_t deadline; /* CLOCK_MONOTONIC ns; 0: none */
 	uint32_t bitset;   /* 0 means all bits */
 	uint8_t reason;    /* enum waitreason */
-	bool interruptible; /* g_interrupt() ends it with -EINTR; else hooks.poked() runs inside the park */
-	bool fifo_front;   /* queue at the front (a waiter that lost a race keeps its turn) */
+	/*
+	 * Place in the queue.  0: the last.  Written when a park ends, so that a waiter that lost a
+	 * race, or ran a handler, queues again where it stood; LOT_FIRST: before all.
+	 */
+	uint64_t turn;
+	const void *at; /* written when a park ends: where it was queued, elsewhere after lot_requeue() */
 };
-/* 0..INT_MAX: woken, with the value the waker chose; -EAGAIN; -ETIMEDOUT; -EINTR. */
-int lot_park(const struct park *pk);
+#define LOT_FIRST 1
+/*
+ * 0..INT_MAX: woken, with the value the waker chose; -EAGAIN; -ETIMEDOUT; -EINTR, the caller is off
+ * the queue and runs what it was interrupted for, if anything, before it parks again.
+ */
+int lot_park(struct park *pk);
+/*
+ * In a handler on a thread that is no G, first thing: ends its park, if it is in one, with -EINTR.
+ */
+void lot_leave(void);
+/* Runs fn under the lock that lot_park's refuse and lot_wake's decide have for addr. */
+void lot_do(const void *addr, void (*fn)(void *arg), void *arg);
 
 enum readyhow {
 	READY_TAIL, /* local tail: mutexes */

@@ -93,7 +93,6 @@ static int wait_private(struct barrier *b)
 		.refuse = arrive,
 		.arg = &a,
 		.reason = WaitBarrier,
-		.interruptible = true,
 	};
 	int r;
 
@@ -152,6 +151,7 @@ EXPORT int pthread_barrier_destroy(pthread_barrier_t *bar)
 	if (unlikely(!weft_on) || b->shared)
 		return HANDOFF(real.pthread_barrier_destroy(bar));
 	while (!is_quiet(b))
-		lot_park(&pk);
+		if (lot_park(&pk) == -EINTR)
+			interrupt_in_lock();
 	return 0;
 }

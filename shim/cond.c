@@ -3,19 +3,22 @@
  *
  * libc's 48 bytes keep their flags (shared, clock) at the place libc keeps them; of the rest we use
  *	+0	bit 0: somebody may be queued; above: how often bit 0 was cleared
+ *	+4	how many may still look at it; bit 31: somebody destroys it
  *	+8	the mutex of all who are queued; NULL if they differ or it is not a plain one
- * Both change only under the lot's lock for this address; signalling looks at +0 first, without it:
+ * They change only under the lot's lock for this address; signalling looks at +0 first, without it:
  * whoever waits set the bit before it let go of the mutex, so a signaller that had the mutex since
  * sees it.  What libc's functions left there before weft started is harmless: a stray bit costs one
  * empty look, and +8 is followed only when somebody was really queued.
  *
  * A woken waiter never touches the condition variable: it may be destroyed as soon as everybody was
- * woken.  Broadcast does not wake a herd: it moves the waiters to the mutex's queue, one of them at
+ * woken.  One that is off the queue, for a handler or because its time is over, does touch it: who
+ * destroys waits for those.  Broadcast does not wake a herd: it moves the waiters to the mutex's queue, one of them at
  * work at a time.
  *
- * An interrupted wait (a signal handler ran) queues again, at the front, unless the count at +0
- * shows that it missed a wake-up while it was off the queue.  A cancelled one takes the mutex, then
- * unwinds; a waiter that was signalled is never cancelled, or the signal would be lost.
+ * An interrupted wait (a signal handler ran) queues again, where it stood, unless the count at +0
+ * shows that it missed a wake-up while it was off the queue; or it stood in the mutex's queue, and was
+ * woken by that.  One that unwinds takes the mutex first.  A waiter that was signalled is never
+ * cancelled, or the signal would be lost.
  *
  * Process-shared: libc's own functions, with the P given away.  Except for who waits with a private
  * mutex: libc would wake that mutex's next owner in the kernel, where nobody of ours sleeps, so
@@ -27,18 +30,29 @@
 enum { QUEUED = 1u, CHANGE = 2u };
 enum { COND_SHARED = 1u, COND_MONOTONIC = 2u };
 
-struct waiter {
+#define DESTROYING 0x80000000u
+
+struct waiting {
 	pthread_cond_t *cond;
 	pthread_mutex_t *mutex;
 	pthread_mutex_t *plain; /* mutex, if waiters may be moved to its queue */
 	uint32_t seen; /* the word at +0 when first queued */
 	bool shared;   /* the words are libc's: leave them alone */
 	bool again;    /* was queued before, so the mutex is not ours any more */
+	bool counted;  /* at +4 */
+	bool quiet;    /* was the last there, and somebody waits for that */
+	bool wired;    /* for the wait, see wait_queued() */
+	bool over;     /* returns, and does not unwind */
 };
 
 static inline uint32_t *word_of(pthread_cond_t *c)
 {
 	return (uint32_t *)c;
+}
+
+static inline uint32_t *users_of(pthread_cond_t *c)
+{
+	return (uint32_t *)c + 1;
 }
 
 static inline pthread_mutex_t **mutex_of(pthread_cond_t *c)
@@ -63,17 +77,58 @@ static inline bool mutex_shared(const pthread_mutex_t *mu)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
+static const void *quiet_key(const pthread_cond_t *c)
+{
+	return lot_key(c, KEY_OTHER);
+}
+
+/* n will not look any more.  True: somebody waits for that. */
+static inline bool users_leave(pthread_cond_t *c, uint32_t n)
+{
+	uint32_t left = load_relaxed(users_of(c)) - n;
+
+	store_relaxed(users_of(c), left);
+	return unlikely(left == DESTROYING);
+}
+
+static void leave_locked(void *arg)
+{
+	struct waiting *w = arg;
+
+	w->counted = false;
+	w->quiet = users_leave(w->cond, 1);
+}
+
+/* By address: the condition variable may be gone. */
+static void tell_quiet(pthread_cond_t *c)
+{
+	lot_wake(quiet_key(c), UINT_MAX, 0, READY_TAIL, NULL, NULL);
+}
+
+static void leave(struct waiting *w)
+{
+	if (w->counted)
+		lot_do(lot_key(w->cond, KEY_COND), leave_locked, w);
+	if (unlikely(w->quiet))
+		tell_quiet(w->cond);
+}
+
 static int wait_refuse(void *arg)
 {
-	struct waiter *w = arg;
+	struct waiting *w = arg;
 	uint32_t *word = word_of(w->cond);
 	uint32_t v;
 
 	if (w->shared)
 		return w->again;
 	v = load_relaxed(word);
-	if (w->again && (v ^ w->seen) & ~QUEUED)
+	if (w->again && (v ^ w->seen) & ~QUEUED) {
+		leave_locked(w);
 		return 1;
+	}
+	if (!w->counted)
+		store_relaxed(users_of(w->cond), load_relaxed(users_of(w->cond)) + 1);
+	w->counted = true;
 	if (!(v & QUEUED))
 		store_relaxed(mutex_of(w->cond), w->plain);
 	else if (load_relaxed(mutex_of(w->cond)) != w->mutex)
@@ -104,19 +159,73 @@ static inline int take_again(pthread_mutex_t *mu, int woken)
 	return 0;
 }
 
+/*
+ * The G waits already.  A mutex whose holder is wired lets it go here: so the G is wired for the wait
+ * by itself.
+ */
 static void wait_queued(void *arg)
 {
-	struct waiter *w = arg;
+	struct waiting *w = arg;
 
 	if (!w->again)
 		let_go(w->mutex);
 	w->again = true;
 }
 
+static void wire(struct waiting *w, int kind)
+{
+	w->wired = kind & (MUTEX_PROTECT | MUTEX_SHARED);
+	if (w->wired)
+		lockosthread();
+}
+
+static int wait_ends(struct waiting *w, int woken)
+{
+	int err = w->again ? take_again(w->mutex, woken) : 0;
+
+	w->again = false;
+	if (unlikely(w->wired))
+		unlockosthread();
+	w->wired = false;
+	return err;
+}
+
+/* A scope cleanup: a handler may end the thread. */
+static inline void wait_left(struct waiting *w)
+{
+	if (likely(w->over))
+		return;
+	leave(w);
+	wait_ends(w, 0);
+}
+
+/* Off the queue with less than a wake-up: what it comes to. 0: queue again. */
+static __attribute__((noinline)) int wait_look(struct waiting *w, const struct park *pk, int r)
+{
+	if (pk->at && pk->at != pk->addr) {
+		/* Broadcast moved it to the mutex: others may stand there. */
+		w->counted = false;
+		if (r == -EINTR)
+			interrupt_deliver();
+		return WOKEN_MORE;
+	}
+	if (r == -EINTR) {
+		interrupt_deliver();
+		/* An interrupt that was due before we queued leaves us with the mutex. */
+		if (!cancel_due())
+			return 0;
+		if (!w->again)
+			cancel_point();
+	}
+	leave(w);
+	return r;
+}
+
 static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct until *u, bool shared)
 {
-	bool normal = mutex_is_normal(mutex_kind(mu));
-	struct waiter w = {
+	int kind = mutex_kind(mu);
+	bool normal = mutex_is_normal(kind);
+	struct waiting w __attribute__((cleanup(wait_left))) = {
 		.cond = c,
 		.mutex = mu,
 		.plain = normal || mutex_is_plain(mu) ? mu : NULL,
@@ -126,10 +235,8 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 		.addr = lot_key(c, KEY_COND),
 		.refuse = wait_refuse,
 		.queued = wait_queued,
-		.queuedstays = normal,
 		.arg = &w,
 		.reason = WaitCondWait,
-		.interruptible = true,
 	};
 	int r, err = normal ? 0 : mutex_cond_check(mu);
 
@@ -139,16 +246,16 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 		return err;
 	cancel_point();
 	runtime_checkyield();
-	while ((r = lot_park(&pk)) == -EINTR) {
-		interrupt_deliver();
-		/* An interrupt that was due before we queued leaves us with the mutex. */
-		if (cancel_due() && !w.again)
-			cancel_point();
-		else if (cancel_due())
+	if (unlikely(!normal))
+		wire(&w, kind);
+	do {
+		r = lot_park(&pk);
+		if (likely(r >= 0))
 			break;
-		pk.fifo_front = w.again;
-	}
-	err = take_again(mu, r > 0 ? r : 0);
+		r = wait_look(&w, &pk, r);
+	} while (!r);
+	w.over = true;
+	err = wait_ends(&w, r > 0 ? r : 0);
 	if (r == -EINTR)
 		cancel_point();
 	if (err)
@@ -181,7 +288,7 @@ static int signal_decide(void *arg, unsigned woken, bool more)
 {
 	uint32_t *word = word_of(arg);
 
-	(void)woken;
+	users_leave(arg, woken);
 	/* The change tells an interrupted waiter, on its way back to the queue, that it missed
 	 * this. */
 	if (!more)
@@ -215,6 +322,7 @@ static void move_mark(void *arg, unsigned n)
 
 	if (n)
 		mv->kick = !mutex_mark_contended(mv->to);
+	users_leave(mv->cond, n);
 	store_relaxed(word, (load_relaxed(word) + CHANGE) & ~QUEUED);
 }
 
@@ -295,13 +403,35 @@ EXPORT int pthread_cond_broadcast(pthread_cond_t *c)
 	return 0;
 }
 
+static void destroys(void *arg)
+{
+	*users_of(arg) |= DESTROYING;
+}
+
+static int is_quiet(void *arg)
+{
+	return load_relaxed(users_of(arg)) == DESTROYING;
+}
+
 EXPORT int pthread_cond_destroy(pthread_cond_t *c)
 {
-	/* Private: woken waiters are done with it, nothing to wait for.  Shared: libc waits for
-	 * its own. */
-	if (weft_on && !is_shared(c))
+	struct park pk = {
+		.addr = quiet_key(c),
+		.refuse = is_quiet,
+		.arg = c,
+		.reason = WaitCondWait,
+	};
+
+	/* Shared: libc waits for its own. */
+	if (!weft_on || is_shared(c))
+		return HANDOFF(real.pthread_cond_destroy(c));
+	if (likely(!load_relaxed(users_of(c))))
 		return 0;
-	return HANDOFF(real.pthread_cond_destroy(c));
+	lot_do(lot_key(c, KEY_COND), destroys, c);
+	while (!is_quiet(c))
+		if (lot_park(&pk) == -EINTR)
+			interrupt_in_lock();
+	return 0;
 }
 
 TWIN(pthread_cond_wait);

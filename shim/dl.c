@@ -26,6 +26,7 @@
  */
 #include "shim/dl.h"
 #include "shim/preempt.h"
+#include "shim/sync.h"
 
 #include <string.h>
 
@@ -35,11 +36,9 @@
 #define TAIL return
 #endif
 
-enum { FREE, HELD, CONTENDED };
-
+/* Both under the lot's lock of the gate's address. */
 struct gate {
-	uint32_t word;	    /* FREE, HELD or CONTENDED; the lot's address */
-	struct g *owner;    /* written by the holder; others only compare it with themselves */
+	struct g *owner;    /* NULL: free; others look without the lock, which is a hint */
 	unsigned int depth; /* the owner's */
 };
 
@@ -47,47 +46,58 @@ static struct gate load_gate, phdr_gate;
 static _Atomic bool unseen; /* objects may have come that execstack.c has not looked at */
 static bool list_lost;	    /* in a fork child: ld.so's lock of the list is held by nobody alive */
 
-static int not_contended(void *arg)
+/* Under the lot's lock: taking it means not to sleep. */
+static int gate_taken(void *arg)
 {
-	return __atomic_load_n((uint32_t *)arg, __ATOMIC_RELAXED) != CONTENDED;
-}
+	struct gate *gate = arg;
 
-static void gate_own(struct gate *gate)
-{
+	if (gate->owner && gate->owner != getg())
+		return false;
 	__atomic_store_n(&gate->owner, getg(), __ATOMIC_RELAXED);
-	gate->depth = 1;
+	gate->depth++;
+	return true;
 }
 
-/* NULL: somebody else is inside. */
+static void gate_look(void *arg)
+{
+	struct gate **gate = arg;
+
+	if (!gate_taken(*gate))
+		*gate = NULL;
+}
+
 static struct gate *gate_try(struct gate *gate)
 {
-	uint32_t free = FREE;
-
-	if (__atomic_load_n(&gate->owner, __ATOMIC_RELAXED) == getg()) {
-		gate->depth++;
-		return gate;
-	}
-	/* Acquire: pairs with the release in gate_leave(). */
-	if (!__atomic_compare_exchange_n(&gate->word, &free, HELD, false, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED))
-		return NULL;
-	gate_own(gate);
+	lot_do(gate, gate_look, &gate);
 	return gate;
 }
 
 static struct gate *gate_enter(struct gate *gate)
 {
-	struct park pk = {.addr = &gate->word,
-			  .refuse = not_contended,
-			  .arg = &gate->word,
+	struct park pk = {.addr = gate,
+			  .refuse = gate_taken,
+			  .arg = gate,
 			  .reason = WaitLoader};
 
-	if (gate_try(gate))
-		return gate;
-	while (__atomic_exchange_n(&gate->word, CONTENDED, __ATOMIC_ACQUIRE) != FREE)
-		lot_park(&pk);
-	gate_own(gate);
+	while (!gate_try(gate)) {
+		int r = lot_park(&pk);
+
+		if (r == -EAGAIN)
+			break;
+		if (r == -EINTR)
+			interrupt_in_lock();
+	}
 	return gate;
+}
+
+static void gate_depart(void *arg)
+{
+	struct gate **gate = arg;
+
+	if (--(*gate)->depth)
+		*gate = NULL;
+	else
+		__atomic_store_n(&(*gate)->owner, NULL, __ATOMIC_RELAXED);
 }
 
 /* A scope cleanup, because constructors may end the thread and unwind through the loader. */
@@ -95,11 +105,11 @@ static void gate_leave(struct gate **held)
 {
 	struct gate *gate = *held;
 
-	if (!gate || --gate->depth > 0)
+	if (!gate)
 		return;
-	__atomic_store_n(&gate->owner, NULL, __ATOMIC_RELAXED);
-	if (__atomic_exchange_n(&gate->word, FREE, __ATOMIC_RELEASE) == CONTENDED)
-		lot_wake(&gate->word, 1, 0, READY_TAIL, NULL, NULL);
+	lot_do(*held, gate_depart, &gate);
+	if (gate)
+		lot_wake(gate, 1, 0, READY_TAIL, NULL, NULL);
 }
 
 /* To the end of the scope. */
@@ -116,12 +126,12 @@ void dl_fork_child(void)
 {
 	struct gate *gates[] = {&load_gate, &phdr_gate};
 
-	if (phdr_gate.word != FREE && phdr_gate.owner != getg())
+	if (phdr_gate.owner && phdr_gate.owner != getg())
 		list_lost = true;
 	for (int i = 0; i < 2; i++) {
 		if (gates[i]->owner == getg())
 			continue;
-		*gates[i] = (struct gate){.word = FREE};
+		*gates[i] = (struct gate){.owner = NULL};
 	}
 	atomic_store(&unseen, false);
 }
@@ -266,7 +276,7 @@ static void wait_turn(void)
 
 bool dl_loading(void)
 {
-	return __atomic_load_n(&load_gate.word, __ATOMIC_RELAXED) != FREE ||
+	return __atomic_load_n(&load_gate.owner, __ATOMIC_RELAXED) != NULL ||
 	       atomic_load_explicit(&unseen, memory_order_relaxed);
 }
 

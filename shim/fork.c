@@ -154,8 +154,8 @@ EXPORT pid_t fork(void)
 	pid_t pid;
 
 	/* One wake-up for one fork's end: each that was waited for here has such an end itself. */
-	if (on_g() && !nobody_inside(NULL))
-		lot_park(&pk);
+	while (on_g() && !nobody_inside(NULL) && lot_park(&pk) == -EINTR)
+		interrupt_in_lock();
 	pid = real.fork();
 	sigchild_note(pid);
 	return pid;

@@ -50,7 +50,6 @@ static long futex_wait(uint32_t *at, uint32_t value, int op, const struct timesp
 		.arg = &w,
 		.bitset = bits,
 		.reason = WaitFutex,
-		.interruptible = true,
 	};
 	int clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
 	int err = 0;
@@ -74,7 +73,9 @@ static long futex_wait(uint32_t *at, uint32_t value, int op, const struct timesp
 		what = interrupt_deliver();
 		if (what == INTR_ENDS || (what == INTR_RESTARTS && ts))
 			return -EINTR;
-		pk.fifo_front = true;
+		/* Moved to another word's queue, it begins anew at its own, as in the kernel. */
+		if (pk.at != pk.addr)
+			pk.turn = 0;
 	}
 }
 

@@ -118,11 +118,6 @@ static bool leftovers(void)
 	return true;
 }
 
-static void poked(void)
-{
-	signals_deliver();
-}
-
 /*
  * Not out of a handler that interrupted the allocator or the loader: to make a kernel thread takes
  * their locks.  What comes during that park waits until the G is back (sigalone.c).
@@ -147,7 +142,6 @@ static const struct runtime_hooks hooks = {
 	.leftovers = leftovers,
 	.lastexit = thread_lastexit,
 	.describe = describe,
-	.poked = poked,
 	.attend = attend,
 };
 

@@ -105,8 +105,7 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 		.refuse = not_contended,
 		.arg = mu,
 		.reason = WaitMutexLock,
-		.interruptible = true,
-		.fifo_front = woken > 0,
+		.turn = woken > 0 ? LOT_FIRST : 0,
 	};
 	int *word = &mu->__data.__lock;
 	int err;
@@ -132,7 +131,6 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 			return 0;
 		if (woken == -EINTR)
 			interrupt_in_lock();
-		pk.fifo_front = woken > 0 || woken == -EINTR;
 	}
 	return 0;
 }

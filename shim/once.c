@@ -65,7 +65,6 @@ static void wait_for(int *control, int seen)
 		.refuse = changed,
 		.arg = &w,
 		.reason = WaitOnce,
-		.interruptible = true,
 	};
 
 	if (!weft_on)

@@ -202,9 +202,11 @@ static int take_inheriting(pthread_mutex_t *mu, int id, const struct until *u, b
 		return EINVAL;
 	/* Locked twice, or the owner is gone and nobody will ever unlock: POSIX's answer is to
 	 * wait. */
-	while (r == -EDEADLK || r == -ESRCH)
+	while (r == -EDEADLK || r == -ESRCH) {
 		if (lot_sleep(deadline, WaitMutexLock) == -ETIMEDOUT)
 			return ETIMEDOUT;
+		interrupt_in_lock();
+	}
 	if (r < 0)
 		return (int)-r;
 	if (load_relaxed(word) & FUTEX_OWNER_DIED) {

@@ -112,7 +112,6 @@ static int wait_for(const struct want *want, const struct until *u)
 		.arg = &w,
 		.bitset = want->write ? BIT_WRITE : BIT_READ,
 		.reason = want->write ? WaitRwlockWrite : WaitRwlockRead,
-		.interruptible = true,
 	};
 	uint32_t carry = 0;
 	int r = until_ns(u, &pk.deadline);
@@ -136,7 +135,7 @@ static int wait_for(const struct want *want, const struct until *u)
 		if (r == -EINTR)
 			interrupt_in_lock();
 		if (r >= 0 || r == -EINTR)
-			w.queued = pk.fifo_front = true;
+			w.queued = true;
 		carry = r == WOKEN_MORE ? QUEUED : 0;
 	}
 }

@@ -75,7 +75,6 @@ static int wait_private(struct sem *s, const struct until *u)
 		.refuse = has_value,
 		.arg = s,
 		.reason = WaitSemaphore,
-		.interruptible = true,
 	};
 	int r = until_ns(u, &pk.deadline);
 
@@ -90,7 +89,6 @@ static int wait_private(struct sem *s, const struct until *u)
 				return -r;
 			__atomic_fetch_add(&s->data, ONE_WAITER, __ATOMIC_SEQ_CST);
 		}
-		pk.fifo_front = r >= 0 || r == -EINTR;
 	}
 	return 0;
 }

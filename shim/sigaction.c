@@ -153,6 +153,7 @@ static void arrived(struct sigframe *f, void *arg)
 	if (on_g()) {
 		on_a_g(a.sig, f, &a.sa);
 	} else {
+		lot_leave();
 		mask_handler(f->uc.mask, a.sig, &a.sa);
 		if (action_claim(a.sig, &a.sa))
 			run_handler(a.sig, &f->si, &f->uc, &a.sa);

@@ -39,15 +39,19 @@ void file_lock_slow(FILE *f)
 		real.flockfile(f);
 		return;
 	}
-	/* Before the try under the bucket's lock: an unlock that the try did not see, sees this. */
-	atomic_fetch_add(&nwaiting, 1);
 	do {
+		int r;
+
+		/* Before the try under the bucket's lock: an unlock that the try did not see, sees this. */
+		atomic_fetch_add(&nwaiting, 1);
 		pk.deadline = nanotime() + LOOK_AGAIN;
-		if (lot_park(&pk) == -EAGAIN)
-			break;
-		pk.fifo_front = true; /* lost to somebody who came later: keeps its turn */
+		r = lot_park(&pk);
+		atomic_fetch_sub(&nwaiting, 1);
+		if (r == -EAGAIN)
+			return;
+		if (r == -EINTR)
+			interrupt_in_lock();
 	} while (real.ftrylockfile(f));
-	atomic_fetch_sub(&nwaiting, 1);
 }
 
 /* Those who waited are the parent's. */

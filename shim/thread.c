@@ -267,8 +267,7 @@ static int await(struct thread *th, const struct until *u)
 	struct park pk = { .addr = &th->state,
 			   .refuse = still_running_refused,
 			   .arg = th,
-			   .reason = WaitJoin,
-			   .interruptible = true };
+			   .reason = WaitJoin };
 
 	if (until_ns(u, &pk.deadline))
 		pk.deadline = 0;

@@ -31,7 +31,6 @@ int word_wait(int *word, int seen, bool shared, const struct until *u)
 		.refuse = changed,
 		.arg = &w,
 		.reason = WaitMutexLock,
-		.interruptible = true,
 	};
 	int op = FUTEX_WAIT_BITSET, err = until_ns(u, &pk.deadline);
 	long r;

@@ -159,6 +159,24 @@ case_of "an operation of prctl" check-syscalls '^PR_SET_TIMERSLACK: no line'
 fresh
 sed -i '/ capset,/d' "$tmp/src/shim/symbols.def"
 case_of "libc's function passes by" check-syscalls "^capset: libc's function is not interposed"
+# ---- locks --------------------------------------------------------------------------------------
+
+fresh
+case_of "the tree as it is" check-locks ""
+made_at_home()	# made_at_home NAME CODE PATTERN
+{
+	printf '%s\n' "$2" >"$tmp/src/shim/zz.c"
+	case_of "$1" check-locks "$3"
+	rm "$tmp/src/shim/zz.c"
+}
+made_at_home "a spin lock" '	while (!cas_acquire(&l, &free, 1)) cpu_relax();' 'shim/zz.c:1: pauses'
+made_at_home "a lock that yields" '	while (taken) plain_syscall(SYS_sched_yield, 0, 0, 0);' 'yields or naps'
+made_at_home "a flag" '	static atomic_flag f;' 'a flag or lock of libc'
+made_at_home "a mutex of libc" '	real_lock(0); pthread_mutex_lock(&m);' 'a flag or lock of libc'
+made_at_home "a loop over a word" '	while (atomic_exchange(&l, 1))
+		;' 'shim/zz.c:2: waits for a word'
+made_at_home "an update without a lock" '	while (!atomic_compare_exchange_weak(&list, &b->next, b))
+		;' ''
 
 # ---- surface ------------------------------------------------------------------------------------
 

@@ -178,12 +178,48 @@ Test(lot, who_comes_to_the_front_is_woken_first)
 	struct sleeper s[2];
 
 	start(&s[0], (struct park){ .addr = &object });
-	start(&s[1], (struct park){ .addr = &object, .fifo_front = true });
+	start(&s[1], (struct park){ .addr = &object, .turn = LOT_FIRST });
 	lot_wake(&object, 1, 0, READY_TAIL, NULL, NULL);
 	cr_expect_eq(result(&s[1]), 0);
 	cr_expect_eq(s[0].result, PENDING);
 	lot_wake(&object, 1, 0, READY_TAIL, NULL, NULL);
 	cr_expect_eq(result(&s[0]), 0);
+}
+
+Test(lot, who_queues_again_stands_where_it_stood)
+{
+	struct sleeper s[4];
+
+	for (int i = 0; i < 3; i++)
+		start(&s[i], (struct park){ .addr = &object, .bitset = i == 1 ? 2 : 1 });
+	/* The second leaves, two more come, and it queues again. */
+	lot_wake(&object, 1, 2, READY_TAIL, NULL, NULL);
+	cr_expect_eq(result(&s[1]), 0);
+	cr_expect_eq(s[1].pk.at, &object);
+	start(&s[3], (struct park){ .addr = &object, .bitset = 1 });
+	start(&s[1], s[1].pk);
+	lot_wake(&object, 2, 0, READY_TAIL, NULL, NULL);
+	cr_expect_eq(result(&s[0]), 0);
+	cr_expect_eq(result(&s[1]), 0);
+	cr_expect_eq(s[2].result, PENDING);
+	cr_expect_eq(s[3].result, PENDING);
+	lot_wake(&object, 1, 0, READY_TAIL, NULL, NULL);
+	cr_expect_eq(result(&s[2]), 0);
+	lot_wake(&object, 1, 0, READY_TAIL, NULL, NULL);
+	cr_expect_eq(result(&s[3]), 0);
+}
+
+static _Atomic unsigned locked;
+
+static void note_locked(void *arg)
+{
+	locked = arg == &object;
+}
+
+Test(lot, a_function_runs_under_the_lock)
+{
+	lot_do(&object, note_locked, &object);
+	cr_expect_eq(locked, 1);
 }
 
 /* ---- requeue ---- */
