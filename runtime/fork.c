@@ -144,6 +144,7 @@ void runtime_fork_child(void)
 		m0.lockedg = self;
 	}
 	acquirep(&m0, allp[0]);
+	m_fork_child();
 	sysmon_forget();
 	handoff_fork_child();
 	pinreport_fork_child();

@@ -322,6 +322,7 @@ struct sched {
 	_Atomic uint32_t monwake;  /* futex of that sleep, */
 	_Atomic bool monpolls;     /* which may be in the poller */
 
+	unsigned ncpu;            /* (L) CPUs, as last heard */
 	_Atomic bool oversubscribed; /* more Ps than CPUs */
 	_Atomic bool attended;    /* somebody sees to signals while all Gs are parked (lotpark.c) */
 	_Atomic uint64_t keepout; /* and these are his, not an idle M's */
@@ -415,7 +416,7 @@ void acquirep(struct m *mp, struct p *pp) hidden;
 struct p *releasep(struct m *mp) hidden;
 struct p *pidleget(void) hidden;   /* sched.lock held */
 void pidleput(struct p *pp) hidden; /* sched.lock held */
-int procresize(unsigned n) hidden;
+int procresize(unsigned n, unsigned ncpu) hidden;
 bool p_retire_if_dying(struct m *mp) hidden;
 void mcall(void (*fn)(void *)) hidden;
 void mexit(struct m *mp) __attribute__((noreturn)) hidden;
@@ -424,6 +425,7 @@ bool m_reap(void) hidden;
 int m_start_wanted(void) hidden;
 bool m_wants_spare(void) hidden;
 void m_make_spare(void) hidden; /* maker only */
+void m_fork_child(void) hidden;
 void m_keepout(void) hidden; /* an M without a G is about to sleep */
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;

@@ -467,6 +467,11 @@ void m_make_spare(void)
 	__atomic_store_n(&lastspare, mp, __ATOMIC_RELAXED);
 }
 
+void m_fork_child(void)
+{
+	lastspare = NULL; /* it will never be there */
+}
+
 /* At most one starter at a time: a spinner that finds work starts the next. */
 void wakep(void)
 {

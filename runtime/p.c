@@ -55,7 +55,10 @@ void pidleput(struct p *pp)
 	atomic_fetch_add(&sched.npidle, 1);
 }
 
-/* What a dying P held: Gs to the head of the global queue, timers to P 0. sched.lock not held. */
+/*
+ * What a dying P held: Gs to the head of the global queue, timers to P 0.  Only then it is dead, or
+ * idle again if its number is good by now.  sched.lock not held.
+ */
 static void retire(struct p *pp)
 {
 	struct gqueue q;
@@ -63,10 +66,12 @@ static void retire(struct p *pp)
 	runqdrain(pp, &q);
 	lock(&sched.lock);
 	globrunqputbatch(&q, true);
-	atomic_store(&pp->status, Pdead);
 	unlock(&sched.lock);
 	timers_move(pp, allp[0]);
 	g_cachefree(pp);
+	lock(&sched.lock);
+	pidleput(pp);
+	unlock(&sched.lock);
 	wakep();
 	netpoll_break();
 }
@@ -96,12 +101,15 @@ static struct p *newp(int id)
 		return NULL;
 	pp->id = id;
 	lock_init(&pp->timerslock, Timers);
-	atomic_store(&pp->status, Pidle);
+	atomic_store(&pp->status, Pdead); /* on no list */
 	return pp;
 }
 
-/* Sets the number of Ps; any time, any thread. 0 or -ENOMEM(12) with fewer made than asked. */
-int procresize(unsigned want)
+/*
+ * Sets the number of Ps where there are ncpu CPUs (0: as many as before); any time, any thread. 0 or
+ * -ENOMEM(12) with fewer made than asked.
+ */
+int procresize(unsigned want, unsigned ncpu)
 {
 	int n = (int)(want < 1 ? 1 : want > MAXPROCS ? MAXPROCS : want), old, err = 0;
 	struct p **link, *dead = NULL; /* off every list, so linked through link */
@@ -121,17 +129,18 @@ int procresize(unsigned want)
 		}
 	}
 	atomic_store(&gomaxprocs, n);
-	atomic_store(&sched.oversubscribed, (unsigned)n > os_ncpu());
-	for (int i = old; i < n; i++) {
-		uint32_t s = atomic_load(&allp[i]->status);
-
-		/* One still on its way out simply stays: its number is good again. */
-		if (i > 0 && (s == Pdead || (s == Pidle && !allp[i]->m))) {
-			atomic_store(&allp[i]->status, Pidle);
-			allp[i]->link = sched.pidle;
-			sched.pidle = allp[i];
-			atomic_fetch_add(&sched.npidle, 1);
-		}
+	if (ncpu)
+		sched.ncpu = ncpu;
+	atomic_store(&sched.oversubscribed, (unsigned)n > sched.ncpu);
+	/*
+	 * A dead P is on no list and in nobody's hands.  One still on its way out, or between two Ms,
+	 * simply stays: its number is good again, and who has it lists it (pidleput).
+	 */
+	for (int i = old ? old : 1; i < n; i++) {
+		if (atomic_load(&allp[i]->status) != Pdead)
+			continue;
+		atomic_store(&allp[i]->status, Pidle);
+		pidleput(allp[i]);
 	}
 	for (link = &sched.pidle; *link;) {
 		struct p *pp = *link;

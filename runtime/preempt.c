@@ -33,6 +33,7 @@
 
 enum {
 	RESEND = 10000000,     /* ns after which a signal without effect is sent again */
+	YIELD_EVERY = 1000,    /* pauses: some tens of us, more than a signal takes that was sent */
 	FORCE = 20000000,      /* ns after which the PC no longer counts */
 };
 
@@ -48,6 +49,9 @@ void p_leave_slow(struct p *pp, uint32_t to)
 		if (s != Psignal)
 			throw("p%d: status %u while its M runs", pp->id, s);
 		arch_pause();
+		/* sysmon may have lost its CPU before it sent: perhaps to us. */
+		if (spins % YIELD_EVERY == 0)
+			os_osyield();
 		if (spins % 10000 || !atomic_load(&pp->asksent))
 			continue;
 		/*

@@ -76,7 +76,9 @@ void start_m0(struct g *gp, void *fs, char *top)
 
 static int start_p(struct m *mp)
 {
-	procresize(weft_opt.procs ? weft_opt.procs : os_ncpu());
+	unsigned ncpu = os_ncpu();
+
+	procresize(weft_opt.procs ? weft_opt.procs : ncpu, ncpu);
 	if (!allp[0])
 		return -ENOMEM;
 	lock(&sched.lock);

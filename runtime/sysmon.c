@@ -238,7 +238,7 @@ static void *sysmon(void *arg)
 			lastcpu = now;
 			ncpu = aside_ncpu();
 			if (ncpu != (unsigned)atomic_load(&gomaxprocs))
-				procresize(ncpu);
+				procresize(ncpu, ncpu);
 		}
 	}
 	return NULL;

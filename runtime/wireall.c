@@ -37,5 +37,5 @@ void runtime_wireall(void)
 	unsigned ps = (unsigned)atomic_load(&gomaxprocs);
 
 	atomic_fetch_or(&duties, DutyWire);
-	procresize(gs > ps ? gs : ps);
+	procresize(gs > ps ? gs : ps, 0);
 }

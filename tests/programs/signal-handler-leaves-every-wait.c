@@ -540,17 +540,23 @@ static void run_case(const struct wait *w)
 		join(other);
 }
 
-static void in_a_process(const struct wait *w)
+static pid_t in_a_process(const struct wait *w)
 {
-	int status = -1;
 	pid_t pid = fork();
 
 	CHECK_SYS(pid);
 	if (!pid) {
-		alarm(30);
+		alarm(50);
 		run_case(w);
 		_exit(0);
 	}
+	return pid;
+}
+
+static void await_process(const struct wait *w, pid_t pid)
+{
+	int status = -1;
+
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != (way == PROCESS ? LEFT : 0)) {
 		printf("FAILED %s, handler %s: status %#x\n", w->name, way_names[way], status);
@@ -588,9 +594,14 @@ static const struct wait waits[] = {
 int main(void)
 {
 	for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+		pid_t pids[NWAYS];
+
 		for (way = 0; way < NWAYS; way++)
 			if (!(waits[i].without & 1u << way))
-				in_a_process(&waits[i]);
+				pids[way] = in_a_process(&waits[i]);
+		for (way = 0; way < NWAYS; way++)
+			if (!(waits[i].without & 1u << way))
+				await_process(&waits[i], pids[way]);
 		passed("%s: left in every way", waits[i].name);
 	}
 	return 0;

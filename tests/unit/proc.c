@@ -218,7 +218,7 @@ Test(proc, idle_ps_are_last_in_first_out)
 {
 	struct p *first, *second;
 
-	cr_assert_eq(procresize(4), 0);
+	cr_assert_eq(procresize(4, os_ncpu()), 0);
 	lock(&sched.lock);
 	first = pidleget();
 	second = pidleget();
@@ -232,12 +232,31 @@ Test(proc, idle_ps_are_last_in_first_out)
 
 Test(proc, growing_makes_idle_ps)
 {
-	cr_assert_eq(procresize(8), 0);
+	cr_assert_eq(procresize(8, os_ncpu()), 0);
 	cr_expect_eq(atomic_load(&gomaxprocs), 8);
 	cr_expect_eq(atomic_load(&sched.npidle), 7);
 	for (int i = 0; i < 8; i++)
 		cr_expect_eq(allp[i]->id, i);
 	cr_expect_null(allp[8]);
+}
+
+Test(proc, a_p_between_two_ms_is_listed_by_who_has_it)
+{
+	struct p *pp;
+
+	lock(&sched.lock);
+	pp = pidleget();
+	unlock(&sched.lock);
+	cr_assert_eq(pp, allp[1]);
+	cr_assert_eq(procresize(1, 2), 0);
+	cr_assert_eq(procresize(2, 2), 0);
+	cr_expect_eq(atomic_load(&sched.npidle), 0);
+	lock(&sched.lock);
+	pidleput(pp);
+	cr_expect_eq(atomic_load(&sched.npidle), 1);
+	cr_expect_eq(pidleget(), pp);
+	cr_expect_null(pidleget());
+	unlock(&sched.lock);
 }
 
 Test(proc, a_dying_ps_queue_goes_to_the_head_of_the_global_one)
@@ -248,7 +267,7 @@ Test(proc, a_dying_ps_queue_goes_to_the_head_of_the_global_one)
 	for (int i = 0; i < 3; i++)
 		runqput(allp[1], &gs[i], false);
 	runqput(allp[1], &gs[3], true);
-	cr_assert_eq(procresize(1), 0);
+	cr_assert_eq(procresize(1, os_ncpu()), 0);
 	cr_expect_eq(atomic_load(&allp[1]->status), Pdead);
 	cr_expect_eq(sched.runq.size, 5);
 	cr_expect_eq(next_global(), 4); /* its runnext */
@@ -288,7 +307,7 @@ Test(proc, a_dying_ps_timers_move)
 	pidleput(releasep(&m0));
 	unlock(&sched.lock);
 	acquirep(&m0, allp[0]);
-	cr_assert_eq(procresize(1), 0);
+	cr_assert_eq(procresize(1, os_ncpu()), 0);
 	cr_expect_eq(allp[1]->ntimers, 0);
 	cr_expect_eq(atomic_load(&allp[1]->timer0), 0);
 	cr_expect_eq(allp[0]->ntimers, 3);
@@ -303,7 +322,7 @@ Test(proc, a_running_p_retires_when_its_m_next_schedules)
 
 	run_p1();
 	runqput(allp[1], &gs[0], false);
-	cr_assert_eq(procresize(1), 0);
+	cr_assert_eq(procresize(1, os_ncpu()), 0);
 	cr_expect_eq(atomic_load(&allp[1]->status), Prunning, "not taken away from under its M");
 	cr_expect(p_retire_if_dying(&m0));
 	cr_expect_eq(atomic_load(&allp[1]->status), Pdead);
@@ -313,22 +332,22 @@ Test(proc, a_running_p_retires_when_its_m_next_schedules)
 
 Test(proc, a_dead_p_comes_back)
 {
-	cr_assert_eq(procresize(1), 0);
-	cr_assert_eq(procresize(3), 0);
+	cr_assert_eq(procresize(1, os_ncpu()), 0);
+	cr_assert_eq(procresize(3, os_ncpu()), 0);
 	cr_expect_eq(atomic_load(&allp[1]->status), Pidle);
 	cr_expect_eq(atomic_load(&sched.npidle), 2);
-	cr_assert_eq(procresize(1), 0);
-	cr_assert_eq(procresize(1), 0);
+	cr_assert_eq(procresize(1, os_ncpu()), 0);
+	cr_assert_eq(procresize(1, os_ncpu()), 0);
 	cr_expect_eq(atomic_load(&sched.npidle), 0);
 }
 
 Test(proc, the_number_of_ps_has_bounds)
 {
-	cr_assert_eq(procresize(0), 0);
+	cr_assert_eq(procresize(0, os_ncpu()), 0);
 	cr_expect_eq(atomic_load(&gomaxprocs), 1);
-	cr_assert_eq(procresize(100000), 0);
+	cr_assert_eq(procresize(100000, os_ncpu()), 0);
 	cr_expect_eq(atomic_load(&gomaxprocs), MAXPROCS);
-	cr_assert_eq(procresize(1), 0);
+	cr_assert_eq(procresize(1, os_ncpu()), 0);
 	for (int i = 1; i < MAXPROCS; i++)
 		cr_assert_eq(atomic_load(&allp[i]->status), Pdead, "P%d", i);
 	cr_expect_eq(atomic_load(&sched.npidle), 0);

@@ -37,7 +37,7 @@ static inline void world(unsigned n)
 	atomic_store(&sched.lastpoll, 1);
 	weft_tls.m = &m0;
 	m_init(&m0);
-	cr_assert_eq(procresize(n), 0);
+	cr_assert_eq(procresize(n, os_ncpu()), 0);
 	/* P0 may be anywhere on the idle list; what is taken off before it goes back. */
 	for (struct p **link = &sched.pidle; *link; link = &(*link)->link) {
 		if (*link == allp[0]) {
