@@ -15,30 +15,33 @@
  */
 #include "runtime/gmp.h"
 
-void entersyscall(void)
+/* The outermost, pinned. */
+static inline __attribute__((always_inline)) void enter(struct g *gp)
 {
-	struct g *gp = weft_tls.g;
-	struct m *mp;
-	struct p *pp;
+	struct m *mp = getm();
+	struct p *pp = mp->p;
 
-	if (!gp)
-		return;
-	pin();
-	if (gp->sysdepth++) {
-		unpin();
-		return;
-	}
-	gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
-	mp = getm();
-	pp = mp->p;
 	mp->oldp = pp;
 	mp->p = NULL;
 	pp->m = NULL;
 	atomic_store_explicit(&pp->sysm, mp, memory_order_relaxed);
 	atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
 	p_leave(pp, Psyscall);
-	if (unlikely(atomic_load(&sched.sysmonwait)))
+	if (unlikely(atomic_load(&sched.sysmonwait)) && !pp->own)
 		sysmon_wake();
+}
+
+void entersyscall(void)
+{
+	struct g *gp = weft_tls.g;
+
+	if (!gp)
+		return;
+	pin();
+	if (gp->sysdepth++ == 0) {
+		gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
+		enter(gp);
+	}
 	unpin();
 }
 
@@ -49,8 +52,14 @@ void entersyscallblock(void)
 	if (!gp)
 		return;
 	pin();
-	if (gp->sysdepth++ == 0) {
-		gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
+	if (gp->sysdepth++) {
+		unpin();
+		return;
+	}
+	gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
+	if (unlikely(getp()->own)) {
+		enter(gp);
+	} else {
 		atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
 		/*
 		 * No M waits for a signal with a P: releasep() sees to that.  oldp stays NULL: any

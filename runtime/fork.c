@@ -134,6 +134,7 @@ void runtime_fork_child(void)
 	atomic_store(&self->parkaddr, NULL);
 	self->parked = NULL;
 	self->sysdepth = 0;
+	self->priority = 0;
 	self->tid = (uint32_t)os_getpid();
 	self->tls->tid = self->tid;
 	g_seedids();
@@ -145,6 +146,7 @@ void runtime_fork_child(void)
 	}
 	acquirep(&m0, allp[0]);
 	m_fork_child();
+	realtime_fork_child();
 	sysmon_forget();
 	handoff_fork_child();
 	pinreport_fork_child();

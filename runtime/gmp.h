@@ -132,6 +132,7 @@ struct g {
 	_Atomic uint64_t sliceused; /* of its slice, when it gave way to an urgent G; ns */
 	uint32_t allgidx;         /* (c) */
 	uint8_t class;            /* whose free list it goes to; of its stack (c while it has one) */
+	int priority;             /* (o) real-time: it has a P of its own; 0: none */
 	bool drop;                /* (o) freed as soon as its stack is left */
 };
 
@@ -184,6 +185,7 @@ struct p {
 	int32_t id;
 	_Atomic uint32_t status;  /* enum pstatus */
 	struct p *link;           /* (L sched) idle list, or pstart */
+	bool own;                 /* (c) of one wired G, on no list: realtime.c */
 	bool startspinning;       /* (L sched) of the M it waits for in pstart */
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
@@ -414,6 +416,7 @@ void stopm(struct m *mp, uint64_t until) hidden;
 void handoffp(struct p *pp) hidden;
 void acquirep(struct m *mp, struct p *pp) hidden;
 struct p *releasep(struct m *mp) hidden;
+struct p *p_new(int id) hidden;
 struct p *pidleget(void) hidden;   /* sched.lock held */
 void pidleput(struct p *pp) hidden; /* sched.lock held */
 int procresize(unsigned n, unsigned ncpu) hidden;
@@ -432,6 +435,10 @@ void startlockedm(struct m *mp, struct g *gp) hidden;
 void mwake(struct m *mp) hidden; /* one that sleeps in stopm or stoplockedm */
 void exitsyscall0(void *gp) hidden;
 void regainp(struct g *gp) hidden;
+
+/* ---- realtime.c ---- */
+extern _Atomic bool realtime hidden; /* some G has, or had, a P of its own */
+void realtime_fork_child(void) hidden;
 
 /* ---- find.c, idle.c ---- */
 struct g *lookaround(struct m *mp, bool *inherit) hidden; /* with a P: something to run, or NULL */

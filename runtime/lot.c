@@ -41,9 +41,8 @@ void lot_insert(struct bucket *b, struct waiter *w)
 {
 	struct waiter *next = b->head;
 
-	while (next && next->turn <= w->turn)
+	while (next && lot_before(next, w))
 		next = next->next;
-	w->queued = true;
 	lot_link(b, w, next);
 }
 
@@ -199,7 +198,8 @@ int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove
 		} else if (n < nmove) {
 			lot_unlink(a, w);
 			atomic_store(&w->addr, to);
-			lot_append(b, w);
+			w->turn = 0;
+			lot_push(b, w);
 			if (w->g)
 				lot_note(w);
 			n++;

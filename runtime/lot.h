@@ -37,13 +37,14 @@ struct waiter {
 	_Atomic uint32_t state;        /* of a kernel thread: QUEUED or WOKEN; its futex */
 	uint32_t bitset;               /* (c) */
 	int result;                    /* by who dequeues it */
+	int priority;                  /* (c) of a real-time G; else 0 */
 	bool queued;                   /* (L bucket) */
 	struct timer timer;
 };
 
 struct bucket {
 	struct lock lock;
-	struct waiter *head, *tail;    /* (L) all addresses of this bucket, in the order of turns */
+	struct waiter *head, *tail;    /* (L) all addresses of this bucket, in the order of priorities, then turns */
 	uint64_t turns;                /* (L) the last one given */
 	uint64_t fairwhen;             /* (L) the next wake-up after this hands ownership over */
 } __attribute__((aligned(64)));
@@ -82,16 +83,23 @@ static inline void lot_link(struct bucket *b, struct waiter *w, struct waiter *n
 	*(w->prev ? &w->prev->next : &b->head) = w;
 }
 
-/* As the last of its bucket, */
-static inline void lot_append(struct bucket *b, struct waiter *w)
+static inline bool lot_before(const struct waiter *a, const struct waiter *b)
 {
-	w->queued = true;
-	w->turn = ++b->turns;
-	lot_link(b, w, NULL);
+	return a->priority != b->priority ? a->priority > b->priority : a->turn <= b->turn;
 }
 
-/* or, with a turn that it had, where it stood. */
-void lot_insert(struct bucket *b, struct waiter *w) hidden;
+void lot_insert(struct bucket *b, struct waiter *w) hidden; /* not as the last */
+/* Without a turn as the last of its priority; with one that it had, where it stood. */
+static inline void lot_push(struct bucket *b, struct waiter *w)
+{
+	w->queued = true;
+	if (likely(!w->turn))
+		w->turn = ++b->turns;
+	if (likely(!b->tail || lot_before(b->tail, w)))
+		lot_link(b, w, NULL);
+	else
+		lot_insert(b, w);
+}
 
 static inline void lot_unlink(struct bucket *b, struct waiter *w)
 {

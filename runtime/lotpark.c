@@ -84,10 +84,7 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 		err = -EAGAIN;
 	} else {
 		w->turn = pk->turn;
-		if (unlikely(w->turn))
-			lot_insert(b, w);
-		else
-			lot_append(b, w);
+		lot_push(b, w);
 		if (likely(gp)) {
 			/* From the unlock on it may be readied. */
 			atomic_store_explicit(&gp->status, Gwaiting, memory_order_relaxed);
@@ -177,6 +174,7 @@ int lot_park(struct park *pk)
 	atomic_init(&w.addr, pk->addr); /* a plain assignment would be a full fence */
 	w.g = gp;
 	w.bitset = pk->bitset ? pk->bitset : ~0u;
+	w.priority = gp ? gp->priority : 0;
 	w.result = 0;
 	if (!gp)
 		return park_foreign(&w, pk);

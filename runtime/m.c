@@ -649,9 +649,30 @@ void leavem0(void)
 		mcall(leavem00);
 }
 
+/* The P stays, and its timers are this sleep's. */
+static void stop_with_own(struct m *mp)
+{
+	struct p *pp = mp->p;
+
+	while (atomic_load(&mp->park) == 0) {
+		uint64_t when = atomic_load(&pp->timer0);
+		bool ran;
+
+		if (when && when <= nanotime())
+			timers_check(pp, nanotime(), &ran);
+		else
+			os_futex_wait((uint32_t *)&mp->park, 0, when);
+	}
+	atomic_store(&mp->park, 0);
+}
+
 /* The M of a wired G gives its P away and sleeps until somebody brings the G back with a P. */
 void stoplockedm(struct m *mp)
 {
+	if (mp->p && mp->p->own) {
+		stop_with_own(mp);
+		return;
+	}
 	if (mp->p)
 		handoffp(releasep(mp));
 	while (atomic_load(&mp->park) == 0)

@@ -93,7 +93,7 @@ bool p_retire_if_dying(struct m *mp)
 	return true;
 }
 
-static struct p *newp(int id)
+struct p *p_new(int id)
 {
 	struct p *pp = persistentalloc(sizeof(*pp));
 
@@ -118,7 +118,7 @@ int procresize(unsigned want, unsigned ncpu)
 	old = atomic_load(&gomaxprocs);
 	for (int i = 0; i < n; i++) {
 		if (!allp[i]) {
-			struct p *pp = newp(i);
+			struct p *pp = p_new(i);
 
 			if (!pp) {
 				n = i;

@@ -82,6 +82,14 @@ static inline void ready_pinned(struct g *gp, enum readyhow how)
 {
 	struct p *pp = getp();
 
+	if (unlikely(atomic_load_explicit(&realtime, memory_order_relaxed))) {
+		if (gp->priority) {
+			mwake(gp->lockedm);
+			return;
+		}
+		if (pp && pp->own)
+			pp = NULL;
+	}
 	if (likely(pp)) {
 		if (how == READY_NEXT)
 			putnext(pp, gp);
@@ -181,6 +189,7 @@ void goexit(bool (*ended)(void *arg), void *arg)
 	struct g *gp = weft_tls.g;
 
 	syscall_reset();
+	runtime_realtime(0);
 	if (atomic_fetch_sub(&sched.nglive, 1) == 1)
 		hooks.lastexit();
 	pin(); /* for good */

@@ -87,7 +87,7 @@ static bool own_turn(struct m *mp)
 	struct m *owner = NULL;
 	struct g *gp;
 
-	if (!runqempty(pp) || (first && nanotime() >= first) || weft_opt.chaos ||
+	if (pp->own || !runqempty(pp) || (first && nanotime() >= first) || weft_opt.chaos ||
 	    pp->id >= atomic_load(&gomaxprocs))
 		return false;
 	lock(&sched.lock);
@@ -145,7 +145,7 @@ void g_start(struct g *gp)
 	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
 	pin();
 	pp = getp();
-	if (pp) {
+	if (pp && !pp->own) {
 		/*
 		 * In the order of creation, as natively: nobody who was first is pushed out of
 		 * runnext.
@@ -201,7 +201,7 @@ void gosched(void)
 	pin();
 	pp = getp();
 	/* Nobody else to run: as the kernel's sched_yield, go on. */
-	alone = !pp || (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
+	alone = !pp || pp->own || (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
 			atomic_load(&pp->timer0) == 0 && !weft_opt.chaos);
 	unpin();
 	if (!alone)
@@ -213,7 +213,7 @@ void goyield(void)
 	bool have;
 
 	pin();
-	have = getp() != NULL;
+	have = getp() && !getp()->own;
 	unpin();
 	if (have)
 		mcall(goyield0);

@@ -345,6 +345,11 @@ void unlockosthread(void);
 /* From now on each G keeps the M it is on when it next gives way, and there is a P for each. */
 void runtime_wireall(void);
 /*
+ * The calling G, which is wired, has a real-time policy with this priority (0: none any more) on its
+ * kernel thread (realtime.c).
+ */
+void runtime_realtime(int priority);
+/*
  * Before the calling G changes its kernel thread for good (and ends it at exit): M0 cannot end, so
  * any G but main goes on elsewhere.  No-op when it is wired already.
  */

@@ -146,6 +146,8 @@ void timer_add(struct timer *t, uint64_t when)
 	lock(&pp->timerslock);
 	push(pp, t);
 	unlock(&pp->timerslock);
+	if (unlikely(pp->own))
+		return; /* its M sees to it */
 	netpoll_wake_for(when);
 	if (unlikely(atomic_load(&pp->mon_computes)))
 		monitor_alarm(when);

@@ -66,6 +66,12 @@ static void own_unlock(struct own *o)
 
 /* ---- the kernel's, of the calling kernel thread ---------------------------------------------- */
 
+static bool has_order(int policy)
+{
+	policy &= ~SCHED_RESET_ON_FORK;
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
 static void kernel_read(struct attrs *a)
 {
 	struct sched_param sp = {0};
@@ -130,6 +136,8 @@ static void settle(struct own *o)
 	o->attrs = now;
 	o->set = differences(&now);
 	own_unlock(o);
+	if (o->wired)
+		runtime_realtime(o->set & POLICY && has_order(now.policy) ? now.priority : 0);
 	if (!o->set && o->wired) {
 		o->wired = false;
 		unlockosthread();
