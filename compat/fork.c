@@ -38,3 +38,12 @@ void tcb_fork_child(struct tcb *keep, uint32_t tid)
 		stacklist_insert(n);
 	}
 }
+
+void tcb_fork_child_first(struct tcb *t, uint32_t tid)
+{
+	struct list_node *n = at(t, (ptrdiff_t)layout.list);
+
+	list_self(n);
+	stacklist_insert(n);
+	tcb_set_tid(t, tid);
+}

@@ -4,7 +4,13 @@
  * POSIX ids belong to the process and the kernel's to a thread, so glibc signals every listed
  * thread and waits until each has cleared a flag in *its own* block, found through FS.  A kernel
  * thread that runs a G would clear the G's flag, and the caller would wait for ever.  The wrapper
- * lends the handler the block that glibc registered for this kernel thread.
+ * lends the handler the block that glibc knows for this kernel thread.
+ *
+ * The first kernel thread has two: main's, and the one of its scheduler's stack.  glibc passes over
+ * the caller's own block, and main may call it on any kernel thread, from wherever it has the
+ * address of the function: by the other block the first one is reached then, too.  When another
+ * thread calls, both are flagged, and a signal comes for each.  The handler takes them in turn;
+ * glibc signals again whom it finds flagged still, so each comes to its turn.
  *
  * All signals are blocked meanwhile: no other handler may see the borrowed FS.
  * Must never: read thread-local storage before FS is back, or call anything but the old handler
@@ -15,6 +21,7 @@
 #include "compat/tcb.h"
 
 #include <signal.h>
+#include <stdbool.h>
 
 enum { SETXID = 33, ACT_SIGINFO = 4, ACT_ONSTACK = 0x08000000 };
 
@@ -26,11 +33,15 @@ struct kernel_sigaction {
 };
 
 static void (*old_handler)(int, siginfo_t *, void *);
-static struct tcb *(*registered_block)(void);
+static struct tcb *(*registered_block)(bool other);
 
 static void handler(int sig, siginfo_t *si, void *uc)
 {
-	struct tcb *cur = tcb_self(), *own = registered_block();
+	static bool turn; /* written on the first kernel thread alone */
+	struct tcb *cur = tcb_self(), *own = registered_block(false), *other = registered_block(true);
+
+	if (own != other && (turn = !turn))
+		own = other;
 
 	if (own && own != cur)
 		sys_set_fs(own);
@@ -39,7 +50,7 @@ static void handler(int sig, siginfo_t *si, void *uc)
 		sys_set_fs(cur);
 }
 
-int compat_setxid_wrap(struct tcb *(*registered)(void))
+int compat_setxid_wrap(struct tcb *(*registered)(bool other))
 {
 	struct kernel_sigaction sa;
 	long e = sys_4(SYS_rt_sigaction, SETXID, NULL, &sa, 8);
@@ -67,20 +78,7 @@ int compat_setxid_wrap(struct tcb *(*registered)(void))
 	return (int)sys_4(SYS_rt_sigaction, SETXID, &sa, NULL, 8);
 }
 
-long compat_lend(long (*fn)(void *), void *arg)
-{
-	struct tcb *cur = tcb_self(), *own = registered_block();
-	uint64_t mask = sys_sigmask(~(UINT64_C(1) << (SETXID - 1)));
-	long r;
-
-	sys_set_fs(own);
-	r = fn(arg);
-	sys_set_fs(cur);
-	sys_sigmask(mask);
-	return r;
-}
-
 struct tcb *compat_registered(void)
 {
-	return registered_block ? registered_block() : NULL;
+	return registered_block ? registered_block(false) : NULL;
 }

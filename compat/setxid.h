@@ -9,10 +9,4 @@
 /* What the runtime's registered() says, or NULL before compat_setxid_wrap(). */
 struct tcb *compat_registered(void) __attribute__((visibility("hidden")));
 
-/*
- * fn(arg) with FS on the block that libc registered for this kernel thread, all signals but libc's
- * own (and faults) waiting.  fn must leave by returning.
- */
-long compat_lend(long (*fn)(void *), void *arg) __attribute__((visibility("hidden")));
-
 #endif

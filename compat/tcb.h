@@ -134,9 +134,10 @@ uint32_t *tcb_other(uint32_t *id);
 /*
  * Wraps glibc's signal 33 (setuid family) so that its handler runs with FS on the kernel thread's
  * own registered block; registered() returns it for the calling kernel thread, or NULL to leave FS
- * alone. Call after the first real pthread_create.  0 or -errno.
+ * alone; other: a second one with this thread's id, or the same. Call after the first real
+ * pthread_create.  0 or -errno.
  */
-int compat_setxid_wrap(struct tcb *(*registered)(void));
+int compat_setxid_wrap(struct tcb *(*registered)(bool other));
 
 /*
  * In a fork child, on the surviving thread: repairs what the kernel and glibc wrote into blocks
@@ -146,5 +147,7 @@ int compat_setxid_wrap(struct tcb *(*registered)(void));
  * on writing to memory that nobody owns.
  */
 void tcb_fork_child(struct tcb *keep, uint32_t tid);
+/* After it: the second block of the first kernel thread (setxid.c) is on libc's list again. */
+void tcb_fork_child_first(struct tcb *t, uint32_t tid);
 
 #endif

@@ -197,6 +197,7 @@ size_t runtime_ostack(size_t net) hidden;
  * one.
  */
 void *runtime_mtls(void);
+void *runtime_g0tls(void); /* and the one it has on g0: another on M0, else the same */
 
 /*
  * A part of a large table, n bytes at *at: zeroes, mapped by who uses it first.  Anybody, in a handler

@@ -13,6 +13,13 @@ uint64_t nanotime(void)
 	return os_nanotime();
 }
 
+void *runtime_g0tls(void)
+{
+	struct m *mp = getm();
+
+	return mp ? mp->fs : NULL;
+}
+
 void runtime_notsc(void)
 {
 	os_time_notsc();

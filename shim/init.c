@@ -88,7 +88,8 @@ static void *newmtls(void)
 		return NULL;
 	none.base = area;
 	none.size = n;
-	return tcb_create(area, &none, g_nextid());
+	/* libc changes the ids of M0 by this block: main's is passed over when main is the caller. */
+	return tcb_create(area, &none, (uint32_t)direct3(SYS_gettid, 0, 0, 0));
 }
 
 static void *bury(void *unused)
@@ -127,9 +128,9 @@ static bool attend(void)
 	return weft_tls.depth == 0 && sigroute_start();
 }
 
-static struct tcb *registered(void)
+static struct tcb *registered(bool other)
 {
-	return runtime_mtls();
+	return other ? runtime_g0tls() : runtime_mtls();
 }
 
 static const struct runtime_hooks hooks = {

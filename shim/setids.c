@@ -1,19 +1,13 @@
 /*
- * setids: setuid and its family, called by main away from its kernel thread.
+ * setids: setuid and its family.
  *
- * libc tells every other thread that it knows, by the kernel id in the thread's block, and passes
- * over the caller's own block.  The block of main is M0's to the kernel: when main runs on another
- * M, M0 would keep the old ids.  So main makes the call with its M's block in place of its own.
- * Other Gs' blocks stand for no kernel thread, and their calls need nothing.
+ * libc tells every other thread that it knows, by the kernel id in the thread's block; compat/setxid.c
+ * sees to it that each kernel thread answers.
  *
- * Without its P: libc holds its list of threads until every kernel thread has answered, and a G
+ * Without the P: libc holds its list of threads until every kernel thread has answered, and a G
  * that is switched away with that would have to wait for a P, which may have to wait for a new
  * kernel thread, which needs the list.
- *
- * Must never: let a handler see the lent block: all signals wait, but for libc's own, which another
- * caller of this family may be waiting for.
  */
-#include "compat/setxid.h"
 #include "shim/thread.h"
 
 struct ids {
@@ -23,7 +17,6 @@ struct ids {
 	const gid_t *list;
 };
 
-/* errno is looked up in here: the block differs. */
 static long change(const struct ids *x)
 {
 	switch (x->what) {
@@ -49,29 +42,15 @@ static long change(const struct ids *x)
 	return -1;
 }
 
-static __attribute__((noinline)) long change_lent(void *arg)
-{
-	return change(arg) ? -errno : 0;
-}
-
 static int change_all(const struct ids *x)
 {
 	long r;
 
 	if (!on_g())
 		return (int)change(x);
-	if (getg() != g_main()) {
-		entersyscall();
-		r = change(x);
-		exitsyscall();
-		return (int)r;
-	}
-	lockosthread(); /* whose block it is must not change */
 	entersyscall();
-	r = runtime_mtls() == tcb_self() ? change(x)
-					 : syscall_ret(compat_lend(change_lent, (void *)x));
+	r = change(x);
 	exitsyscall();
-	unlockosthread();
 	return (int)r;
 }
 

@@ -29,8 +29,9 @@ static int kernel_ids[MAKERS];
 static struct tcb *kernel_blocks[MAKERS];
 static __thread int word = 11;
 
-static struct tcb *registered(void)
+static struct tcb *registered(bool other)
 {
+	(void)other;
 	int id = sys_gettid();
 
 	for (int i = 0; i < MAKERS; i++)

@@ -16,8 +16,9 @@ static int thread_id;
 static struct tcb *thread_block;
 static volatile int running, stop;
 
-static struct tcb *registered(void)
+static struct tcb *registered(bool other)
 {
+	(void)other;
 	/* A kernel thread knows itself by its id whatever FS is. */
 	return sys_gettid() == thread_id ? thread_block : NULL;
 }
