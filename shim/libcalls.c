@@ -24,6 +24,8 @@ LIBCALL(int, iopl, SYS_iopl, (int level), (level), level, 0, 0, 0, 0, 0)
 LIBCALL(int, setns, SYS_setns, (int fd, int kind), (fd, kind), fd, kind, 0, 0, 0, 0)
 LIBCALL(int, setfsuid, SYS_setfsuid, (uid_t id), (id), id, 0, 0, 0, 0, 0)
 LIBCALL(int, setfsgid, SYS_setfsgid, (gid_t id), (id), id, 0, 0, 0, 0, 0)
+LIBCALL(int, getrusage, SYS_getrusage, (__rusage_who_t who, struct rusage *usage), (who, usage), who,
+	usage, 0, 0, 0, 0)
 LIBCALL(pid_t, getpgid, SYS_getpgid, (pid_t id), (id), id, 0, 0, 0, 0, 0)
 ALIAS(__getpgid, getpgid);
 ALIAS(__bsd_getpgrp, getpgid);

@@ -85,11 +85,14 @@ static int make_waiter(void)
 void thread_lastexit(void)
 {
 	uint32_t id;
+	int status;
 
 	if (tcb_other(&id)) {
 		if (!make_waiter())
 			return;
 		await_others(NULL); /* no memory for another */
 	}
+	if (thread_ended_by_number(&status))
+		direct3(SYS_exit_group, status, 0, 0);
 	exit(0);
 }

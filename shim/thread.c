@@ -16,6 +16,7 @@
 #include "shim/preempt.h"
 #include "shim/sched.h"
 #include "shim/sigroute.h"
+#include "shim/syscall.h"
 
 #include <setjmp.h>
 
@@ -49,10 +50,8 @@ static void forget(struct thread *th, struct g *gp)
 	}
 }
 
-void thread_end(struct thread *th)
+static void __attribute__((noreturn)) leave(struct thread *th)
 {
-	compat_call_tls_dtors();
-	keys_run_destructors();
 	tcb_cancel_over(tcb_self());
 	signals_end();
 	robust_exit();
@@ -60,6 +59,39 @@ void thread_end(struct thread *th)
 	if (th->g != g_main())
 		tcb_leave();
 	goexit(ended, th);
+}
+
+void thread_end(struct thread *th)
+{
+	compat_call_tls_dtors();
+	keys_run_destructors();
+	leave(th);
+}
+
+/*
+ * exit(2), by number: a thread that ends unknown to libc.  Nothing of the program's runs for it, and
+ * libc goes on counting it: the last one then does not end the process as pthread_exit does, but the
+ * kernel, with the status that the last one gave.
+ */
+static _Atomic bool by_number;
+
+static __thread int status; /* 0: of who ends in another way, as libc has it */
+
+long ends_thread(const struct call *x)
+{
+	struct thread *th = &self_thread;
+
+	syscall_reset();
+	th->result = NULL;
+	status = (int)x->a;
+	atomic_store(&by_number, true);
+	leave(th);
+}
+
+bool thread_ended_by_number(int *of_last)
+{
+	*of_last = status;
+	return atomic_load(&by_number);
 }
 
 /*

@@ -109,6 +109,8 @@ bool activate_later(void) hidden; /* there was no memory: EAGAIN, and the next p
 void thread_end(struct thread *th) __attribute__((noreturn)) hidden;
 /* The calling G was the last: the process ends, or another G waits for threads of libc's own. */
 void thread_lastexit(void) hidden;
+/* Did any thread by exit(2)?  Then the process ends so, too: with the status of the caller, the last. */
+bool thread_ended_by_number(int *of_last) hidden;
 void keys_run_destructors(void) hidden;
 void thread_gmain(struct g *gp) hidden;
 void thread_default_attr(void) hidden; /* re-reads libc's default attributes */
