@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 enum { IDBATCH = 16 };
 enum { ID_MIN = 0x10000000, ID_MAX = 0x3fffffff }; /* above every kernel id, inside FUTEX_TID_MASK */
@@ -342,6 +343,7 @@ struct g *g_new(const struct gattr *a, int *err)
 	gp->cputime = 0;
 	gp->data = NULL;
 	gp->intpc = 0;
+	gp->gs = weft_tls.g ? weft_tls.g->gs : arch_getgs();
 	gp->sigmask = weft_tls.g ? weft_tls.g->sigmask : os_sigmask_get();
 	gp->sp = arch_newctx(gp->stack.top, entry, gp);
 	return gp;
@@ -422,6 +424,20 @@ void g_setmask(struct g *gp, uint64_t mask)
 	 */
 	os_sigmask(mask);
 	g_notemask(mask);
+}
+
+long g_setgs(uintptr_t base)
+{
+	enum { ARCH_SET_GS = 0x1001 };
+	struct g *gp = weft_tls.g;
+	long r;
+
+	hold(); /* the kernel and the notes as one step */
+	r = os_syscall(SYS_arch_prctl, ARCH_SET_GS, (long)base, 0, 0, 0, 0);
+	if (!r)
+		gp->gs = getm()->gs = base;
+	unpin();
+	return r;
 }
 
 void g_notemask(uint64_t mask)

@@ -126,6 +126,7 @@ struct g {
 	void *_Atomic mailbox;    /* the shim's, and not reset between lives */
 	char name[16];            /* written by anybody, read by dumps: torn reads are harmless */
 	uint64_t sigmask;         /* kernel mask while it runs (o) */
+	uintptr_t gs;             /* base of GS, which is the program's alone (o) */
 	uintptr_t intpc, intsp;   /* where a signal of ours interrupted it, while it is off its CPU; 0: nowhere (o) */
 	_Atomic uint32_t cpuseq;  /* odd: the next, m and the M's cpustart change */
 	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
@@ -159,6 +160,7 @@ struct m {
 	size_t stacksize;
 	uint64_t rng;             /* (o) */
 	uint64_t sigmask;         /* what the kernel has for this thread (o) */
+	uintptr_t gs;             /* the same, of GS (o) */
 	char *sigstack;           /* the alternate stack that the kernel has for this thread (c) */
 	struct side *spare;       /* (o) a side stack that nobody needs once this M has left the kernel */
 	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c) */

@@ -66,6 +66,7 @@ static void *mstart(void *arg)
 	mp->fs = arch_getfs();
 	mp->ostid = os_gettid();
 	mp->sigmask = os_sigmask_get();
+	mp->gs = arch_getgs();
 	m_sigstack(mp);
 	/* g0's frames start below this one, which mexit() returns to. */
 	mp->g0top = (void *)(((uintptr_t)__builtin_frame_address(0) - 1024) & ~(uintptr_t)63);

@@ -94,6 +94,10 @@ static inline void settle_kernel(struct m *mp, struct g *gp)
 		os_sigmask(gp->sigmask);
 		__atomic_fetch_or(&mp->sigmask, gp->sigmask, __ATOMIC_RELEASE);
 	}
+	if (unlikely(mp->gs != gp->gs)) {
+		mp->gs = gp->gs;
+		arch_setgs(gp->gs);
+	}
 }
 
 #endif

@@ -286,6 +286,8 @@ void g_setname(struct g *gp, const char *name);
 void g_getname(const struct g *gp, char name[16]);
 void g_copyname(struct g *to, const struct g *from);
 /* Kernel signal mask while gp runs; set on the caller itself it takes effect at once. */
+/* The base of GS of the calling G: follows it from M to M.  0 or -errno. */
+long g_setgs(uintptr_t base);
 uint64_t g_mask(const struct g *gp);
 void g_setmask(struct g *gp, uint64_t mask);
 /* The kernel already has this mask on the calling G's M (a handler runs): only remember it. */

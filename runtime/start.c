@@ -70,6 +70,7 @@ void start_m0(struct g *gp, void *fs, char *top)
 	m0 = (struct m){ .fs = fs, .g0top = top, .sigstack = m0_sigstack() };
 	m0.ostid = os_gettid();
 	m0.sigmask = gp->sigmask = os_sigmask_get();
+	m0.gs = gp->gs = arch_getgs();
 	m_init(&m0);
 	*(struct weft_tls *)((char *)fs + off) = (struct weft_tls){ .m = &m0 };
 	m0.curg = gp;

@@ -124,6 +124,20 @@ long sets_personality(const struct call *x)
 	return (uint32_t)x->a == UINT32_MAX ? call_plain(x) : osthread_change(true, x);
 }
 
+/* FS is the thread block's: who takes it for something else gives it back before any call. */
+long sets_registers(const struct call *x)
+{
+	enum { SET_GS = 0x1001, SET_CPUID = 0x1012 };
+
+	switch ((int)x->a) {
+	case SET_GS:
+		return g_setgs((uintptr_t)x->b);
+	case SET_CPUID:
+		return osthread_change(true, x);
+	}
+	return call_plain(x);
+}
+
 /* They cannot fail: the old id is the answer either way, and -1 only asks. */
 long sets_fsid(const struct call *x)
 {

@@ -14,6 +14,9 @@
 /* 1: wrfsbase is usable (AT_HWCAP2 bit 1); 0: arch_prctl.  Set once before the first switch. */
 extern int arch_wrfsbase __attribute__((visibility("hidden")));
 int arch_has_wrfsbase(void);
+/* The base of GS, which nothing here uses. */
+uintptr_t arch_getgs(void);
+void arch_setgs(uintptr_t base);
 
 /*
  * Saves the caller's context in *sp, sets FS to fs, and calls fn(arg) on the stack that ends at
