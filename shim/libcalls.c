@@ -43,6 +43,7 @@ LIBCALL(int, pidfd_open, SYS_pidfd_open, (pid_t id, unsigned int flags), (id, fl
 LIBCALL(int, pidfd_getfd, SYS_pidfd_getfd, (int pidfd, int fd, unsigned int flags),
 	(pidfd, fd, flags), pidfd, fd, flags, 0, 0, 0)
 LIBCALL(int, arch_prctl, SYS_arch_prctl, (int op, unsigned long arg), (op, arg), op, arg, 0, 0, 0, 0)
+ALIAS(__arch_prctl, arch_prctl);
 
 #define PRLIMIT(name, type)                                                                        \
 	LIBCALL(int, name, SYS_prlimit64,                                                          \
