@@ -23,7 +23,7 @@ report_rows() {	# report_rows FILE-OF-NEW-ROWS
 		Written by \`scripts/program --all\`: programs of Debian, natively (NPTL), under weft with one P, and under
 		weft as it starts by itself, one P for each CPU. **ok**: it started, its answers were those of the native
 		run (output compared byte for byte, or a client that checks what it gets), weft said nothing, and it ended;
-		a server by SIGTERM. What fails is run three times. Figures are of one run each, \`native / one P / weft\`, on
+		a server by SIGTERM. What fails is run again, and its row says how often it failed. Figures are of one run each, \`native / one P / weft\`, on
 		$(nproc) CPUs that do other things too: seconds, CPU seconds and MB of all processes of the program, and their
 		kernel threads at most. \`scripts/program --measure NAME\` measures.
 
