@@ -267,16 +267,27 @@ enum verdict netfd_may_park(struct netfd *s, int fd, enum polldir dir, bool held
 	return MAY_PARK;
 }
 
-/* Where bytes are a stream and nothing but bytes ends a read. */
-bool netfd_short_read_tells(struct netfd *s, uint64_t *timeout)
+/*
+ * Where bytes are a stream and nothing but bytes ends a read.  Where other processes may have the
+ * file, flags and time-out are asked for, which is still less than a try; but whether the other end
+ * of a pipe makes packets, they decide without us.
+ */
+bool netfd_short_read_tells(struct netfd *s, int fd, uint64_t *timeout)
 {
 	enum netkind kind = netfd_kindnow(s);
+	bool sole = is_alone(s);
+	long flags;
 
 	if (kind != NET_TCP &&
-	    (kind != NET_PIPE || atomic_load_explicit(&packets, memory_order_relaxed)))
+	    (kind != NET_PIPE || !sole || atomic_load_explicit(&packets, memory_order_relaxed)))
 		return false;
-	return is_alone(s) &&
-	       remembered(&s->memo[NETPOLL_IN], key_at(s, atomic_load(&epoch)), timeout);
+	if (sole)
+		return remembered(&s->memo[NETPOLL_IN], key_at(s, atomic_load(&epoch)), timeout);
+	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
+	if (flags < 0 || flags & O_NONBLOCK)
+		return false;
+	*timeout = ask_timeout(s, fd, NETPOLL_IN);
+	return true;
 }
 
 bool netfd_is_spliced(const struct netfd *s)

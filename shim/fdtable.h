@@ -71,7 +71,7 @@ enum verdict { MAY_PARK, NONBLOCKING, OTHER_FILE, NOT_OPEN_FOR_IT };
 enum verdict netfd_may_park(struct netfd *s, int fd, enum polldir dir, bool held,
 			    uint64_t *timeout) hidden;
 /* A short read of this file says that there is no more, and the next read would wait *timeout. */
-bool netfd_short_read_tells(struct netfd *s, uint64_t *timeout) hidden;
+bool netfd_short_read_tells(struct netfd *s, int fd, uint64_t *timeout) hidden;
 
 /* A pipe whose lock a sleeping splice() may hold. */
 bool netfd_is_spliced(const struct netfd *s) hidden;

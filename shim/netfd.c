@@ -290,7 +290,7 @@ static bool wait_in_kernel(const struct netop *op)
 static bool known_empty(const struct netop *op, const struct seen *was, uint64_t *timeout)
 {
 	return op->hints && was->pd && netpoll_is_drained(was->pd, was->seq) &&
-	       netfd_short_read_tells(op->s, timeout);
+	       netfd_short_read_tells(op->s, op->fd, timeout);
 }
 
 /*
