@@ -127,7 +127,7 @@ static enum netkind kind_of_anonymous(const struct netfd *s, int fd)
 		{ "anon_inode:[timerfd]", NET_COUNTER },
 		{ "anon_inode:[eventpoll]", NET_EPOLL },
 		{ "anon_inode:inotify", NET_EVENTS },
-		{ "anon_inode:[signalfd]", NET_EVENTS },
+		{ "anon_inode:[signalfd]", NET_SIGNALS },
 		{ "anon_inode:[pidfd]", NET_WATCHED },
 		{ "anon_inode:[io_uring]", NET_WATCHED },
 		{ "anon_inode:[userfaultfd]", NET_WATCHED },
@@ -288,6 +288,19 @@ bool netfd_short_read_tells(struct netfd *s, int fd, uint64_t *timeout)
 		return false;
 	*timeout = ask_timeout(s, fd, NETPOLL_IN);
 	return true;
+}
+
+bool netfd_stops_waiting(struct netfd *s, int fd, enum polldir dir)
+{
+	uint64_t timeout;
+	long flags;
+
+	if (netfd_kindnow(s) != NET_PIPE)
+		return false;
+	if (is_alone(s) && remembered(&s->memo[dir], key_at(s, atomic_load(&epoch)), &timeout))
+		return false;
+	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
+	return flags >= 0 && flags & O_NONBLOCK;
 }
 
 bool netfd_is_spliced(const struct netfd *s)

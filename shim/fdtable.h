@@ -28,6 +28,7 @@ enum netkind {
 	NET_TERMINAL, /* reading is not parked for either, but whether it waits can be asked */
 	NET_ASKED,    /* readiness can be asked, calls may block: named pipes */
 	NET_EVENTS,   /* the same for reading; writing never waits, or is not parked for */
+	NET_SIGNALS,  /* a signalfd: the same, and a read of too little fails at once */
 };
 
 /* What was asked of an open file, for one direction. */
@@ -73,6 +74,8 @@ enum verdict netfd_may_park(struct netfd *s, int fd, enum polldir dir, bool held
 /* A short read of this file says that there is no more, and the next read would wait *timeout. */
 bool netfd_short_read_tells(struct netfd *s, int fd, uint64_t *timeout) hidden;
 
+/* A pipe ends a wait that has begun when O_NONBLOCK is set meanwhile; others ask once. */
+bool netfd_stops_waiting(struct netfd *s, int fd, enum polldir dir) hidden;
 /* A pipe whose lock a sleeping splice() may hold. */
 bool netfd_is_spliced(const struct netfd *s) hidden;
 

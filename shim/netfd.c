@@ -174,8 +174,8 @@ static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bo
 			if (r != -EAGAIN)
 				break;
 			/*
-			 * Once: a flag that changes while it waits is the next call's.  Its number
-			 * stays until netpoll_end().
+			 * Once, but for a pipe: a flag that changes while it waits is the next
+			 * call's.  Its number stays until netpoll_end().
 			 */
 			r = 0;
 			fd = netpoll_begin(pd);
@@ -185,6 +185,8 @@ static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bo
 			}
 			if (!op->started)
 				r = wants_to_wait(op, fd, true);
+			else if (!op->plain && netfd_stops_waiting(op->s, fd, op->dir))
+				r = op->done ? op->done : -EAGAIN;
 			else
 				restart_clock(op, fd);
 			netpoll_end(pd);

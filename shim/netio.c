@@ -20,6 +20,7 @@
 
 #include <limits.h>
 #include <poll.h>
+#include <sys/signalfd.h>
 
 #include "shim/sync.h"
 
@@ -381,6 +382,10 @@ static long run(struct netop *op, long (*on_socket)(struct netop *, int),
 		return netfd_call(op);
 	case NET_TERMINAL:
 		return terminal(op);
+	case NET_SIGNALS:
+		if (op->n < sizeof(struct signalfd_siginfo) && !op->vector)
+			return netfd_call(op);
+		/* fall through */
 	case NET_ASKED:
 	case NET_EVENTS:
 		return on_pipe ? netfd_ask_and_call(op) : netfd_call(op);
@@ -454,7 +459,8 @@ long net_write(int fd, const void *buf, size_t n)
 /* Without bytes it would take a message, or wait, all the same. */
 static bool waits_without_bytes(enum netkind kind)
 {
-	return kind == NET_DGRAM || kind == NET_SEQ || kind == NET_ASKED || kind == NET_EVENTS;
+	return kind == NET_DGRAM || kind == NET_SEQ || kind == NET_ASKED || kind == NET_EVENTS ||
+	       kind == NET_SIGNALS;
 }
 
 long net_readv(int fd, const struct iovec *iov, int count)

@@ -73,6 +73,16 @@ case_of "a file that is gone" check-lists '^runtime_sources: listed but not ther
 (export top_srcdir=$tmp/src; "$top/scripts/check-lists" --fix >/dev/null)
 case_of "the lists once rewritten" check-lists ""
 
+# ---- what happens to descriptors ----------------------------------------------------------------
+
+fresh
+mkdir -p "$tmp/src/tests/compare/fds"
+cp "$top/tests/compare/fds/events.c" "$tmp/src/tests/compare/fds/"
+chmod -R u+w "$tmp/src"
+case_of "each call of the table has a case" check-fdevents ""
+echo 'FDEVENT(lookup_dcookie, nothing, arrived)' >>"$tmp/src/shim/fdevents.def"
+case_of "a call without a case" check-fdevents '^check-fdevents: lookup_dcookie'
+
 # ---- options ------------------------------------------------------------------------------------
 
 fresh
