@@ -140,8 +140,6 @@ MAKES(socketpair, (int domain, int type, int protocol, int fds[2]), (domain, typ
       domain, type, protocol, (long)fds)
 
 MAKES(memfd_create, (const char *name, unsigned int flags), (name, flags), 0)
-MAKES(pidfd_open, (pid_t pid, unsigned int flags), (pid, flags), 0)
-MAKES(pidfd_getfd, (int pidfd, int fd, unsigned int flags), (pidfd, fd, flags), 0)
 
 /* fd names one that is there already, or -1. */
 EXPORT int signalfd(int fd, const sigset_t *mask, int flags)
