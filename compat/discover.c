@@ -229,15 +229,13 @@ static const char *compare_plain(const struct donor *user, const struct donor *p
 	    (uintptr_t)plain->frame - plain->words[layout.stack / 8] >=
 		    plain->words[layout.stack / 8 + 1])
 		return "stack bounds of an ordinary thread";
-	/* After the keys: the one byte that is zero in one kind and not in the other. */
+	/*
+	 * After the keys: the byte that says who gave the stack.  It is 0 or 1, or since 2.42 one
+	 * more than the two kinds of guards that libc's own stacks have.
+	 */
 	for (size_t i = layout.specific + layout.specific_count * 8; i < layout.stack; i++) {
-		if (u[i] == p[i] || p[i] != 0 || (u[i] != 1 && u[i] != 2))
-			continue;
-		if (u[i] == ((const unsigned char *)layout.words)[i]) {
-			layout.user_stack.offset = (uint16_t)i;
-			layout.user_stack.mask = u[i];
+		if (u[i] > p[i] && u[i] <= 2 && u[i] == ((const unsigned char *)layout.words)[i])
 			return NULL;
-		}
 	}
 	return "mark of a user's stack not found";
 }

@@ -44,6 +44,8 @@ static __attribute__((noinline)) void *donor_body(struct donor *d)
 			d->create_result = donor_start(d->child);
 		else if (o == DONOR_PROBE)
 			d->probe_failed = probe_run();
+		else if (o == DONOR_PAUSE)
+			bridge_pause();
 		else
 			return NULL;
 		step(d);

@@ -12,7 +12,7 @@
 
 #include "compat/glibc.h"
 
-enum donor_order { DONOR_WAIT, DONOR_CREATE, DONOR_PROBE, DONOR_EXIT };
+enum donor_order { DONOR_WAIT, DONOR_CREATE, DONOR_PROBE, DONOR_PAUSE, DONOR_EXIT };
 
 struct donor {
 	pthread_t thread;
@@ -50,6 +50,9 @@ int donor_join(struct donor *d) hidden;
 /* Ends and joins whoever is left, and frees everything. */
 void donors_end(struct donors *ds) hidden;
 
+/* Run by a donor that is to be interrupted; the other thread's side, until its step. */
+void bridge_pause(void) hidden;
+const char *bridge_probe(struct donor *d, uint32_t step) hidden;
 /* Run by a donor on itself: finds the fields that only change when a thread does something. */
 const char *probe_run(void) hidden;
 /*

@@ -39,6 +39,7 @@ static const struct bind {
 	{&libc.getspecific, "pthread_getspecific", NULL, false},
 	{&libc.setcancelstate, "pthread_setcancelstate", NULL, false},
 	{&libc.setcanceltype, "pthread_setcanceltype", NULL, false},
+	{&libc.pause, "pause", NULL, false},
 	{&libc.register_cancel, "__pthread_register_cancel", NULL, false},
 	{&libc.unregister_cancel, "__pthread_unregister_cancel", NULL, false},
 	{&libc.cleanup_push, "_pthread_cleanup_push", NULL, true},

@@ -49,6 +49,7 @@ struct libc_calls {
 	void *(*getspecific)(pthread_key_t);
 	int (*setcancelstate)(int, int *);
 	int (*setcanceltype)(int, int *);
+	int (*pause)(void);
 	void (*register_cancel)(void *);
 	void (*unregister_cancel)(void *);
 	void (*cleanup_push)(void *, void (*)(void *), void *); /* may be NULL */
@@ -134,7 +135,8 @@ struct layout {
 	size_t stack;	 /* block address, size, guard, reported guard: four words in a row */
 	size_t res;	 /* the thread's own resolver state */
 	size_t owned[2]; /* strings of strerror and strsignal that the block owns; 0: none */
-	struct flag_bit user_stack, cancel_disabled, cancel_async;
+	struct flag_bit cancel_disabled, cancel_async;
+	uintptr_t bridge, bridge_end; /* libc's function for calls that are cancellation points, or 0 */
 	/* in libc's thread-local block, below the thread pointer: negative */
 	ptrdiff_t resp;				 /* pointer to the resolver state in use */
 	ptrdiff_t malloc_word[MALLOC_WORDS_MAX]; /* the allocator's cache and arena */

@@ -132,6 +132,8 @@ static const char *donors_run(struct donors *ds)
 		return "a donor hangs";
 	if (ds->second.probe_failed)
 		return ds->second.probe_failed;
+	if ((e = bridge_probe(&ds->second, 3)))
+		return e;
 	/* From 2.36 the state is a bit of the cancellation word itself. */
 	if (libc_data.version >= 36 && (layout.cancel_disabled.offset != layout.cancelhandling ||
 					layout.cancel_async.offset != layout.cancelhandling))

@@ -100,6 +100,11 @@ int tcb_cancel_enabled(const struct tcb *t);
 int tcb_cancel_async(const struct tcb *t);
 /* True when t would act on a request: it has cancellation enabled and is not exiting already. */
 int tcb_cancel_acts(const struct tcb *t);
+/*
+ * pc is in a system call of libc's own that is a cancellation point and has not had its effect:
+ * where it is over (with -EINTR as its result libc acts on a request), else 0.
+ */
+uintptr_t tcb_cancel_bridge(uintptr_t pc);
 /* True when a request is set, cancellation is enabled and the thread is not exiting already. */
 int tcb_cancel_pending(const struct tcb *t);
 /* The destructors of t have run: from here on it is ending, and acts on no request any more. */

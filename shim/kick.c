@@ -5,8 +5,8 @@
  *	get a P		its P was taken while it was blocked unseen (runtime/handoff.c)
  *	signals		something is queued on it (signal.c)
  *	attributes	another thread has changed its policy or its affinity (sched.c)
- *	cancellation	in our system call stub the handler moves the PC to the stub's way out; an
- *			asynchronous one is acted upon on the spot
+ *	cancellation	in our system call stub, and in libc's, the handler moves the PC to the way
+ *			out; an asynchronous one is acted upon on the spot
  *
  * It arrives on the M's signal stack with all signals (but SIGSEGV) kept out, whatever it interrupted.  There the
  * handler finds out what is to be done, and does what needs no more than that stack.  To give way, or
@@ -189,6 +189,10 @@ static bool cancel_here(struct sigframe *f)
 		return false;
 	if (stub_of(sigframe_pc(f), cp_begin, cp_end)) {
 		f->uc.mc.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_cancel;
+		return false;
+	}
+	if (tcb_cancel_bridge(sigframe_pc(f))) {
+		end_call(f, tcb_cancel_bridge(sigframe_pc(f)));
 		return false;
 	}
 	if (!tcb_cancel_async(t) || self_thread.cancelling)

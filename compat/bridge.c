@@ -1,0 +1,113 @@
+/*
+ * bridge: where libc's own system calls look for a cancellation.
+ *
+ * libc's functions block inside libc (stdio, system, fopen of a named pipe).  Up to 2.40 each such
+ * call sets asynchronous cancellation around itself, a bit of the thread block, which is all that
+ * our signal's handler has to know.  Since 2.41 they go through one function, and libc's handler
+ * compares the interrupted PC with its bounds: from its first instruction to the system call the
+ * call has had no effect.  Where that lies is no public symbol.
+ *
+ * It is measured: a donor sleeps in libc's pause(), and libc's signal 32 is sent to it, with a
+ * handler of ours, until it comes back.  The last PC that the handler saw is the end; the return
+ * address there follows a call of the function, whose target is the start.  If the handler finds
+ * the thread asynchronous, this libc needs no bounds.
+ *
+ * The caller that returns -EINTR from there acts on the cancellation in libc: the same code that
+ * sees a signal end the call.
+ *
+ * Must never: send the signal to any other thread; leave the handler behind.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "compat/donor.h"
+#include "compat/tcb.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <ucontext.h>
+
+enum { SIGCANCEL = 32, NEAR = 128 };
+
+struct kernel_sigaction {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+/* What the handler saw last; the donor's, read by the sender after its step. */
+static struct {
+	uintptr_t pc, back;
+	bool async;
+} seen;
+
+void bridge_restorer(void) hidden;
+__asm__(".pushsection .text\n"
+	".globl bridge_restorer\n.hidden bridge_restorer\n.type bridge_restorer, @function\n"
+	"bridge_restorer:\n"
+	"	mov $15, %eax\n" /* rt_sigreturn */
+	"	syscall\n"
+	".size bridge_restorer, . - bridge_restorer\n"
+	".popsection\n");
+
+static void handler(int sig, siginfo_t *si, void *ctx)
+{
+	const greg_t *r = ((ucontext_t *)ctx)->uc_mcontext.gregs;
+
+	(void)sig;
+	(void)si;
+	seen.pc = (uintptr_t)r[REG_RIP];
+	seen.back = *(const uintptr_t *)r[REG_RSP];
+	seen.async = tcb_cancel_async(sys_fs());
+}
+
+void bridge_pause(void)
+{
+	libc.pause();
+}
+
+/* The bounds from what was seen. */
+static const char *find(void)
+{
+	const unsigned char *end = (const unsigned char *)seen.pc;
+	const unsigned char *back = (const unsigned char *)seen.back;
+	uintptr_t start;
+	int32_t to;
+
+	if (seen.async)
+		return NULL;
+	/* syscall; and a call with a distance of four bytes. */
+	if (end[-2] != 0x0f || end[-1] != 0x05 || back[-5] != 0xe8)
+		return "cancellation of libc's own calls not found";
+	__builtin_memcpy(&to, back - 4, sizeof to);
+	start = (uintptr_t)(back + to);
+	if (seen.pc - start > NEAR)
+		return "cancellation of libc's own calls is out of order";
+	layout.bridge = start;
+	layout.bridge_end = seen.pc;
+	return NULL;
+}
+
+const char *bridge_probe(struct donor *d, uint32_t step)
+{
+	struct kernel_sigaction ours = {handler, 4 | 0x04000000 /* SA_SIGINFO, SA_RESTORER */,
+					bridge_restorer, ~UINT64_C(0)}, old;
+	uint64_t end = sys_now() + UINT64_C(10000000000);
+
+	if (sys_4(SYS_rt_sigaction, SIGCANCEL, &ours, &old, 8))
+		return "signal 32";
+	donor_send(d, DONOR_PAUSE);
+	/* It may arrive before the sleep has begun: again.  Pairs with the donor's step. */
+	while (__atomic_load_n(&d->ready, __ATOMIC_ACQUIRE) < step && sys_now() < end) {
+		sys_3(SYS_tgkill, sys_getpid(), d->ostid, SIGCANCEL);
+		sys_futex_wait(&d->ready, step - 1, 200000);
+	}
+	sys_4(SYS_rt_sigaction, SIGCANCEL, &old, NULL, 8);
+	return donor_await(d, step) ? find() : "a donor hangs";
+}
+
+uintptr_t tcb_cancel_bridge(uintptr_t pc)
+{
+	return pc - layout.bridge < layout.bridge_end - layout.bridge ? layout.bridge_end : 0;
+}
