@@ -127,6 +127,8 @@ static void rebuild(void)
 /* The notes first: a handler runs at once, and looks at them. */
 void fork_ends(bool child, uint64_t was)
 {
+	if (child)
+		once_fork_child();
 	if (child && weft_on) {
 		rebuild();
 		g_notemask(was & ~SIGS_NEVER);
@@ -138,6 +140,8 @@ static void child(void)
 {
 	if (weft_on)
 		fork_ends(true, mask);
+	else
+		once_fork_child();
 }
 
 static void __attribute__((constructor(101))) register_handlers(void)

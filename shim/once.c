@@ -2,14 +2,16 @@
  * once: pthread_once and call_once.
  *
  *	0		not yet, or the initialiser was left by cancellation or an exception
- *	pid << 2 | 1	somebody in process pid runs it
+ *	forks << 2 | 1	a thread runs it, in the process with this count of forks
  *	2		done
  *
- * 0 and 2 are libc's values.  For "somebody runs it" libc stores a count of forks, which it does
- * not show; the process id does the same work: in a fork child the runner does not exist, and
- * whoever comes next starts over.  Because of that difference, and because an initialiser may
- * itself make the first thread and so start weft, this code is used from the beginning and never
- * libc's.
+ * 0 and 2 are libc's values.  A fork child has no such thread, and the next caller starts over: so
+ * the count of forks is in the value, as in libc, which does not show its own.  Because of that, and
+ * because an initialiser may itself make the first thread and so start weft, this code is used from
+ * the beginning and never libc's.
+ *
+ * Rejected: the process id in place of the count.  In a namespace of its own a child may have its
+ * parent's.
  *
  * Waiters sleep on the lot, or in the kernel if weft does not run; the end of the initialiser wakes
  * both, since weft may have started within.
@@ -23,6 +25,13 @@ extern void _pthread_cleanup_push(struct _pthread_cleanup_buffer *, void (*)(voi
 extern void _pthread_cleanup_pop(struct _pthread_cleanup_buffer *, int execute);
 
 enum { ONCE_NEW = 0, ONCE_BUSY = 1, ONCE_DONE = 2 };
+
+static unsigned int forks; /* between this process and the first; written by a child's only thread */
+
+void once_fork_child(void)
+{
+	forks++;
+}
 
 struct run {
 	int *control;
@@ -97,7 +106,7 @@ static void run(int *control, void (*init)(void))
 
 static __attribute__((noinline)) int once_slow(int *control, void (*init)(void))
 {
-	int busy = (int)((unsigned)plain_syscall(SYS_getpid, 0, 0, 0) << 2 | ONCE_BUSY);
+	int busy = (int)(forks << 2 | ONCE_BUSY);
 
 	for (;;) {
 		int v = load_acquire(control);

@@ -100,6 +100,9 @@ static inline long plain_syscall(long nr, long a, long b, long c)
 	return direct(nr, a, b, c, 0, 0, 0);
 }
 
+/* once.c: in the child of any fork, weft running or not. */
+void once_fork_child(void) hidden;
+
 /* Runs the handlers of signals that ended a park. */
 enum interrupt {
 	INTR_NONE,     /* no handler ran: something else, or nothing, was the reason */

@@ -199,8 +199,12 @@ int main(void)
 	CHECK_OK(pthread_key_create(&second, destroy_second));
 	for (int f = 0; f < FUNCTIONS; f++)
 		for (int d = 0; d < DESTRUCTORS; d++) {
+			/* Some libcs (2.41) act on it though the thread is exiting already. */
+			if (d == IS_ASYNC && f != RETURNS)
+				continue;
 			row((enum function)f, (enum destructor)d);
-			main_row((enum function)f, (enum destructor)d);
+			if (d != IS_ASYNC) /* main exits in each row */
+				main_row((enum function)f, (enum destructor)d);
 		}
 	handlers();
 	in_exit();
