@@ -4,6 +4,8 @@
 # process, that belongs to nobody, counts from outside.  CPU time is then as last seen, up to 20 ms short.  With
 # --child the command is a child, and its CPU time is what the kernel says at its end.
 #
+# With it, too, a command that does not end two seconds after SIGTERM is killed with its descendants.
+#
 # Memory and threads are the largest sums seen over the command and all its descendants.
 
 import os
@@ -42,6 +44,7 @@ class Watch:
         self.start = time.monotonic()
         self.born = None
         self.cpu = self.rss = self.threads = 0
+        self.seen = {}
 
     def look(self):
         """One look at the tree; False when its root is gone."""
@@ -57,6 +60,7 @@ class Watch:
             if fields is None or pid in seen:
                 continue
             seen.add(pid)
+            self.seen[pid] = fields[19]  # when it began: numbers come again
             # utime, stime and those of the children it waited for.
             cpu += sum(int(n) for n in fields[11:15])
             threads += int(fields[17])
@@ -103,12 +107,23 @@ def parent(path, command):
     pid = os.fork()
     if not pid:
         os.execvp(command[0], command)
-    for n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(n, lambda n, frame: os.kill(pid, n))
     watch = Watch(pid)
-    end = []
+    end, told = [], []
+
+    def tell(n, frame):
+        told.append(time.monotonic())
+        os.kill(pid, n)
+
+    for n in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(n, tell)
 
     def over():
+        # What does not end when it is told to goes with all that it started.
+        if told and time.monotonic() > told[0] + 2:
+            for one, born in watch.seen.items():
+                fields = stat(one)
+                if fields and fields[19] == born:
+                    os.kill(one, signal.SIGKILL)
         if not end and os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
             end.append(os.wait4(pid, 0))
         return end
