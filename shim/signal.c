@@ -140,13 +140,43 @@ EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 	return 0;
 }
 
+/*
+ * A set of the calling kernel thread's status, or unknown: what is pending for it alone, or for the
+ * process alone, the kernel shows nowhere else.
+ */
+static uint64_t status_set(const char *field, uint64_t unknown)
+{
+	char text[4096], *at;
+	uint64_t set = 0;
+	long fd = direct3(SYS_open, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0), n;
+
+	if (fd < 0)
+		return unknown;
+	n = direct3(SYS_read, fd, text, sizeof(text) - 1);
+	direct3(SYS_close, fd, 0, 0);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, field);
+	if (!at)
+		return unknown;
+	for (at += strlen(field); (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'); at++)
+		set = set << 4 | (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+	return set;
+}
+
+/*
+ * What waits in the kernel for the process is every thread's; what waits there for a kernel thread
+ * is main's, whose id names M0, whatever runs on it now.
+ */
 EXPORT int sigpending(sigset_t *set)
 {
 	int r = real.sigpending(set);
 
-	if (r == 0 && on_g())
-		*(uint64_t *)(void *)set |= signals_pending();
-	return r;
+	if (r || !on_g())
+		return r;
+	if (unlikely(sigs_of(set)) && getg() != g_main())
+		*(uint64_t *)(void *)set &= status_set("ShdPnd:\t", ~0ULL);
+	*(uint64_t *)(void *)set |= signals_pending();
+	return 0;
 }
 TWIN(sigpending);
 
@@ -661,24 +691,6 @@ uint64_t signals_pending(void)
 	return queued(&self_thread) & g_mask(getg());
 }
 
-/* What is pending for the calling kernel thread alone: the kernel shows it nowhere else. */
-static uint64_t thread_pending(void)
-{
-	char text[4096], *at;
-	uint64_t set = 0;
-	long fd = direct3(SYS_open, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0), n;
-
-	if (fd < 0)
-		return 0;
-	n = direct3(SYS_read, fd, text, sizeof(text) - 1);
-	direct3(SYS_close, fd, 0, 0);
-	text[n > 0 ? n : 0] = '\0';
-	at = strstr(text, "SigPnd:\t");
-	for (at = at ? at + 8 : text + n; (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'); at++)
-		set = set << 4 | (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
-	return set;
-}
-
 /*
  * Raised and blocked before the first thread: pending for main, and not for whoever uses its kernel
  * thread.
@@ -693,7 +705,7 @@ static void adopt_pending(void)
 
 	if (real.sigpending(&any) || !sigs_of(&any))
 		return;
-	while ((set = thread_pending() & sigs_of(&any))) {
+	while ((set = status_set("SigPnd:\t", 0) & sigs_of(&any))) {
 		sig = (int)direct4(SYS_rt_sigtimedwait, &set, &si, &zero, sizeof(set));
 		if (sig <= 0 || thread_kill(&self_thread, sig, &si))
 			return;

@@ -283,6 +283,8 @@ static bool sensible(void)
 	/* Who gets it when one waits for it and another lets it in is nowhere said. */
 	if (w->waits && sender->named == ROLES && !m->shut && !m->inside && strcmp(m->name, "exit"))
 		return false;
+	if (m->waits && sender->prepares == WORKER && sender->named == ROLES && w->call && !w->shut && !w->inside)
+		return false;
 	/* Main's kernel thread, which keeps it out as long as it runs this one: a known limit. */
 	if (sender->kernel && ((w->computes && w->shut) || w->waits))
 		return false;
