@@ -67,6 +67,8 @@ static void again(char *self, const char *what, int limit, const char *name, lon
 	snprintf(n, sizeof(n), "%d", least);
 	CHECK_SYS(pid = fork());
 	if (pid == 0) {
+		/* malloc reserves 64 MB for each arena, as many as threads happen to meet in it: not the matter here. */
+		CHECK_SYS(setenv("MALLOC_ARENA_MAX", "1", 1));
 		CHECK_SYS(setrlimit(limit, &r));
 		execl(self, self, what, stack, n, NULL);
 		_exit(127);
