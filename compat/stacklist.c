@@ -101,8 +101,7 @@ uint32_t *tcb_other(uint32_t *id)
 		uint32_t *word = at(n, (ptrdiff_t)layout.tid - (ptrdiff_t)layout.list);
 
 		*id = __atomic_load_n(word, __ATOMIC_RELAXED);
-		/* The main thread's is no thread's of libc's: the only one of a child that such a thread forked. */
-		if (*id != (uint32_t)sys_getpid() && alive(*id))
+		if (alive(*id))
 			found = word;
 	}
 	stacklist_unlock();
