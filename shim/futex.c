@@ -10,12 +10,16 @@
  *
  * A foreign thread takes part too: who it waits for may be a G.
  *
+ * A few calls wait for private words in the kernel (futex2.c).  From the first of them on, a private
+ * wake-up or requeue that the lot's waiters did not use up goes on to the kernel.
+ *
  * Not here: inheriting futexes hold kernel ids, which gettid() on a G does not give.
  */
-#include <linux/futex.h>
+#include "shim/futex.h"
 
 #include "shim/sync.h"
-#include "shim/syscall.h"
+
+_Atomic bool futex_in_kernel;
 
 struct word {
 	uint32_t *at;
@@ -29,7 +33,7 @@ static int differs(void *arg)
 	return load_acquire(w->at) != w->value;
 }
 
-static bool bad_word(const uint32_t *w, long *err)
+bool futex_bad_word(const uint32_t *w, long *err)
 {
 	if ((uintptr_t)w % sizeof(*w))
 		*err = -EINVAL;
@@ -40,8 +44,7 @@ static bool bad_word(const uint32_t *w, long *err)
 	return true;
 }
 
-static long futex_wait(uint32_t *at, uint32_t value, int op, const struct timespec *ts,
-		       uint32_t bits)
+long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, uint64_t deadline, bool ends)
 {
 	struct word w = {at, value};
 	struct park pk = {
@@ -49,29 +52,18 @@ static long futex_wait(uint32_t *at, uint32_t value, int op, const struct timesp
 		.refuse = differs,
 		.arg = &w,
 		.bitset = bits,
+		.deadline = deadline,
 		.reason = WaitFutex,
 	};
-	int clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
-	int err = 0;
 
-	if (!bits)
-		return -EINVAL;
-	if (ts && (bad_nsec(ts) || ts->tv_sec < 0))
-		return -EINVAL;
-	if (ts && (op & FUTEX_CMD_MASK) == FUTEX_WAIT)
-		err = deadline_in(ts, &pk.deadline);
-	else if (ts)
-		err = deadline_of(clock, ts, &pk.deadline);
-	if (err)
-		return -err;
 	for (;;) {
 		enum interrupt what;
+		int err = lot_park(&pk);
 
-		err = lot_park(&pk);
 		if (err != -EINTR)
 			return err < 0 ? err : 0;
 		what = interrupt_deliver();
-		if (what == INTR_ENDS || (what == INTR_RESTARTS && ts))
+		if (what == INTR_ENDS || (what == INTR_RESTARTS && ends))
 			return -EINTR;
 		/* Moved to another word's queue, it begins anew at its own, as in the kernel. */
 		if (pk.at != pk.addr)
@@ -79,26 +71,67 @@ static long futex_wait(uint32_t *at, uint32_t value, int op, const struct timesp
 	}
 }
 
-static long futex_wake(uint32_t *at, int n, uint32_t bits)
+static long wait_by_op(uint32_t *at, uint32_t value, int op, const struct timespec *ts,
+		       uint32_t bits)
+{
+	int clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+	uint64_t deadline = 0;
+	int err = 0;
+
+	if (!bits)
+		return -EINVAL;
+	if (ts && (bad_nsec(ts) || ts->tv_sec < 0))
+		return -EINVAL;
+	if (ts && (op & FUTEX_CMD_MASK) == FUTEX_WAIT)
+		err = deadline_in(ts, &deadline);
+	else if (ts)
+		err = deadline_of(clock, ts, &deadline);
+	return err ? -err : futex_wait(at, value, bits, deadline, ts != NULL);
+}
+
+/*
+ * Who waits in the kernel read the word after it set futex_in_kernel; the waker changed the word
+ * before it took the lot's lock, which is a full barrier, and reads futex_in_kernel after it.
+ */
+static bool also_in_kernel(void)
+{
+	return unlikely(atomic_load_explicit(&futex_in_kernel, memory_order_relaxed));
+}
+
+long futex_wake(uint32_t *at, unsigned n, uint32_t bits)
+{
+	unsigned woken = lot_wake(lot_key(at, KEY_OTHER), n, bits, READY_NEXT, NULL, NULL);
+	long more = 0;
+
+	if (woken < n && also_in_kernel())
+		more = direct(SYS_futex, (long)at, FUTEX_WAKE_BITSET_PRIVATE, n - woken, 0, 0, bits);
+	return more > 0 ? woken + more : woken;
+}
+
+static long wake_by_op(uint32_t *at, int n, uint32_t bits)
 {
 	if (!bits)
 		return -EINVAL;
-	/* The kernel looks at the count after it woke one. */
-	return lot_wake(lot_key(at, KEY_OTHER), n > 1 ? (unsigned)n : 1, bits, READY_NEXT, NULL,
-			NULL);
+	return futex_wake(at, n > 1 ? (unsigned)n : 1, bits); /* the kernel counts after it woke one */
 }
 
-static long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uint32_t *value)
+long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uint32_t *value)
 {
 	struct word w = {from, value ? *value : 0};
 	unsigned moved = 0;
+	long more = 0;
 	int woken;
 
 	if (nwake < 0 || nmove < 0)
 		return -EINVAL;
 	woken = lot_requeue(lot_key(from, KEY_OTHER), lot_key(to, KEY_OTHER), (unsigned)nwake,
 			    (unsigned)nmove, value ? differs : NULL, NULL, &w, &moved);
-	return woken < 0 ? woken : woken + (long)moved;
+	if (woken < 0)
+		return woken;
+	if ((woken < nwake || moved < (unsigned)nmove) && also_in_kernel())
+		more = direct(SYS_futex, (long)from, FUTEX_REQUEUE_PRIVATE, nwake - woken,
+			      (long)((unsigned)nmove - moved), (long)to, 0);
+	return woken + (long)moved + (more > 0 ? more : 0);
 }
 
 /* The operation of FUTEX_WAKE_OP on *at: its old value. */
@@ -156,9 +189,9 @@ static long futex_wake_op(uint32_t *at, int n, int n2, uint32_t *at2, uint32_t c
 	if (wake_cmp(cmp, 0, 0) < 0 || !wake_op(at2, op, arg, &old))
 		return -ENOSYS;
 	also = wake_cmp(cmp, (int)old, cmparg);
-	woken = futex_wake(at, n, FUTEX_BITSET_MATCH_ANY);
+	woken = wake_by_op(at, n, FUTEX_BITSET_MATCH_ANY);
 	if (also > 0)
-		woken += futex_wake(at2, n2, FUTEX_BITSET_MATCH_ANY);
+		woken += wake_by_op(at2, n2, FUTEX_BITSET_MATCH_ANY);
 	return woken;
 }
 
@@ -170,19 +203,19 @@ static long futex_private(const struct call *x)
 	const struct timespec *ts = (const struct timespec *)x->d;
 	long err;
 
-	if (bad_word(at, &err))
+	if (futex_bad_word(at, &err))
 		return err;
 	switch (op & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT:
-		return futex_wait(at, value, op, ts, FUTEX_BITSET_MATCH_ANY);
+		return wait_by_op(at, value, op, ts, FUTEX_BITSET_MATCH_ANY);
 	case FUTEX_WAIT_BITSET:
-		return futex_wait(at, value, op, ts, value3);
+		return wait_by_op(at, value, op, ts, value3);
 	case FUTEX_WAKE:
-		return futex_wake(at, n, FUTEX_BITSET_MATCH_ANY);
+		return wake_by_op(at, n, FUTEX_BITSET_MATCH_ANY);
 	case FUTEX_WAKE_BITSET:
-		return futex_wake(at, n, value3);
+		return wake_by_op(at, n, value3);
 	}
-	if (bad_word(at2, &err))
+	if (futex_bad_word(at2, &err))
 		return err;
 	switch (op & FUTEX_CMD_MASK) {
 	case FUTEX_REQUEUE:

@@ -17,6 +17,8 @@
 #include "shim/sched.h"
 #include "shim/syscall.h"
 
+enum { NR_futex_waitv = 449, NR_futex_wake = 454, NR_futex_wait, NR_futex_requeue };
+
 enum how { HOW_PLAIN, HOW_BLOCKS, HOW_NAMES, HOW_PASSES, HOW_CALL };
 
 static const struct row {
@@ -130,6 +132,12 @@ static bool off_g(const struct call *x, long *r)
 	switch (x->nr) {
 	case SYS_futex:
 		*r = waits_futex(x);
+		return true;
+	case NR_futex_waitv:
+	case NR_futex_wake:
+	case NR_futex_wait:
+	case NR_futex_requeue:
+		*r = table[x->nr].call(x);
 		return true;
 	case SYS_mlockall:
 	case SYS_munlockall:
