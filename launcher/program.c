@@ -7,6 +7,7 @@
  */
 #include "launcher/program.h"
 
+#include "compat/elffile.h"
 #include "compat/gonote.h"
 
 #include <elf.h>
@@ -24,8 +25,6 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-#define GLIBC_LOADER "ld-linux-x86-64.so.2"
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
@@ -153,89 +152,20 @@ static void check_secure(const char *path, int fd, const struct stat *st)
 
 /* --- ELF -------------------------------------------------------------------------------------- */
 
-static bool read_at(int fd, void *to, size_t n, uint64_t off)
-{
-	return off <= INT64_MAX && pread(fd, to, n, (off_t)off) == (ssize_t)n;
-}
-
-static bool is_ours(const Elf64_Ehdr *e)
-{
-	return e->e_ident[EI_CLASS] == ELFCLASS64 && e->e_ident[EI_DATA] == ELFDATA2LSB &&
-	       e->e_machine == EM_X86_64;
-}
-
-/* Finds the first program header of a type. */
-static bool find_segment(int fd, const Elf64_Ehdr *e, uint32_t type, Elf64_Phdr *ph)
-{
-	for (unsigned i = 0; i < e->e_phnum; i++) {
-		if (!read_at(fd, ph, sizeof(*ph), e->e_phoff + (uint64_t)i * e->e_phentsize))
-			return false;
-		if (ph->p_type == type)
-			return true;
-	}
-	return false;
-}
-
 /*
  * static-pie and shared libraries are both ET_DYN without an interpreter: a flag tells them apart.
  */
 static bool is_pie(int fd, const Elf64_Phdr *dynamic)
 {
-	for (uint64_t off = 0; off + sizeof(Elf64_Dyn) <= dynamic->p_filesz; off += sizeof(Elf64_Dyn)) {
-		Elf64_Dyn d;
-
-		if (!read_at(fd, &d, sizeof(d), dynamic->p_offset + off) || d.d_tag == DT_NULL)
-			return false;
-		if (d.d_tag == DT_FLAGS_1)
-			return d.d_un.d_val & DF_1_PIE;
-	}
-	return false;
-}
-
-/* Where an address of the loaded file is in the file itself. */
-static bool find_address(int fd, const Elf64_Ehdr *e, uint64_t at, uint64_t *off)
-{
-	Elf64_Phdr ph;
-
-	for (unsigned i = 0; i < e->e_phnum; i++) {
-		if (!read_at(fd, &ph, sizeof(ph), e->e_phoff + (uint64_t)i * e->e_phentsize))
-			return false;
-		if (ph.p_type == PT_LOAD && at >= ph.p_vaddr && at - ph.p_vaddr < ph.p_filesz) {
-			*off = ph.p_offset + (at - ph.p_vaddr);
-			return true;
-		}
-	}
-	return false;
-}
-
-/*
- * `weft .../ld-linux-x86-64.so.2 PROGRAM` works: the loader preloads for what it runs.  Programs
- * bring their own along with their own libc, so it goes by what it calls itself (DT_SONAME).
- */
-static bool is_loader(int fd, const Elf64_Ehdr *e, const Elf64_Phdr *dynamic)
-{
-	uint64_t name = 0, strings = 0, at;
-	char text[sizeof(GLIBC_LOADER)];
-	Elf64_Dyn d;
-
-	for (uint64_t off = 0; off + sizeof(d) <= dynamic->p_filesz; off += sizeof(d)) {
-		if (!read_at(fd, &d, sizeof(d), dynamic->p_offset + off) || d.d_tag == DT_NULL)
-			break;
-		if (d.d_tag == DT_SONAME)
-			name = d.d_un.d_val;
-		if (d.d_tag == DT_STRTAB)
-			strings = d.d_un.d_ptr;
-	}
-	return name && strings && find_address(fd, e, strings + name, &at) &&
-	       read_at(fd, text, sizeof(text), at) && !memcmp(text, GLIBC_LOADER, sizeof(text));
+	return elf_dynamic(fd, dynamic, DT_FLAGS_1) & DF_1_PIE;
 }
 
 static void check_without_interpreter(const char *path, int fd, const Elf64_Ehdr *e)
 {
 	Elf64_Phdr dynamic;
 
-	if (e->e_type == ET_DYN && find_segment(fd, e, PT_DYNAMIC, &dynamic)) {
-		if (is_loader(fd, e, &dynamic))
+	if (e->e_type == ET_DYN && elf_segment(fd, e, PT_DYNAMIC, &dynamic)) {
+		if (elf_is_our_loader(fd, e))
 			return;
 		if (!is_pie(fd, &dynamic))
 			refuse(EXIT_CANNOT, "%s: a shared library (name a program)", path);
@@ -248,19 +178,30 @@ static void check_interpreter(const char *path, int fd, const Elf64_Phdr *interp
 {
 	char loader[PATH_MAX] = "";
 	const char *base;
+	Elf64_Ehdr e;
+	bool ours;
 
 	if (interp->p_filesz == 0 || interp->p_filesz >= sizeof(loader) ||
-	    !read_at(fd, loader, interp->p_filesz, interp->p_offset))
+	    !elf_read(fd, loader, interp->p_filesz, interp->p_offset))
 		refuse(EXIT_CANNOT, "%s: a damaged ELF file (build it again)", path);
 	base = strrchr(loader, '/') ? strrchr(loader, '/') + 1 : loader;
 	if (strncmp(base, "ld-musl-", 8) == 0)
 		refuse(EXIT_CANNOT, "%s: linked with musl, and weft knows glibc alone (link it with "
 		       "glibc, or run it without weft)", path);
+	fd = open(loader, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ours = fd >= 0 && elf_read(fd, &e, sizeof(e), 0) && elf_is_our_loader(fd, &e);
+	if (fd >= 0)
+		close(fd);
+	/* One that may not be read is known by its name. */
+	if (ours || (fd < 0 && errno == EACCES && !strcmp(base, GLIBC_LOADER)))
+		return;
 	if (strcmp(base, GLIBC_LOADER) != 0)
 		refuse(EXIT_CANNOT, "%s: loaded by %s, which is not glibc's (run it without weft)",
 		       path, loader);
-	if (access(loader, F_OK) < 0)
+	if (fd < 0)
 		refuse(EXIT_NOTFOUND, "%s: its loader %s is missing (install that libc)", path, loader);
+	refuse(EXIT_CANNOT, "%s: its loader %s is not that of glibc 2.34 or later (run it without weft)",
+	       path, loader);
 }
 
 /* As a child it is left alone without a word (shim/init.c); asked for by name, the user should know. */
@@ -271,10 +212,10 @@ static void check_go(const char *path, int fd, const Elf64_Ehdr *e)
 	Elf64_Phdr ph;
 
 	for (unsigned i = 0; i < e->e_phnum; i++) {
-		if (!read_at(fd, &ph, sizeof(ph), e->e_phoff + (uint64_t)i * e->e_phentsize))
+		if (!elf_read(fd, &ph, sizeof(ph), e->e_phoff + (uint64_t)i * e->e_phentsize))
 			return;
 		if (!go_note_segment(&ph) || ph.p_filesz > NOTES_MAX ||
-		    !read_at(fd, notes, ph.p_filesz, ph.p_offset) ||
+		    !elf_read(fd, notes, ph.p_filesz, ph.p_offset) ||
 		    !go_note_among(notes, ph.p_filesz))
 			continue;
 		advise("%s: a Go program, whose run-time manages kernel threads itself (running "
@@ -290,13 +231,13 @@ static void check_elf(const char *path, int fd, const Elf64_Ehdr *e, const struc
 	if (e->e_ident[EI_CLASS] == ELFCLASS32)
 		refuse(EXIT_CANNOT, "%s: a 32-bit program, and weft has 64 bits (run it without weft)",
 		       path);
-	if (!is_ours(e))
+	if (!elf_is_ours(e))
 		refuse(EXIT_CANNOT, "%s: built for another machine, and weft knows x86-64 alone "
 		       "(run it without weft)", path);
 	if (e->e_type != ET_EXEC && e->e_type != ET_DYN)
 		refuse(EXIT_CANNOT, "%s: an object file or a core dump (name a program)", path);
 	check_secure(path, fd, st);
-	if (find_segment(fd, e, PT_INTERP, &interp))
+	if (elf_segment(fd, e, PT_INTERP, &interp))
 		check_interpreter(path, fd, &interp);
 	else
 		check_without_interpreter(path, fd, e);
@@ -311,8 +252,8 @@ int library_usable(const char *path)
 
 	if (fd < 0)
 		return 0;
-	ok = read_at(fd, &e, sizeof(e), 0) && memcmp(e.e_ident, ELFMAG, SELFMAG) == 0 &&
-	     is_ours(&e) && e.e_type == ET_DYN;
+	ok = elf_read(fd, &e, sizeof(e), 0) && memcmp(e.e_ident, ELFMAG, SELFMAG) == 0 &&
+	     elf_is_ours(&e) && e.e_type == ET_DYN;
 	close(fd);
 	return ok;
 }

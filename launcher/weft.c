@@ -22,6 +22,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "compat/preload.h"
 #include "launcher/program.h"
 #include "runtime/options.h"
 
@@ -316,32 +317,19 @@ static char *usable_library(void)
 	return path;
 }
 
-/* weft runs weft, from this build or from another: one library is enough, and two would not do. */
-static bool is_ours(const char *word, size_t n)
-{
-	static const char name[] = "libweft.so";
-	size_t len = sizeof(name) - 1;
-
-	return n >= len && !memcmp(word + n - len, name, len) && (n == len || word[n - len - 1] == '/');
-}
-
-/* Ours first: the program's calls must reach us before any other preloaded library. */
+/*
+ * Ours first, and once: the program's calls must reach us before any other preloaded library.
+ */
 static void set_preload(const char *library)
 {
 	const char *old = getenv("LD_PRELOAD");
-	char *list = format("%s", library);
+	char *others = strdup(old ? old : ""), *list;
 
-	while (old && *old) {
-		size_t n = strcspn(old, " :");
-		char *s;
-
-		if (n > 0 && !is_ours(old, n)) {
-			s = format("%s:%.*s", list, (int)n, old);
-			free(list);
-			list = s;
-		}
-		old += n + (old[n] != '\0');
-	}
+	if (!others)
+		refuse(EXIT_OWN, "out of memory: cannot start (free some)");
+	list = preload_without_weft(others, others) ? format("%s:%s", library, others) :
+						      format("%s", library);
+	free(others);
 	if (setenv("LD_PRELOAD", list, 1) < 0)
 		refuse(EXIT_OWN, "LD_PRELOAD: %s (free some memory)", strerror(errno));
 	free(list);

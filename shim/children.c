@@ -9,9 +9,9 @@
  */
 #include "shim/thread.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
+#include "compat/preload.h"
 #include "runtime/options.h"
 
 static char **find(char **e, const char *name)
@@ -24,33 +24,11 @@ static char **find(char **e, const char *name)
 	return NULL;
 }
 
-/*
- * Takes the words that are name out of a list separated by spaces or colons; false: none is left.
- */
-static bool take_out(char *list, const char *name)
-{
-	char *to = list, *start = list;
-
-	while (*list) {
-		size_t n = strcspn(list, " :");
-
-		if (n && (n != strlen(name) || memcmp(list, name, n))) {
-			if (to != start)
-				*to++ = ':';
-			memmove(to, list, n);
-			to += n;
-		}
-		list += n + (list[n] != '\0');
-	}
-	*to = '\0';
-	return to != start;
-}
-
 /* ld.so hands the environment over; libc's environ is not set yet. */
 static void __attribute__((constructor(102))) leave_children_alone(int argc, char **argv, char **envp)
 {
 	char **weft = find(envp, "WEFT"), **preload = find(envp, "LD_PRELOAD");
-	Dl_info self;
+	char *list;
 
 	/* Most programs that inherit us are asked nothing: their start costs two looks. */
 	if (!weft || !preload || !strstr(*weft, "children"))
@@ -58,9 +36,10 @@ static void __attribute__((constructor(102))) leave_children_alone(int argc, cha
 	(void)argc;
 	(void)argv;
 	options_read(envp);
-	if (weft_opt.children || !dladdr((void *)leave_children_alone, &self))
+	if (weft_opt.children)
 		return;
-	if (!take_out(strchr(*preload, '=') + 1, self.dli_fname))
+	list = strchr(*preload, '=') + 1;
+	if (!preload_without_weft(list, list))
 		do
 			preload[0] = preload[1];
 		while (*preload++);

@@ -8,9 +8,12 @@
  *
  * Signals that wait for the calling thread are kept by weft, and given to the kernel for this.
  *
+ * A program that cannot have this library in it gets an environment without it (foreign.c).
+ *
  * Libc's own functions do the work (the search of PATH, scripts without #!); those with a list of
  * arguments become the ones with a vector, as in libc.  What comes by number is the kernel's.
  */
+#include "shim/foreign.h"
 #include "shim/sigroute.h"
 #include "shim/syscall.h"
 
@@ -72,34 +75,40 @@ static void from_kernel(uint64_t moved)
 		failed_;                                                                           \
 	})
 
+#define EXEC_FILE(path, argv, envp)                                                                \
+	EXEC(real.execve(path, argv, FOREIGN_ENV_FILE(path, envp)))
+#define EXEC_NAME(name, argv, envp)                                                                \
+	EXEC(real.execvpe(name, argv, FOREIGN_ENV_NAME(name, envp)))
+
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
-	return EXEC(real.execve(path, argv, envp));
+	return EXEC_FILE(path, argv, envp);
 }
 
 EXPORT int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
 {
-	return EXEC(real.execveat(dir, path, argv, envp, flags));
+	return EXEC(real.execveat(dir, path, argv, FOREIGN_ENV(foreign_file(dir, path, flags), envp),
+				  flags));
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	return EXEC(real.fexecve(fd, argv, envp));
+	return EXEC(real.fexecve(fd, argv, FOREIGN_ENV(foreign_file(fd, "", AT_EMPTY_PATH), envp)));
 }
 
 EXPORT int execv(const char *path, char *const argv[])
 {
-	return EXEC(real.execv(path, argv));
+	return EXEC_FILE(path, argv, environ);
 }
 
 EXPORT int execvp(const char *file, char *const argv[])
 {
-	return EXEC(real.execvp(file, argv));
+	return EXEC_NAME(file, argv, environ);
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	return EXEC(real.execvpe(file, argv, envp));
+	return EXEC_NAME(file, argv, envp);
 }
 
 /* On the stack, as libc has it: the caller may be the child of a vfork. */
@@ -122,7 +131,7 @@ EXPORT int execl(const char *path, const char *arg, ...)
 
 	VECTOR(arg, ap, argv, n);
 	va_end(ap);
-	return EXEC(real.execv(path, argv));
+	return EXEC_FILE(path, argv, environ);
 }
 
 EXPORT int execlp(const char *file, const char *arg, ...)
@@ -133,7 +142,7 @@ EXPORT int execlp(const char *file, const char *arg, ...)
 
 	VECTOR(arg, ap, argv, n);
 	va_end(ap);
-	return EXEC(real.execvp(file, argv));
+	return EXEC_NAME(file, argv, environ);
 }
 
 EXPORT int execle(const char *path, const char *arg, ...)
@@ -145,11 +154,18 @@ EXPORT int execle(const char *path, const char *arg, ...)
 	VECTOR(arg, ap, argv, n);
 	envp = va_arg(ap, char **);
 	va_end(ap);
-	return EXEC(real.execve(path, argv, envp));
+	return EXEC_FILE(path, argv, envp);
 }
 
 /* By number. */
 long executes(const struct call *x)
 {
-	return EXEC((int)call_plain(x));
+	bool at = x->nr == SYS_execveat;
+	int dir = at ? (int)x->a : AT_FDCWD, flags = at ? (int)x->e : 0;
+	const char *path = (const char *)(at ? x->b : x->a);
+	struct call y = *x;
+	long *envp = at ? &y.d : &y.c;
+
+	return EXEC((*envp = (long)FOREIGN_ENV(foreign_file(dir, path, flags), (char **)*envp),
+		     (int)call_plain(&y)));
 }

@@ -7,6 +7,7 @@
  * elsewhere: they concern the scheduler.
  */
 #include "shim/fdevents.h"
+#include "shim/foreign.h"
 #include "shim/sigroute.h"
 
 /* NULL asks whether there is a shell. */
@@ -42,8 +43,10 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 
 	netfd_shared();
 	if (!on_g())
-		return real.posix_spawn(pid, path, actions, attr, argv, envp);
-	r = HANDOFF(real.posix_spawn(pid ? pid : &child, path, actions, attr, argv, envp));
+		return real.posix_spawn(pid, path, actions, attr, argv,
+					FOREIGN_ENV_FILE(path, envp));
+	r = HANDOFF(real.posix_spawn(pid ? pid : &child, path, actions, attr, argv,
+				     FOREIGN_ENV_FILE(path, envp)));
 	if (r == 0)
 		sigchild_note(pid ? *pid : child);
 	return r;
@@ -57,8 +60,10 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 
 	netfd_shared();
 	if (!on_g())
-		return real.posix_spawnp(pid, file, actions, attr, argv, envp);
-	r = HANDOFF(real.posix_spawnp(pid ? pid : &child, file, actions, attr, argv, envp));
+		return real.posix_spawnp(pid, file, actions, attr, argv,
+					 FOREIGN_ENV_NAME(file, envp));
+	r = HANDOFF(real.posix_spawnp(pid ? pid : &child, file, actions, attr, argv,
+				      FOREIGN_ENV_NAME(file, envp)));
 	if (r == 0)
 		sigchild_note(pid ? *pid : child);
 	return r;
@@ -78,8 +83,10 @@ EXPORT int pidfd_spawn(int *pidfd, const char *path, const posix_spawn_file_acti
 {
 	netfd_shared();
 	if (!on_g())
-		return spawn_error(real.pidfd_spawn(pidfd, path, actions, attr, argv, envp));
-	return spawn_error(HANDOFF(real.pidfd_spawn(pidfd, path, actions, attr, argv, envp)));
+		return spawn_error(real.pidfd_spawn(pidfd, path, actions, attr, argv,
+						    FOREIGN_ENV_FILE(path, envp)));
+	return spawn_error(HANDOFF(real.pidfd_spawn(pidfd, path, actions, attr, argv,
+						    FOREIGN_ENV_FILE(path, envp))));
 }
 
 EXPORT int pidfd_spawnp(int *pidfd, const char *file, const posix_spawn_file_actions_t *actions,
@@ -87,6 +94,8 @@ EXPORT int pidfd_spawnp(int *pidfd, const char *file, const posix_spawn_file_act
 {
 	netfd_shared();
 	if (!on_g())
-		return spawn_error(real.pidfd_spawnp(pidfd, file, actions, attr, argv, envp));
-	return spawn_error(HANDOFF(real.pidfd_spawnp(pidfd, file, actions, attr, argv, envp)));
+		return spawn_error(real.pidfd_spawnp(pidfd, file, actions, attr, argv,
+						     FOREIGN_ENV_NAME(file, envp)));
+	return spawn_error(HANDOFF(real.pidfd_spawnp(pidfd, file, actions, attr, argv,
+						     FOREIGN_ENV_NAME(file, envp))));
 }

@@ -165,6 +165,8 @@ static long dispatch(struct call *x)
 			return syscall_ret(r);
 	} else if (on_g()) {
 		return syscall_ret(call_by_table(x));
+	} else if (x->nr == SYS_execve || x->nr == SYS_execveat) {
+		return syscall_ret(executes(x));
 	} else if (weft_on) {
 		if (off_g(x, &r))
 			return syscall_ret(r);
