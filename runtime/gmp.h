@@ -581,8 +581,8 @@ const char *waitreason_text(unsigned r) hidden;
  * Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever).
  */
 uint32_t handoff_look(uint64_t now) hidden;
-void handoff_start(void) hidden;  /* cheap while the process has one thread */
 bool handoff_lists(const struct m *mp) hidden; /* not to be reused yet; any thread */
+bool handoff_possible(void) hidden; /* at start; cheap while the process has one thread */
 void handoff_fork_child(void) hidden;
 
 void handoff_report_open(void) hidden; /* at exit: counts the blocks that go on; any thread */

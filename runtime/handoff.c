@@ -22,9 +22,18 @@
  *	P taken, nop = NOP_TAKEN                locks--
  *
  * Either the G sees NOP_ASKED or we see its locks.  The G's side is two plain instructions; the
- * fence it lacks is membarrier(2) on ours (0.3 us; a kernel without it leaves the feature off).
- * The fence makes the taking exact even if the proof is no longer true; chaos takes Ps from Ms that
- * run.
+ * fence it lacks is membarrier(2) on ours (0.3 us).  The fence makes the taking exact even if the
+ * proof is no longer true; chaos takes Ps from Ms that run.
+ *
+ * Without membarrier the CPU clock is the fence.  It is read after NOP_ASKED is stored, and moves
+ * whenever the M runs: a clock that stands where the first look found it says that the M left its
+ * CPU before that look, and a context switch is a full fence on both of its sides.  So its locks
+ * are as they were then, and it will see NOP_ASKED.  That needs a clock that counts nanoseconds: one
+ * that counts ticks stands still under an M that runs.  Where the kernel has neither, weft does not
+ * start (handoff_possible()).
+ *
+ * Without /proc, or where it may not be asked, an M that stood still for KEEP is taken for blocked.
+ * If it waits for a CPU instead, it goes on without a P and is called back: slower, and still exact.
  *
  * From NOP_ASKED to the answer nothing here takes a lock or waits: the G may be spinning for it.  A
  * G whose P was taken goes on without one, in the kernel and then in the program's code, until it
@@ -60,7 +69,8 @@ enum {
 static uint64_t lastlook, lastwork;
 static uint32_t lastwish, quick;
 static struct m *taken;        /* Ms whose P was taken and that have not come back */
-static bool have_fence;
+static bool have_fence, have_clock;
+static bool impossible;        /* neither is exact: nothing is taken */
 static uint64_t rng = 1;
 
 /* ---- the G's side ---------------------------------------------------------------------------- */
@@ -184,25 +194,50 @@ static void note_taken(struct m *mp, struct g *gp, uint64_t cpu, uint64_t since)
 	mp->takenkicks = 0;
 }
 
+/* The kernel's word, or what must do without it: see above. */
+static bool is_blocked(struct m *mp, uint64_t since, uint64_t now, struct os_where *where)
+{
+	int r = aside_blocked(mp->ostid, where);
+
+	return r < 0 ? have_clock && now - since >= KEEP : r;
+}
+
+/*
+ * Its CPU clock.  Where that may not be read (a filter forbids it) it stands still, and all rests on
+ * membarrier and the kernel's word.
+ */
+static bool reads_clock(struct m *mp, uint64_t *cpu)
+{
+	*cpu = 0;
+	return !have_clock || !os_thread_cpu(mp->ostid, cpu);
+}
+
+/* It has not run since the look that read cpu. */
+static bool stands(struct m *mp, uint64_t cpu)
+{
+	uint64_t still;
+
+	return reads_clock(mp, &still) && still == cpu;
+}
+
 /* Takes pp from mp if mp is blocked outside the runtime (any: if it is outside). */
-static bool take(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, bool any)
+static bool take(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, uint64_t now, bool any)
 {
 	struct g *gp = __atomic_load_n(&mp->curg, __ATOMIC_ACQUIRE);
 	struct weft_tls *tls = gp ? gp->tls : NULL;
 	uint32_t asked = NOP_ASKED, s = Prunning;
 	struct os_where where = { 0 };
-	uint64_t still;
 
 	/* Most of the time the runtime is where it is: no need to ask. */
 	if (!tls || __atomic_load_n(&tls->locks, __ATOMIC_RELAXED))
 		return false;
-	if (!any && aside_blocked(mp->ostid, &where) != 1)
+	if (!any && !is_blocked(mp, since, now, &where))
 		return false;
 	__atomic_store_n(&tls->nop, NOP_ASKED, __ATOMIC_SEQ_CST);
-	os_membarrier();
-	/* The proof still holds if the thread has not run since the look that led to it. */
-	if (!outside(pp, mp, gp, tls) ||
-	    (!any && (os_thread_cpu(mp->ostid, &still) || still != cpu)))
+	if (have_fence)
+		os_membarrier();
+	/* The clock before the locks: see above. */
+	if ((!any && !stands(mp, cpu)) || !outside(pp, mp, gp, tls))
 		goto leave;
 	/* The last step that may fail; only sysmon changes a P whose M is outside. */
 	if (!atomic_compare_exchange_strong(&pp->status, &s, Pidle))
@@ -240,7 +275,7 @@ static bool take_if_still(struct p *pp, struct m *mp, uint64_t now, bool work)
 
 	if (still < (work ? pp->hand_doubts * (uint64_t)DOUBT : KEEP))
 		return false;
-	if (take(pp, mp, pp->hand_cpu, pp->hand_still, false)) {
+	if (take(pp, mp, pp->hand_cpu, pp->hand_still, now, false)) {
 		pp->hand_doubts = 0;
 		return true;
 	}
@@ -261,9 +296,10 @@ static bool look_p(struct p *pp, uint64_t now, bool work)
 		pp->hand_m = NULL;
 		return false;
 	}
-	if (unlikely(weft_opt.chaos) && nextrand(&rng) % CHAOS_TAKES == 0 && take(pp, mp, 0, now, true))
+	if (unlikely(weft_opt.chaos) && have_fence && nextrand(&rng) % CHAOS_TAKES == 0 &&
+	    take(pp, mp, 0, now, now, true))
 		return false;
-	if (os_thread_cpu(mp->ostid, &cpu))
+	if (!reads_clock(mp, &cpu))
 		return false;
 	used = pp->hand_m == mp ? cpu - pp->hand_cpu : ~0ULL;
 	moved = used || pp->hand_tick != tick;
@@ -351,7 +387,7 @@ uint32_t handoff_look(uint64_t now)
 
 	if (now - lastlook < LOOK_MIN)
 		return lastwish;
-	if (!have_fence)
+	if (impossible)
 		return 0;
 	/* Whoever wants to know where threads block wants to know all. */
 	work = starving() || unlikely(weft_opt.pinreport);
@@ -374,9 +410,29 @@ uint32_t handoff_look(uint64_t now)
 	return lastwish;
 }
 
-void handoff_start(void)
+/* Two readings of the own clock differ, however soon the second comes. */
+static bool clocks_are_exact(void)
 {
+	uint64_t last = 0, now;
+
+	for (int i = 0; i < 4; i++) {
+		if (os_thread_cpu(os_gettid(), &now) || now == last)
+			return false;
+		last = now;
+	}
+	return true;
+}
+
+bool handoff_possible(void)
+{
+	struct os_where w;
+	uint64_t cpu;
+
 	have_fence = os_membarrier_start() == 0;
+	have_clock = os_thread_cpu(os_gettid(), &cpu) == 0;
+	impossible = !(have_clock && clocks_are_exact()) &&
+		     !(have_fence && (have_clock || os_blocked(os_gettid(), &w) >= 0));
+	return !impossible;
 }
 
 void handoff_fork_child(void)

@@ -572,6 +572,11 @@ void runtime_notsc(void); /* from now on without the time stamp counter */
 long runtime_denied(long nr);
 /* True: what the caller is about to ask of kernel or libc must fail, as asked by WEFT=fail. */
 bool runtime_fault(const char *what);
+/*
+ * Before runtime_start(): finds what this machine has.  False: too little, no way to see who blocks
+ * unseen.
+ */
+bool runtime_probe(void);
 void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 /*
  * From the handler of a dump signal that this process directed at the thread: true when it was the

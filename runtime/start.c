@@ -54,12 +54,13 @@ long runtime_denied(long nr)
 	return unlikely(os_denying) ? os_denied(nr, 0, 0, 0) : 0;
 }
 
-static void pick_mechanisms(void)
+bool runtime_probe(void)
 {
 	os_deny(weft_opt.without, weft_opt.fail);
 	os_time_init();
 	arch_wrfsbase = os_has(OS_wrfsbase) && arch_has_wrfsbase();
 	os_guard_init();
+	return handoff_possible();
 }
 
 /* gp runs on M0 from now on; top: end of M0's g0 stack. */
@@ -108,7 +109,6 @@ int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 	void *stack, *fs;
 
 	hooks = *h;
-	pick_mechanisms();
 	lot_init();
 	sched.starttime = nanotime();
 	sched.maxm = (int32_t)weft_opt.maxthreads;

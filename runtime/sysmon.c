@@ -255,7 +255,6 @@ bool runtime_monitor(void)
 	if (__atomic_load_n(&running, __ATOMIC_RELAXED) ||
 	    __atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
 		return maker_start();
-	handoff_start();
 	stack = os_reserve(size);
 	if (stack && !hooks.newosproc(sysmon, NULL, stack, size, &os))
 		return maker_start();

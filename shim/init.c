@@ -207,6 +207,11 @@ static bool start(void)
 		weft_say("signal 33 cannot be wrapped (running with plain pthreads)");
 		return false;
 	}
+	if (!runtime_probe()) {
+		weft_say("start: a thread that blocks unseen would not be found, with neither membarrier "
+			 "nor exact CPU clocks (running with plain pthreads)");
+		return false;
+	}
 	rseq_end();
 	self_thread.g = NULL;
 	err = runtime_start(&hooks, tcb_self(), tcb_tid(tcb_self()));

@@ -27,11 +27,13 @@ long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
  *	peek        process_vm_readv: dumps read plainly
  *	proc        /proc: no cgroup limit, no names in dumps, no look at a blocked kernel thread
  *	membarrier  fences where it would have been implied
+ *	cpuclock    the kernel's word on who is blocked, and membarrier; without that, too, weft does
+ *	            not start
  *	pwait2      epoll_pwait2: timeouts in milliseconds
  *	preadv2     reads of files give the P away
  */
 #define OS_FEATURES(F)                                                                             \
-	F(guard) F(wrfsbase) F(vdso) F(peek) F(proc) F(membarrier) F(pwait2) F(preadv2)
+	F(guard) F(wrfsbase) F(vdso) F(peek) F(proc) F(membarrier) F(cpuclock) F(pwait2) F(preadv2)
 enum os_feature {
 #define FEATURE(name) OS_##name,
 	OS_FEATURES(FEATURE)

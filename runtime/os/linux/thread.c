@@ -20,6 +20,8 @@ enum { MEMBARRIER_PRIVATE_EXPEDITED = 1 << 3, MEMBARRIER_REGISTER_PRIVATE_EXPEDI
 
 int os_thread_cpu(int tid, uint64_t *ns)
 {
+	if (!os_has(OS_cpuclock))
+		return -EINVAL;
 	return os_clock_gettime((int)(~(uint32_t)tid << 3 | PERTHREAD_SCHED), ns);
 }
 
