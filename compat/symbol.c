@@ -16,7 +16,7 @@
  * program started.
  *
  * Must never: call anything but a symbol's own resolver (IFUNC); take a lock; write to anything but
- * the three pointers of `objects`.
+ * the pointers of `objects`.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -31,11 +31,14 @@
 extern struct r_debug _r_debug __attribute__((weak));
 extern ElfW(Dyn) _DYNAMIC[] hidden;
 
+#define OWN_NAME "libweft.so" /* the link gives it (-soname) */
+
 enum { VERSION_INDEX = 0x7fff, VERSION_HIDDEN = 0x8000, VERSION_FIRST = 2 };
 
 /* Whoever writes a field writes what every other would: relaxed. */
 static struct {
 	struct link_map *self, *libc, *last;
+	struct link_map *before, *behind; /* other builds of this library, as seen from here */
 } objects;
 
 /* The tables of one object; a missing one is NULL. */
@@ -184,13 +187,19 @@ static const ElfW(Sym) *by_sysv_hash(const struct tables *t, const struct wanted
 	return NULL;
 }
 
+static bool is_called(const struct tables *t, const char *soname)
+{
+	return t->soname && t->strings && same(t->strings + t->soname, soname);
+}
+
+/* Another build of this library is passed over: its functions are not libc's. */
 static void *look_in(const struct link_map *l, const struct wanted *w, size_t *size)
 {
 	struct tables t = tables_of(l);
 	const ElfW(Sym) *s = NULL;
 	uintptr_t at;
 
-	if (!t.syms || !t.strings)
+	if (!t.syms || !t.strings || is_called(&t, OWN_NAME))
 		return NULL;
 	if (t.gnu_hash)
 		s = by_gnu_hash(&t, w);
@@ -206,13 +215,6 @@ static void *look_in(const struct link_map *l, const struct wanted *w, size_t *s
 	return (void *)at;
 }
 
-static bool is_libc(const struct link_map *l)
-{
-	struct tables t = tables_of(l);
-
-	return t.soname && t.strings && same(t.strings + t.soname, "libc.so.6");
-}
-
 /*
  * Before the first constructor (our object is initialised first) and before any dlopen, which comes
  * through this library: the list ends with the last object that came with the program.
@@ -224,9 +226,13 @@ static void __attribute__((constructor)) note_objects(void)
 	if (__atomic_load_n(&objects.last, __ATOMIC_ACQUIRE) || !&_r_debug)
 		return;
 	for (struct link_map *l = _r_debug.r_map; l; l = l->l_next) {
+		struct tables t = tables_of(l);
+
 		if (l->l_ld == _DYNAMIC)
 			self = l;
-		else if (!libc && is_libc(l))
+		else if (is_called(&t, OWN_NAME))
+			*(self ? &objects.behind : &objects.before) = l;
+		else if (!libc && is_called(&t, "libc.so.6"))
 			libc = l;
 		last = l;
 	}
@@ -271,6 +277,18 @@ void *symbol_libc(const char *name, const char *version, size_t *size)
 
 	note_objects();
 	return search(objects.libc, &w, size);
+}
+
+bool symbol_is_second(void)
+{
+	note_objects();
+	return objects.before;
+}
+
+const char *symbol_second(void)
+{
+	note_objects();
+	return objects.behind ? objects.behind->l_name : NULL;
 }
 
 const void *symbol_loader(void)

@@ -2,11 +2,18 @@
 #ifndef WEFT_COMPAT_SYMBOL_H
 #define WEFT_COMPAT_SYMBOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifndef hidden
 #define hidden __attribute__((visibility("hidden")))
 #endif
+
+/* Another build of this library was loaded before this one, and the program's calls go there. */
+bool symbol_is_second(void) hidden;
+
+/* The file of one that was loaded behind this one, or NULL. */
+const char *symbol_second(void) hidden;
 
 /*
  * The definition that dlsym(RTLD_NEXT) or dlvsym(RTLD_NEXT) would give this library; version NULL

@@ -87,6 +87,19 @@ static void put_number(struct outbuf *o, const struct spec *sp, uint64_t v, unsi
 	put(o, digits + i, sizeof(digits) - i);
 }
 
+/* What a name holds (an option, a path, a thread's name) ends no line and sets no terminal's title. */
+static void put_plainly(struct outbuf *o, const char *s, size_t n)
+{
+	for (; n > 0; s++, n--) {
+		unsigned char c = (unsigned char)*s;
+		char octal[] = { '\\', (char)('0' + (c >> 6)), (char)('0' + (c >> 3 & 7)),
+				 (char)('0' + (c & 7)) };
+		bool plain = c >= ' ' && c != 0x7f;
+
+		put(o, plain ? s : octal, plain ? 1 : sizeof(octal));
+	}
+}
+
 static void put_string(struct outbuf *o, const struct spec *sp, const char *s)
 {
 	size_t n;
@@ -95,7 +108,7 @@ static void put_string(struct outbuf *o, const struct spec *sp, const char *s)
 		s = "(null)";
 	n = strnlen(s, sp->precision);
 	pad(o, ' ', n, sp->width);
-	put(o, s, n);
+	put_plainly(o, s, n);
 }
 
 /* The part between % and the letter.  Returns the letter's place. */

@@ -39,6 +39,7 @@
 #include "shim/rseq.h"
 #include "compat/glibc.h"
 #include "compat/guest.h"
+#include "compat/symbol.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
 
@@ -181,12 +182,20 @@ static bool has_guest(void)
 	return guest.what != NULL;
 }
 
+/* Two of this library in one process: the first is at work, and speaks; the other passes through. */
+static bool is_second(void)
+{
+	if (symbol_second())
+		weft_say("LD_PRELOAD: names weft twice (%s is not used)", symbol_second());
+	return symbol_is_second();
+}
+
 static bool start(void)
 {
 	int err;
 
 	options_read(glibc_environ());
-	if (weft_opt.disable)
+	if (is_second() || weft_opt.disable)
 		return false;
 	/* First: with a guest, too, nothing is bound any more when threads run; helgrind would say so. */
 	bind_all();

@@ -96,6 +96,36 @@ printed "the command line comes after the variable" "procs=9,procs=2"
 run "$weft" echo --procs=2 -o x; printed "options after the program are its own" "--procs=2 -o x"
 run "$weft" -- printf %s --help; printed "-- ends the options" "--help"
 
+# Fifty threads that sleep are fifty kernel threads natively.
+cat >"$tmp/sleepers.c" <<'X'
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *sleeper(void *arg)
+{
+	usleep(300000);
+	return arg;
+}
+int main(void)
+{
+	pthread_t t[50];
+	int n = 0;
+	DIR *d;
+
+	for (int i = 0; i < 50; i++)
+		if (pthread_create(&t[i], NULL, sleeper, NULL))
+			return 1;
+	for (d = opendir("/proc/self/task"); readdir(d); n++)
+		;
+	for (int i = 0; i < 50; i++)
+		pthread_join(t[i], NULL);
+	puts(n < 50 ? "few" : "many");
+	return 0;
+}
+X
+$cc -o "$tmp/sleepers" "$tmp/sleepers.c" -pthread
+
 # ---- what is set --------------------------------------------------------------------------------
 
 run "$weft" sh -c 'echo "$LD_PRELOAD"'; printed "the library is preloaded by its full path" "$build/libweft.so"
@@ -114,6 +144,9 @@ run "$weft" "$weft" --procs=2 sh -c 'echo "$LD_PRELOAD $WEFT"'
 printed "weft runs weft" "$build/libweft.so procs=2"
 run "$weft" -o $'procs=1\nx=\e[31m' true
 refused "a message is one line, whatever is in it" 125 'procs=1.012x=.033.31m'
+run env WEFT=$'procs=1\nx=\e[31m' LD_PRELOAD="$build/libweft.so" "$tmp/sleepers"
+[ "$(cat "$tmp/err")" = "weft[$(sed -n 's/^weft\[\([0-9]*\).*/\1/p' "$tmp/err")]: WEFT: procs=1\\012x=\\033[31m: not a number from 0 to 4294967295 (ignored)" ]
+verdict $? "nor is the library's" "$err"
 loader=$(readlink -f /lib64/ld-linux-x86-64.so.2)
 cp "$loader" "$tmp/ld-linux-x86-64.so.2" && cp "$loader" "$tmp/ld-own"
 for l in "$loader" "$tmp/ld-linux-x86-64.so.2" "$tmp/ld-own"; do
@@ -262,6 +295,41 @@ run "$tmp/moved${way%/lib*}/bin/weft" sh -c 'echo "$LD_PRELOAD"'
 printed "an installation that was moved" "$tmp/moved$way/libweft.so"
 run env LD_PRELOAD="$tmp/good/libweft.so" "$weft" sh -c 'echo "$LD_PRELOAD"'
 printed "another build's library makes way for ours" "$build/libweft.so"
+for two in "$build/libweft.so $tmp/good/libweft.so" "$tmp/good/libweft.so:$build/libweft.so"; do
+	run env LD_PRELOAD="$two" "$tmp/sleepers"
+	[ "$out" = few ] && [[ $err =~ ^weft\[[0-9]+\]:\ LD_PRELOAD:\ names\ weft\ twice\ \(${two##*[ :]}\ is\ not\ used\)$ ]]
+	verdict $? "two builds of the library in a list by hand: the first is at work" "$out $err"
+done
+cat >"$tmp/filter.c" <<'X'
+/* A container's filter that is older than faccessat2(2): EPERM to it. */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 439, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {4, code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		return 77;
+	execv(argv[1], argv + 1);
+	return 78;
+}
+X
+if $cc -o "$tmp/filter" "$tmp/filter.c" 2>/dev/null && "$tmp/filter" /bin/true; then
+	run "$tmp/filter" "$weft" "$tmp/dynamic"; expect "a filter older than faccessat2(2)" 7 '^$'
+	run "$tmp/filter" "$weft" "$tmp/bin/ascript" x; printed "a script under it" "script x"
+	run "$tmp/filter" "$weft" "$tmp/bin2/data"; refused "what is not executable stays so" 126 'not executable'
+else
+	skip "a filter older than faccessat2(2)" "no filters here"
+fi
 if unshare -m true 2>/dev/null; then
 	run unshare -m sh -c 'umount -l /proc && exec "$@"' sh "$tmp/good/weft" sh -c 'echo "$LD_PRELOAD"'
 	printed "found without /proc" "$tmp/good/libweft.so"

@@ -66,6 +66,15 @@ Test(log, strings_characters_and_precision)
 	SAME("%.*s", 5, "ab\0cd"); /* precision is a limit, not a length */
 }
 
+Test(log, what_a_string_holds_ends_no_line)
+{
+	struct outbuf o = OUTBUF_INIT;
+
+	weft_print(&o, "[%s]\n", "a\nb\033[31m\177");
+	o.data[o.len] = '\0';
+	cr_expect_str_eq(o.data, "[a\\012b\\033[31m\\177]\n");
+}
+
 Test(log, an_unknown_conversion_stays_visible)
 {
 	const char *volatile fmt = "a %q b %";
