@@ -44,6 +44,8 @@ enum {
 
 struct timer {
 	uint64_t when;            /* (L timers) CLOCK_MONOTONIC ns */
+	uint64_t wall;            /* (c) the same moment on clock, which may be set; 0: on no other */
+	int clock;                /* (c) */
 	/*
 	 * Runs under the timers lock of its P; a G it returns is readied once the timer is
 	 * detached.
@@ -486,6 +488,8 @@ struct g *globrunqget(struct p *pp, int32_t max, bool urgent) hidden; /* sched.l
 
 /* ---- timer.c ---- */
 void timer_add(struct timer *t, uint64_t when) hidden;
+void timers_reaim(struct p *pp) hidden; /* some clock was set */
+uint64_t timers_realtime(struct p *pp) hidden; /* of the first, CLOCK_REALTIME ns; 0: on no such clock */
 bool timer_del(struct timer *t) hidden; /* false: it ran or was never added */
 /* Runs what is due on pp; returns the next deadline (0: none), ran tells whether any did. */
 uint64_t timers_check(struct p *pp, uint64_t now, bool *ran) hidden;
@@ -503,6 +507,7 @@ void netpoll_wake_for(uint64_t when) hidden; /* the poller must not sleep past t
 bool netpoll_open(void) hidden;         /* false: the kernel gives no epoll */
 int netpoll_fd(void) hidden;            /* -1: not open */
 int netpoll_dup(int fd) hidden;
+bool netpoll_clocks(void) hidden;       /* somebody has waited for a clock that may be set */
 void netpoll_fork_child(void) hidden;
 
 /* ---- polldesc.c ---- */

@@ -55,16 +55,21 @@ void lot_leave(void)
 	giveup(w, -EINTR);
 }
 
-static void sleep_foreign(struct waiter *w, uint64_t deadline)
+/* The kernel's own wait follows a clock that is set. */
+static void sleep_foreign(struct waiter *w, const struct park *pk)
 {
+	uint64_t deadline = pk->deadline, wall = deadline ? pk->wall : 0;
+	uint32_t *state = (uint32_t *)&w->state;
+
 	/* Acquire: pairs with lot_release(). */
 	while (atomic_load_explicit(&w->state, memory_order_acquire) != WOKEN) {
-		int r = os_futex_wait((uint32_t *)&w->state, QUEUED, deadline);
+		int r = wall ? os_futex_wait_realtime(state, QUEUED, wall)
+			     : os_futex_wait(state, QUEUED, deadline);
 
 		if (r == -ETIMEDOUT || r == -EINTR) {
 			if (giveup(w, r))
 				return;
-			deadline = 0;
+			deadline = wall = 0;
 		}
 	}
 }
@@ -117,7 +122,7 @@ static __attribute__((noinline)) int park_foreign(struct waiter *w, struct park 
 		return err;
 	if (pk->queued)
 		pk->queued(pk->arg);
-	sleep_foreign(w, pk->deadline);
+	sleep_foreign(w, pk);
 	weft_tls.waits = NULL;
 	return leave(w, pk);
 }
@@ -136,6 +141,8 @@ static inline __attribute__((always_inline)) int park_g(struct waiter *w, struct
 		if (pk->deadline) {
 			w->timer.fn = expire;
 			w->timer.arg = w;
+			w->timer.wall = pk->wall;
+			w->timer.clock = pk->clock;
 			timer_add(&w->timer, pk->deadline);
 		}
 		gopark_pinned(pk->reason, pk->addr);
@@ -192,14 +199,13 @@ int lot_park(struct park *pk)
 	return err;
 }
 
-int lot_sleep(uint64_t deadline, enum waitreason reason)
+int lot_sleep(struct park *pk)
 {
 	char here; /* an address nobody else can name */
-	struct park pk = { .addr = &here,
-			   .deadline = deadline,
-			   .reason = (uint8_t)reason };
 
-	return lot_park(&pk);
+	pk->addr = &here;
+	pk->turn = 0;
+	return lot_park(pk);
 }
 
 /* The locked bucket gp waits in; NULL: it does not wait, or will see that it was interrupted. */

@@ -656,13 +656,15 @@ static void stop_with_own(struct m *mp)
 	struct p *pp = mp->p;
 
 	while (atomic_load(&mp->park) == 0) {
-		uint64_t when = atomic_load(&pp->timer0);
+		uint64_t when = atomic_load(&pp->timer0), wall = when ? timers_realtime(pp) : 0;
 		bool ran;
 
 		if (when && when <= nanotime())
 			timers_check(pp, nanotime(), &ran);
-		else
+		else if (!wall)
 			os_futex_wait((uint32_t *)&mp->park, 0, when);
+		else if (os_futex_wait_realtime((uint32_t *)&mp->park, 0, wall) == -ETIMEDOUT)
+			timers_reaim(pp); /* the clock may have been set */
 	}
 	atomic_store(&mp->park, 0);
 }

@@ -22,11 +22,16 @@
 
 enum { HIGH_FD = 1016 }; /* above what programs count and close, below what makes fork copy big tables */
 
-static _Atomic int epfd = -1, bellfd = -1;
+enum { EPOLL, BELLFD, CLOCKFD, NOWN };
+static _Atomic int own[NOWN] = { -1, -1, -1 };
+#define epfd own[EPOLL]
+#define bellfd own[BELLFD]
+static _Atomic bool clockasked; /* for the third */
 static _Atomic bool futex_sleeper; /* the poller sleeps on pollbreak: it came before the epoll */
 static struct lock openlock = LOCK_INIT(Pollopen);
 
 #define BELL UINT64_MAX
+#define CLOCK (UINT64_MAX - 1)
 
 int netpoll_fd(void)
 {
@@ -108,19 +113,59 @@ bool netpoll_open(void)
 	return ep >= 0;
 }
 
+/*
+ * With the first wait for such a clock; for want of a descriptor, waits notice a clock that was set
+ * forward only when they would have ended without that.
+ */
+static void open_clock(void)
+{
+	int fd;
+
+	if (atomic_exchange(&clockasked, true) || !netpoll_open())
+		return;
+	fd = high(os_clockfd());
+	if (fd < 0)
+		return;
+	lock(&openlock);
+	if (os_poll_add(netpoll_fd(), fd, OS_POLLIN | OS_POLLEDGE, CLOCK) == 0) {
+		atomic_store(&own[CLOCKFD], fd);
+		fd = -1;
+	}
+	unlock(&openlock);
+	if (fd >= 0)
+		os_close(fd);
+}
+
+bool netpoll_clocks(void)
+{
+	return atomic_load_explicit(&own[CLOCKFD], memory_order_relaxed) >= 0;
+}
+
+void netpoll_clock(void)
+{
+	if (unlikely(!atomic_load_explicit(&clockasked, memory_order_relaxed)))
+		open_clock();
+}
+
 /* The program wants this number, or believes that it is free. */
 bool netpoll_owns(int fd)
 {
-	return fd >= 0 && (fd == atomic_load(&epfd) || fd == atomic_load(&bellfd));
+	for (int i = 0; fd >= 0 && i < NOWN; i++)
+		if (fd == atomic_load(&own[i]))
+			return true;
+	return false;
 }
 
 bool netpoll_owns_above(int fd, int *which)
 {
-	int a = atomic_load(&epfd), b = atomic_load(&bellfd);
-	int low = a < b ? a : b, high = a < b ? b : a;
+	*which = INT32_MAX;
+	for (int i = 0; fd >= 0 && i < NOWN; i++) {
+		int have = atomic_load(&own[i]);
 
-	*which = low >= fd ? low : high;
-	return fd >= 0 && *which >= fd;
+		if (have >= fd && have < *which)
+			*which = have;
+	}
+	return *which != INT32_MAX;
 }
 
 /* Leaves the number fd to the program.  Sleepers in epoll_wait hold the file, not its number. */
@@ -132,8 +177,9 @@ void netpoll_move(int fd)
 
 		if (to < 0)
 			to = netpoll_dup(fd);
-		if (to >= 0)
-			atomic_store(fd == atomic_load(&epfd) ? &epfd : &bellfd, to);
+		for (int i = 0; to >= 0 && i < NOWN; i++)
+			if (fd == atomic_load(&own[i]))
+				atomic_store(&own[i], to);
 	}
 	unlock(&openlock);
 }
@@ -149,17 +195,40 @@ static int wait_futex(uint64_t deadline)
 	return 0;
 }
 
+/*
+ * CLOCK_REALTIME was set, which the kernel tells each time, read or not.  (Not read: its number may have
+ * become the program's a moment ago.)  A real-time G's own P is its M's affair, which waits for that
+ * clock itself.
+ */
+static void clock_was_set(void)
+{
+	uint64_t first;
+
+	for (int i = 0; i < MAXPROCS && allp[i]; i++)
+		timers_reaim(allp[i]);
+	first = timers_next();
+	if (first) {
+		netpoll_wake_for(first);
+		monitor_alarm(first);
+	}
+}
+
 /* Moves the program's events to the front and counts them; tells whether the bell rang. */
 static int without_bell(struct os_event *ev, int n, bool *rang)
 {
+	bool set = false;
 	int kept = 0;
 
 	for (int i = 0; i < n; i++) {
 		if (ev[i].data == BELL)
 			*rang = true;
+		else if (unlikely(ev[i].data == CLOCK))
+			set = true;
 		else
 			ev[kept++] = ev[i];
 	}
+	if (unlikely(set))
+		clock_was_set();
 	return kept;
 }
 
@@ -273,13 +342,14 @@ void netpoll_wake_for(uint64_t when)
  */
 void netpoll_fork_child(void)
 {
-	int ep = atomic_exchange(&epfd, -1), bell = atomic_exchange(&bellfd, -1);
-
 	lock_init(&openlock, Pollopen);
 	atomic_store(&futex_sleeper, false);
-	if (ep >= 0)
-		os_close(ep);
-	if (bell >= 0)
-		os_close(bell);
+	atomic_store(&clockasked, false);
+	for (int i = 0; i < NOWN; i++) {
+		int fd = atomic_exchange(&own[i], -1);
+
+		if (fd >= 0)
+			os_close(fd);
+	}
 	polldesc_fork_child();
 }

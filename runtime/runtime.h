@@ -402,6 +402,11 @@ struct park {
 	void (*queued)(void *arg);
 	void *arg;
 	uint64_t deadline; /* CLOCK_MONOTONIC ns; 0: none */
+	/*
+	 * Instead, with any deadline but 0: ns of a clock that may be set, known to netpoll_clock(); 0: none.
+	 */
+	uint64_t wall;
+	int clock;
 	uint32_t bitset;   /* 0 means all bits */
 	uint8_t reason;    /* enum waitreason */
 	/*
@@ -452,8 +457,8 @@ int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove
 		unsigned *nmoved);
 /* True when somebody waits on addr now (a hint without the lock held by the caller). */
 bool lot_waiting(const void *addr);
-/* Sleeps until deadline or g_interrupt(): -ETIMEDOUT or -EINTR. */
-int lot_sleep(uint64_t deadline, enum waitreason reason);
+/* Where nobody wakes, for pk's time alone, or until g_interrupt(): -ETIMEDOUT or -EINTR. */
+int lot_sleep(struct park *pk);
 
 /*
  * Ends gp's park (now, or its next one) for a look at signals and cancellation.  True: it was
@@ -556,6 +561,8 @@ void netpoll_bar(pollslot *slot, int fd);
 void netpoll_unbar(pollslot *slot);
 /* False: another file than the registered one has the number, so what was registered is gone. */
 bool netpoll_same(pollslot *slot, int fd);
+/* Before a wait for a clock that may be set: it follows when that is. */
+void netpoll_clock(void);
 /* Descriptors of our own: the program must not close them, and may have their numbers. */
 bool netpoll_owns(int fd);
 bool netpoll_owns_above(int fd, int *which); /* the lowest at or above fd */

@@ -63,12 +63,12 @@ static int retake(uint64_t now)
 	return n;
 }
 
-/* All Ps are busy for long, or in system calls: nobody heard the descriptors. */
+/* All Ps are busy for long, or in system calls: nobody heard the descriptors, nor that a clock was set. */
 static void poll_for_busy(uint64_t now)
 {
 	uint64_t last = atomic_load(&sched.lastpoll);
 
-	if (netpoll_watching() && last && last + monitor_pollgap(SLICE) <= now &&
+	if ((netpoll_watching() || netpoll_clocks()) && last && last + monitor_pollgap(SLICE) <= now &&
 	    atomic_compare_exchange_strong(&sched.lastpoll, &last, now))
 		netpoll_look();
 }

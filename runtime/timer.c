@@ -7,6 +7,10 @@
  * firing waits for that lock, so after it returns nobody touches the timer.  Rank: Timers, before
  * Lot and Sched.
  *
+ * A timer may be due on a clock that can be set (wall).  The heap has what that is in CLOCK_MONOTONIC; a
+ * clock that was set back is noticed when the timer is due, one that was set forward by the poller
+ * (netpoll_clock()), and then all such timers are aimed anew.
+ *
  * Four children a node: shallower, one cache line of pointers per step.
  *
  * A heap that cannot grow loses nobody's wake-up: the timers that found no room stand in a list,
@@ -104,6 +108,22 @@ static void unheap(struct p *pp, struct timer *t)
 	settimer0(pp);
 }
 
+/*
+ * For a timer on a clock that may be set.  That clock is asked: 1, long ago, when it has come to the
+ * time; else what CLOCK_MONOTONIC will show then, which is another moment once somebody has set the
+ * clock.  Under the lock of the heap where t is put or is, so that timers_reaim() finds it or it is
+ * aimed by a clock that has been set already.
+ */
+static uint64_t aim(const struct timer *t)
+{
+	uint64_t shows;
+
+	/* That clock first: time that passes in between makes the timer late, never early. */
+	if (os_clock_gettime(t->clock, &shows) || shows >= t->wall)
+		return 1;
+	return nanotime() + (t->wall - shows);
+}
+
 /* Doubles the heap's array. */
 static bool grow(struct p *pp)
 {
@@ -134,6 +154,47 @@ static void push(struct p *pp, struct timer *t)
 	settimer0(pp);
 }
 
+/* Under the lock, t is in no heap: true when its clock was set back, and it stands there again. */
+static bool too_early(struct p *pp, struct timer *t, uint64_t now)
+{
+	if (likely(!t->wall))
+		return false;
+	t->when = aim(t);
+	if (t->when <= now)
+		return false;
+	push(pp, t);
+	return true;
+}
+
+/* Some clock was set: whatever waits for one is due at another time. */
+void timers_reaim(struct p *pp)
+{
+	lock(&pp->timerslock);
+	for (uint32_t i = 0; i < pp->ntimers; i++)
+		if (pp->timers[i]->wall)
+			pp->timers[i]->when = aim(pp->timers[i]);
+	for (struct timer *t = pp->timerlist; t; t = t->next)
+		if (t->wall)
+			t->when = aim(t);
+	for (uint32_t i = pp->ntimers / 4 + 1; i-- > 0;)
+		if (i < pp->ntimers)
+			siftdown(pp, i, pp->timers[i]);
+	settimer0(pp);
+	unlock(&pp->timerslock);
+}
+
+uint64_t timers_realtime(struct p *pp)
+{
+	struct timer *t;
+	uint64_t wall;
+
+	lock(&pp->timerslock);
+	t = first(pp);
+	wall = t && t->clock == OS_CLOCK_REALTIME ? t->wall : 0;
+	unlock(&pp->timerslock);
+	return wall;
+}
+
 void timer_add(struct timer *t, uint64_t when)
 {
 	struct p *pp = getp();
@@ -144,6 +205,8 @@ void timer_add(struct timer *t, uint64_t when)
 		when = 1;
 	t->when = when;
 	lock(&pp->timerslock);
+	if (unlikely(t->wall))
+		t->when = when = aim(t);
 	push(pp, t);
 	unlock(&pp->timerslock);
 	if (unlikely(pp->own))
@@ -183,6 +246,8 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 		struct g *gp;
 
 		unheap(pp, t);
+		if (too_early(pp, t, now))
+			continue;
 		gp = t->fn(t->arg);
 		atomic_store(&t->pp, NULL); /* after this *t may be gone, unless gp is still ours */
 		if (gp) {
@@ -237,6 +302,8 @@ void timers_move(struct p *from, struct p *to)
 		if (!t)
 			return;
 		lock(&to->timerslock);
+		if (unlikely(t->wall))
+			t->when = aim(t);
 		push(to, t);
 		unlock(&to->timerslock);
 	}

@@ -88,6 +88,7 @@ clockid_t clock_of_own_thread(clockid_t clock)
 static int sleep_on(clockid_t clock, int64_t ns)
 {
 	enum { TICK = 4000000 }; /* ns: as exact as the kernel, which looks at each tick of 250 Hz */
+	struct park pk = { .reason = WaitSleep };
 	struct timespec now;
 	long r;
 
@@ -100,7 +101,8 @@ static int sleep_on(clockid_t clock, int64_t ns)
 		left = ns - (now.tv_sec * 1000000000LL + now.tv_nsec);
 		if (left <= 0)
 			return 0;
-		if (lot_sleep(nanotime() + (uint64_t)(left > TICK ? left : TICK), WaitSleep) == -EINTR)
+		pk.deadline = nanotime() + (uint64_t)(left > TICK ? left : TICK);
+		if (lot_sleep(&pk) == -EINTR)
 			testcancel();
 		if (self_thread.sigdone != done)
 			return EINTR;

@@ -241,7 +241,7 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 	int r, err = normal ? 0 : mutex_cond_check(mu);
 
 	if (!err)
-		err = until_ns(u, &pk.deadline);
+		err = until_park(u, &pk);
 	if (err)
 		return err;
 	cancel_point();

@@ -44,21 +44,18 @@ bool futex_bad_word(const uint32_t *w, long *err)
 	return true;
 }
 
-long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, uint64_t deadline, bool ends)
+long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bool ends)
 {
 	struct word w = {at, value};
-	struct park pk = {
-		.addr = lot_key(at, KEY_OTHER),
-		.refuse = differs,
-		.arg = &w,
-		.bitset = bits,
-		.deadline = deadline,
-		.reason = WaitFutex,
-	};
 
+	pk->addr = lot_key(at, KEY_OTHER);
+	pk->refuse = differs;
+	pk->arg = &w;
+	pk->bitset = bits;
+	pk->reason = WaitFutex;
 	for (;;) {
 		enum interrupt what;
-		int err = lot_park(&pk);
+		int err = lot_park(pk);
 
 		if (err != -EINTR)
 			return err < 0 ? err : 0;
@@ -66,8 +63,8 @@ long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, uint64_t deadline, 
 		if (what == INTR_ENDS || (what == INTR_RESTARTS && ends))
 			return -EINTR;
 		/* Moved to another word's queue, it begins anew at its own, as in the kernel. */
-		if (pk.at != pk.addr)
-			pk.turn = 0;
+		if (pk->at != pk->addr)
+			pk->turn = 0;
 	}
 }
 
@@ -75,7 +72,7 @@ static long wait_by_op(uint32_t *at, uint32_t value, int op, const struct timesp
 		       uint32_t bits)
 {
 	int clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
-	uint64_t deadline = 0;
+	struct park pk = { .deadline = 0 };
 	int err = 0;
 
 	if (!bits)
@@ -83,10 +80,10 @@ static long wait_by_op(uint32_t *at, uint32_t value, int op, const struct timesp
 	if (ts && (bad_nsec(ts) || ts->tv_sec < 0))
 		return -EINVAL;
 	if (ts && (op & FUTEX_CMD_MASK) == FUTEX_WAIT)
-		err = deadline_in(ts, &deadline);
+		err = deadline_in(ts, &pk.deadline);
 	else if (ts)
-		err = deadline_of(clock, ts, &deadline);
-	return err ? -err : futex_wait(at, value, bits, deadline, ts != NULL);
+		err = park_until(clock, ts, &pk);
+	return err ? -err : futex_wait(at, value, bits, &pk, ts != NULL);
 }
 
 /*

@@ -13,10 +13,10 @@ extern _Atomic bool futex_in_kernel hidden;
 bool futex_bad_word(const uint32_t *w, long *err) hidden;
 
 /*
- * On the lot: 0 or -errno.  deadline 0: for ever.  ends: a handler ends it, SA_RESTART or not.
+ * On the lot: 0 or -errno.  pk has a deadline, or none.  ends: a handler ends it, SA_RESTART or not.
  * Wakers and movers return how many.
  */
-long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, uint64_t deadline, bool ends) hidden;
+long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bool ends) hidden;
 long futex_wake(uint32_t *at, unsigned n, uint32_t bits) hidden;
 long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uint32_t *value) hidden;
 

@@ -70,7 +70,7 @@ long waits_futex2(const struct call *x)
 {
 	uint32_t *at = (uint32_t *)x->a;
 	const struct timespec *ts = (const struct timespec *)x->e;
-	uint64_t deadline = 0;
+	struct park pk = { .deadline = 0 };
 	long err;
 
 	if (!on_lot((unsigned long)x->d))
@@ -81,12 +81,12 @@ long waits_futex2(const struct call *x)
 		return -EINVAL;
 	if (ts && (!wait_clock((clockid_t)x->f) || ts->tv_sec < 0))
 		return -EINVAL;
-	err = ts ? deadline_of((clockid_t)x->f, ts, &deadline) : 0;
+	err = ts ? park_until((clockid_t)x->f, ts, &pk) : 0;
 	if (err)
 		return -err;
 	if (futex_bad_word(at, &err))
 		return err;
-	return futex_wait(at, (uint32_t)x->b, (uint32_t)x->c, deadline, false);
+	return futex_wait(at, (uint32_t)x->b, (uint32_t)x->c, &pk, false);
 }
 
 /*

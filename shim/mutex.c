@@ -115,7 +115,7 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 	if (woken != WOKEN_MORE && word_take(word, 0, 1))
 		return 0;
 	if (!woken) {
-		err = until_ns(u, &pk.deadline);
+		err = until_park(u, &pk);
 		if (err)
 			return err;
 		if (spin(mu))

@@ -177,14 +177,14 @@ static int take_inheriting(pthread_mutex_t *mu, int id, const struct until *u, b
 {
 	int *word = &mu->__data.__lock;
 	int op = FUTEX_LOCK_PI, v = 0, err;
-	uint64_t deadline;
+	struct park pk = { .reason = WaitMutexLock };
 	long r;
 
 	if (cas_acquire(word, &v, id))
 		return 0;
 	if (try && !(v & FUTEX_OWNER_DIED))
 		return EBUSY;
-	err = until_ns(u, &deadline);
+	err = until_park(u, &pk);
 	if (err)
 		return err;
 	if (try)
@@ -203,7 +203,7 @@ static int take_inheriting(pthread_mutex_t *mu, int id, const struct until *u, b
 	/* Locked twice, or the owner is gone and nobody will ever unlock: POSIX's answer is to
 	 * wait. */
 	while (r == -EDEADLK || r == -ESRCH) {
-		if (lot_sleep(deadline, WaitMutexLock) == -ETIMEDOUT)
+		if (lot_sleep(&pk) == -ETIMEDOUT)
 			return ETIMEDOUT;
 		interrupt_in_lock();
 	}

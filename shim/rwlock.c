@@ -114,7 +114,7 @@ static int wait_for(const struct want *want, const struct until *u)
 		.reason = want->write ? WaitRwlockWrite : WaitRwlockRead,
 	};
 	uint32_t carry = 0;
-	int r = until_ns(u, &pk.deadline);
+	int r = until_park(u, &pk);
 
 	if (r)
 		return r;

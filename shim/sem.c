@@ -76,7 +76,7 @@ static int wait_private(struct sem *s, const struct until *u)
 		.arg = s,
 		.reason = WaitSemaphore,
 	};
-	int r = until_ns(u, &pk.deadline);
+	int r = until_park(u, &pk);
 
 	if (r)
 		return r;

@@ -133,13 +133,12 @@ static inline void handoff_end(const enum handoff *state)
 void testcancel(void) hidden;
 
 /*
- * Absolute time of some clock to the runtime's deadline (CLOCK_MONOTONIC ns).  0 or an errno value
- * (EINVAL for a bad clock or tv_nsec).  A time that has passed gives 1, the earliest deadline there
- * is.
+ * An absolute time of some clock becomes the park's deadline.  0 or an errno value (EINVAL for a bad
+ * clock or tv_nsec).  A wait on a clock that may be set follows it.
  */
 struct timespec;
-int deadline_of(int clock, const struct timespec *abs, uint64_t *deadline) hidden;
-/* The same for a relative time; overflow saturates to "never" (0). */
+int park_until(int clock, const struct timespec *abs, struct park *pk) hidden;
+/* A relative time; overflow saturates to "never" (0). */
 int deadline_in(const struct timespec *rel, uint64_t *deadline) hidden;
 
 #endif

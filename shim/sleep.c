@@ -5,21 +5,19 @@
  * says EINTR) and the time that is left is reported, except for absolute sleeps, as POSIX wants it.
  * All of them are cancellation points.
  *
- * The runtime knows CLOCK_MONOTONIC only.  An absolute time of another clock is converted when the
- * call is made; when the timer fires the clock is asked again, so a clock that was set back
- * prolongs the sleep. One that is set forward is noticed only at the old deadline.
+ * An absolute time stays one of its clock: the runtime follows when that is set.
  */
 #include "shim/ids.h"
 
 #define SECOND 1000000000LL
 
 /* ns of clock, which exists. */
-static int64_t clock_ns(int clock)
+static uint64_t clock_ns(int clock)
 {
 	struct timespec ts;
 
 	real.clock_gettime(clock, &ts);
-	return ts.tv_sec * SECOND + ts.tv_nsec;
+	return (uint64_t)(ts.tv_sec * SECOND + ts.tv_nsec);
 }
 
 static bool known_clock(int clock)
@@ -34,29 +32,26 @@ static bool valid_nsec(const struct timespec *ts)
 }
 
 /* Saturating: past 1, beyond 2^63 ns never (0). */
-int deadline_of(int clock, const struct timespec *abs, uint64_t *deadline)
+int park_until(int clock, const struct timespec *abs, struct park *pk)
 {
 	int64_t at;
 
 	if (!known_clock(clock) || !valid_nsec(abs))
 		return EINVAL;
-	if (abs->tv_sec < 0) {
-		*deadline = 1;
+	pk->wall = 0;
+	pk->deadline = 1;
+	if (abs->tv_sec < 0)
 		return 0;
-	}
-	*deadline = 0;
+	pk->deadline = 0;
 	if (__builtin_mul_overflow((int64_t)abs->tv_sec, SECOND, &at) ||
 	    __builtin_add_overflow(at, abs->tv_nsec, &at))
 		return 0;
-	if (clock != CLOCK_MONOTONIC) {
-		/* The other clock first: time that passes in between makes the deadline late, never
-		 * early. */
-		int64_t left = at - clock_ns(clock);
-
-		if (__builtin_add_overflow((int64_t)nanotime(), left, &at))
-			return 0;
+	pk->deadline = at > 0 ? (uint64_t)at : 1;
+	if (clock != CLOCK_MONOTONIC && at > 0) {
+		netpoll_clock();
+		pk->wall = (uint64_t)at;
+		pk->clock = clock;
 	}
-	*deadline = at > 0 ? (uint64_t)at : 1;
 	return 0;
 }
 
@@ -76,11 +71,11 @@ int deadline_in(const struct timespec *rel, uint64_t *deadline)
 }
 
 /* Sleeps; true when a handler ran (whatever its flags: nanosleep is never restarted). */
-static bool handler_ended_sleep(uint64_t deadline)
+static bool handler_ended_sleep(struct park *pk)
 {
 	uint64_t done = self_thread.sigdone;
 
-	while (lot_sleep(deadline, WaitSleep) == -EINTR) {
+	while (lot_sleep(pk) == -EINTR) {
 		testcancel();
 		if (self_thread.sigdone != done)
 			return true;
@@ -91,26 +86,27 @@ static bool handler_ended_sleep(uint64_t deadline)
 /* Sleeps rel; 0, EINTR with *left (may be NULL, may be rel) or EINVAL. */
 static int sleep_in(const struct timespec *rel, struct timespec *left)
 {
-	uint64_t deadline, now;
+	struct park pk = { .reason = WaitSleep };
+	uint64_t now;
 	time_t asked = rel->tv_sec;
 
-	if (deadline_in(rel, &deadline))
+	if (deadline_in(rel, &pk.deadline))
 		return EINVAL;
 	testcancel();
 	if (rel->tv_sec == 0 && rel->tv_nsec == 0) {
 		gosched(); /* sleeping for no time is how old programs say "others first" */
 		return 0;
 	}
-	if (!handler_ended_sleep(deadline))
+	if (!handler_ended_sleep(&pk))
 		return 0;
 	if (!left)
 		return EINTR;
 	now = nanotime();
-	if (!deadline) { /* longer than the clock counts: what is left is as good as all of it */
+	if (!pk.deadline) { /* longer than the clock counts: what is left is as good as all of it */
 		left->tv_sec = asked;
 		left->tv_nsec = 0;
 	} else {
-		uint64_t rest = deadline > now ? deadline - now : 0;
+		uint64_t rest = pk.deadline > now ? pk.deadline - now : 0;
 
 		left->tv_sec = (time_t)(rest / SECOND);
 		left->tv_nsec = (long)(rest % SECOND);
@@ -121,18 +117,15 @@ static int sleep_in(const struct timespec *rel, struct timespec *left)
 /* Sleeps until clock shows abs; 0, EINTR or EINVAL. */
 static int sleep_until(int clock, const struct timespec *abs)
 {
-	uint64_t deadline;
+	struct park pk = { .reason = WaitSleep };
 
 	/* The kernel refuses what no clock can show, while timed locks take it as long past. */
-	if (abs->tv_sec < 0 || deadline_of(clock, abs, &deadline))
+	if (abs->tv_sec < 0 || park_until(clock, abs, &pk))
 		return EINVAL;
 	testcancel();
-	while (!deadline || deadline > nanotime()) {
-		if (handler_ended_sleep(deadline))
-			return EINTR;
-		deadline_of(clock, abs, &deadline);
-	}
-	return 0;
+	if (pk.deadline && pk.deadline <= clock_ns(clock))
+		return 0;
+	return handler_ended_sleep(&pk) ? EINTR : 0;
 }
 
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *req,

@@ -71,10 +71,9 @@ struct until {
 };
 #define FOREVER ((const struct until *)NULL)
 
-static inline int until_ns(const struct until *u, uint64_t *deadline)
+static inline int until_park(const struct until *u, struct park *pk)
 {
-	*deadline = 0;
-	return u ? deadline_of(u->clock, u->abs, deadline) : 0;
+	return u ? park_until(u->clock, u->abs, pk) : 0;
 }
 
 /* The clocks that libc's waits accept. */

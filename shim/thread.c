@@ -301,7 +301,7 @@ static int await(struct thread *th, const struct until *u)
 			   .arg = th,
 			   .reason = WaitJoin };
 
-	if (until_ns(u, &pk.deadline))
+	if (until_park(u, &pk))
 		pk.deadline = 0;
 	while (!(atomic_load(&th->state) & TH_EXITED)) {
 		int r = lot_park(&pk);

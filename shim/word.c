@@ -32,7 +32,7 @@ int word_wait(int *word, int seen, bool shared, const struct until *u)
 		.arg = &w,
 		.reason = WaitMutexLock,
 	};
-	int op = FUTEX_WAIT_BITSET, err = until_ns(u, &pk.deadline);
+	int op = FUTEX_WAIT_BITSET, err = until_park(u, &pk);
 	long r;
 
 	if (err)

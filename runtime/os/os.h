@@ -66,6 +66,7 @@ void os_time_notsc(void);
 void os_time_init(void);                 /* finds the vDSO; before it nanotime is a system call */
 uint64_t os_nanotime(void);              /* CLOCK_MONOTONIC, ns */
 int os_clock_gettime(int clock, uint64_t *ns);
+enum { OS_CLOCK_REALTIME = 0 };
 void os_usleep(uint32_t us);
 void os_osyield(void);
 
@@ -77,6 +78,8 @@ int os_getpid(void);
  * -EINTR.
  */
 int os_futex_wait(uint32_t *w, uint32_t v, uint64_t deadline);
+/* The same until CLOCK_REALTIME, which may be set meanwhile, shows at (ns, not 0). */
+int os_futex_wait_realtime(uint32_t *w, uint32_t v, uint64_t at);
 void os_futex_wake(uint32_t *w, int n);
 int os_tgkill(int pid, int tid, int sig);
 /*
@@ -131,6 +134,7 @@ int os_poll_del(int ep, int fd);
 int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline, const uint64_t *mask);
 #define OS_NOWAIT UINT64_MAX
 int os_eventfd(void);                    /* a counter that never blocks */
+int os_clockfd(void);                    /* with an edge each time that CLOCK_REALTIME is set */
 int os_dup_above(int fd, int lowest);    /* a second number for it */
 int os_close(int fd);
 int os_fileid(int fd, uint64_t id[2]);    /* device and inode */

@@ -4,6 +4,8 @@
 #include "tests/unit/world.h"
 
 #include <pthread.h>
+#include <string.h>
+#include <time.h>
 
 static void two(void)
 {
@@ -274,4 +276,120 @@ Test(timer, deleting_races_with_firing_and_moving, .timeout = 100)
 	cr_expect_gt(deleted, 0, "none was deleted in time: the test shows nothing");
 	cr_expect_gt(atomic_load(&runs), 0, "none fired: the test shows nothing");
 	cr_expect_eq(allp[0]->ntimers + allp[1]->ntimers, 0);
+}
+
+/* ---- on a clock that may be set: setting it is to a timer as if it had another time --------------- */
+
+static uint64_t shows(void)
+{
+	uint64_t ns = 0;
+
+	cr_assert_eq(os_clock_gettime(OS_CLOCK_REALTIME, &ns), 0);
+	return ns;
+}
+
+enum { HOUR = 60 * 60 };
+
+static void add_wall(unsigned i, uint64_t wall)
+{
+	timers[i].wall = wall;
+	timers[i].clock = OS_CLOCK_REALTIME;
+	add(i, 1);
+}
+
+Test(timer, on_another_clock_it_is_due_when_that_shows_the_time)
+{
+	uint64_t before = nanotime(), now = shows();
+	bool ran = false;
+
+	add_wall(0, now + HOUR * 1000000000ULL);
+	add_wall(1, now);
+	cr_expect_geq(timers[0].when, before + (HOUR - 1) * 1000000000ULL);
+	cr_expect_leq(timers[0].when, nanotime() + HOUR * 1000000000ULL);
+	timers_check(allp[0], nanotime(), &ran);
+	cr_expect(hasfired[1] && !hasfired[0]);
+	cr_expect_eq(timers_realtime(allp[0]), timers[0].wall);
+}
+
+Test(timer, a_clock_that_was_set_back_prolongs_it)
+{
+	uint64_t now = shows();
+	bool ran = false;
+	uint64_t next;
+
+	for (unsigned i = 0; i < 100; i++)
+		add_wall(i, now);
+	for (unsigned i = 0; i < 100; i += 2)
+		timers[i].wall = now + (HOUR + i) * 1000000000ULL;
+	next = timers_check(allp[0], nanotime(), &ran);
+	heap_is_sound(allp[0]);
+	cr_expect_eq(nfired, 50);
+	cr_expect_eq(next, timers[0].when);
+	for (unsigned i = 0; i < 100; i++)
+		cr_assert_eq(hasfired[i], i % 2 == 1);
+}
+
+/* Every seventh is on the clock that jumps; the others, and the list, stay as they are. */
+static void jump(void (*tell)(void))
+{
+	uint64_t now = shows(), mono = nanotime(), seed = 3;
+	bool ran = false;
+
+	for (unsigned i = 0; i < MANY; i++)
+		if (i % 7)
+			add(i, mono + (HOUR + nextrand(&seed) % HOUR) * 1000000000ULL);
+		else
+			add_wall(i, now + (HOUR + nextrand(&seed) % HOUR) * 1000000000ULL);
+	for (unsigned i = 0; i < MANY; i += 7)
+		timers[i].wall = now - i % 2;
+	tell();
+	heap_is_sound(allp[0]);
+	timers_check(allp[0], nanotime(), &ran);
+	for (unsigned i = 0; i < MANY; i++)
+		cr_assert_eq(hasfired[i], i % 7 == 0, "timer %u", i);
+}
+
+static void aimed(void)
+{
+	timers_reaim(allp[0]);
+}
+
+Test(timer, a_clock_that_was_set_forward_ends_it)
+{
+	jump(aimed);
+}
+
+/* Set to what it shows: a change of some nanoseconds. */
+static void set_clock(void)
+{
+	struct timespec ts;
+
+	cr_assert_eq(clock_gettime(CLOCK_REALTIME, &ts), 0);
+	if (clock_settime(CLOCK_REALTIME, &ts))
+		cr_skip("not privileged to set the clock");
+	netpoll_look();
+}
+
+Test(timer, the_poller_hears_that_a_clock_was_set)
+{
+	netpoll_clock();
+	cr_assert(netpoll_clocks());
+	jump(set_clock);
+	for (unsigned i = 0; i < MANY; i++)
+		timer_del(&timers[i]);
+	memset(hasfired, 0, sizeof(hasfired));
+	jump(set_clock); /* not the first time alone */
+}
+
+Test(timer, the_list_is_aimed_anew_as_well)
+{
+	bool ran = false;
+
+	os_deny(0, 1);
+	add_wall(0, shows() + HOUR * 1000000000ULL);
+	cr_assert_eq(allp[0]->timerlist, &timers[0]);
+	timers[0].wall = 1;
+	timers_reaim(allp[0]);
+	timers_check(allp[0], nanotime(), &ran);
+	cr_expect(hasfired[0]);
 }

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 
 #ifndef SYS_epoll_pwait2
@@ -74,6 +75,28 @@ int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline, const ui
 int os_eventfd(void)
 {
 	return (int)os_syscall(SYS_eventfd2, 0, O_CLOEXEC | O_NONBLOCK, 0, 0, 0, 0);
+}
+
+/*
+ * A timer that never comes to its end.  The kernel looks through those that are to be cancelled when
+ * the clock is set.
+ */
+int os_clockfd(void)
+{
+	struct itimerspec never = { .it_value = { .tv_sec = INT64_MAX } };
+	int fd = (int)os_syscall(SYS_timerfd_create, CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK, 0,
+				 0, 0, 0);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = (int)os_syscall(SYS_timerfd_settime, fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET,
+			      (long)&never, 0, 0, 0);
+	if (err) {
+		os_close(fd);
+		return err;
+	}
+	return fd;
 }
 
 int os_dup_above(int fd, int lowest)

@@ -52,6 +52,15 @@ int os_futex_wait(uint32_t *w, uint32_t v, uint64_t deadline)
 			 deadline ? (long)&ts : 0, 0, (long)FUTEX_BITSET_MATCH_ANY);
 }
 
+int os_futex_wait_realtime(uint32_t *w, uint32_t v, uint64_t at)
+{
+	struct timespec ts = { (time_t)(at / 1000000000), (long)(at % 1000000000) };
+
+	return (int)sys6(SYS_futex, (long)w,
+			 FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME, (long)v,
+			 (long)&ts, 0, (long)FUTEX_BITSET_MATCH_ANY);
+}
+
 void os_futex_wake(uint32_t *w, int n)
 {
 	sys3(SYS_futex, w, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, n);
