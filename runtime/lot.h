@@ -23,6 +23,8 @@
 
 #include "runtime/gmp.h"
 
+/* Our -D__NO_INLINE__ concerns libc's headers; xxhash.h would take it for the word to inline nothing. */
+#define XXH_NO_INLINE_HINTS 0
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
