@@ -40,14 +40,13 @@ static void *maker(void *unused)
 	return NULL;
 }
 
-bool maker_start(void)
+static bool begin(void)
 {
 	size_t size = runtime_ostack(128 * 1024);
 	char *stack;
 	uintptr_t os;
 
-	if (__atomic_load_n(&running, __ATOMIC_RELAXED) ||
-	    __atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
+	if (__atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
 		return true;
 	stack = os_reserve(size);
 	if (stack && !hooks.newosproc(maker, NULL, stack, size, &os))
@@ -56,6 +55,11 @@ bool maker_start(void)
 		os_free(stack, size);
 	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
 	return false;
+}
+
+bool maker_start(void)
+{
+	return likely(__atomic_load_n(&running, __ATOMIC_RELAXED)) || begin();
 }
 
 bool maker_call(void)

@@ -189,7 +189,8 @@ void goexit(bool (*ended)(void *arg), void *arg)
 	struct g *gp = weft_tls.g;
 
 	syscall_reset();
-	runtime_realtime(0);
+	if (unlikely(gp->priority))
+		runtime_realtime(0);
 	if (atomic_fetch_sub(&sched.nglive, 1) == 1)
 		hooks.lastexit();
 	pin(); /* for good */

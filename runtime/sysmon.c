@@ -246,22 +246,26 @@ static void *sysmon(void *arg)
 
 static bool running;
 
-bool runtime_monitor(void)
+static bool begin(void)
 {
 	size_t size = runtime_ostack(128 * 1024);
 	char *stack;
 	uintptr_t os;
 
-	if (__atomic_load_n(&running, __ATOMIC_RELAXED) ||
-	    __atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
-		return maker_start();
+	if (__atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
+		return true;
 	stack = os_reserve(size);
 	if (stack && !hooks.newosproc(sysmon, NULL, stack, size, &os))
-		return maker_start();
+		return true;
 	if (stack)
 		os_free(stack, size);
 	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
 	return false;
+}
+
+bool runtime_monitor(void)
+{
+	return (likely(__atomic_load_n(&running, __ATOMIC_RELAXED)) || begin()) && maker_start();
 }
 
 void sysmon_forget(void)

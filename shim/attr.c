@@ -8,6 +8,7 @@ static struct gattr dflt;      /* what a NULL attribute means; written before th
 static uint64_t dflt_mask;
 static bool dflt_has_mask, dflt_detached;
 static int dflt_inheritsched;
+bool attr_dflt_plain;
 
 static int parse(const pthread_attr_t *attr, struct gattr *a)
 {
@@ -86,6 +87,7 @@ void thread_default_attr(void)
 				       .tlsarea = tcb_area_size(),
 				       .tlsalign = tcb_area_align() };
 	}
+	attr_dflt_plain = !dflt_has_mask && !dflt_detached && dflt_inheritsched == PTHREAD_INHERIT_SCHED;
 	if (weft_opt.stacksize)
 		dflt.stacksize = weft_opt.stacksize;
 	if (weft_on)

@@ -89,5 +89,6 @@ void keys_run_destructors(void)
 		th->keyed = true;
 		round_of_destructors();
 	}
-	tcb_mark_keys(tcb_self(), th->keyed);
+	if (th->keyed)
+		tcb_mark_keys(tcb_self(), true);
 }

@@ -630,10 +630,11 @@ void signals_rest(struct delivery *d)
 int signals_next(void)
 {
 	struct thread *th = &self_thread;
-	uint64_t out = thread_mask(th) & g_mask(th->g);
+	uint64_t out;
 
 	if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed) && !th->held))
 		return 0;
+	out = thread_mask(th) & g_mask(th->g);
 	return queued(th) & ~out ? sigheld_first(th->held, ~out) : 0;
 }
 

@@ -575,14 +575,14 @@ static void *router(void *arg)
 	return NULL;
 }
 
-bool sigroute_start(void)
+static bool begin(void)
 {
 	size_t size = runtime_ostack(128 * 1024);
 	static void *stack;
 	uintptr_t os;
 
 	/* Whoever comes while another starts it need not wait: the ring holds what is deferred. */
-	if (likely(sigroute_started()) || atomic_exchange(&router_started, 1))
+	if (atomic_exchange(&router_started, 1))
 		return true;
 	if (!stack && !runtime_fault("stack of the signal thread"))
 		stack = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -597,6 +597,11 @@ bool sigroute_start(void)
 	}
 	atomic_store(&router_started, 0);
 	return false;
+}
+
+bool sigroute_start(void)
+{
+	return likely(sigroute_started()) || begin();
 }
 
 void sigroute_fork_child(void)

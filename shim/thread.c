@@ -187,11 +187,11 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 	int err = sched_inherit(th, attr);
 	uint64_t mask;
 
-	th->inheritsched = attr_inheritsched(attr);
 	if (on_g())
 		g_copyname(gp, getg());
-	if (err)
+	if (err || likely(attr_plain(attr)))
 		return err;
+	th->inheritsched = attr_inheritsched(attr);
 	if (attr_sigmask(attr, &mask))
 		g_setmask(gp, mask & ~SIGS_NEVER);
 	if (attr_detached(attr))
