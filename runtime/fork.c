@@ -86,6 +86,7 @@ static void reset_gs(struct g *self)
 		gp->allgidx = i;
 		atomic_store(&gp->status, Gdead);
 		atomic_store(&gp->m, NULL);
+		gp->home = NULL;
 	}
 }
 
@@ -135,6 +136,7 @@ void runtime_fork_child(void)
 	self->parked = NULL;
 	self->sysdepth = 0;
 	self->priority = 0;
+	self->home = NULL;
 	self->tid = (uint32_t)os_getpid();
 	self->tls->tid = self->tid;
 	g_seedids();

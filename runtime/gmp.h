@@ -40,6 +40,7 @@ enum {
 	STEAL_PASSES = 4,
 	MAXPROCS = 1024,
 	GCHUNK = 1024,       /* Gs per chunk of the table of all Gs */
+	SPARE_BELOW = 16,    /* as near to maxm no M is made that nobody waits for */
 };
 
 struct timer {
@@ -117,6 +118,7 @@ struct g {
 	struct m *lockedm;        /* wired to this M (o, or when parked: L sched) */
 	uint32_t lockdepth;       /* (o) */
 	bool kept;                /* wired by runtime_wireall(), for good (o) */
+	struct m *home;           /* (o) where it made children; runs no other G (home.c) */
 
 	const void *_Atomic parkaddr; /* what it waits for in the lot; NULL: nothing (L lot's bucket of it) */
 	struct waiter *parked;    /* (L same) the wait an interrupt may end */
@@ -154,7 +156,7 @@ struct m {
 	struct m *schedlink;      /* (L sched) idle or dead list */
 	struct m *alllink;        /* (L sched) */
 	struct m **allback;       /* (L sched) what points to it there */
-	struct g *lockedg;        /* the only G it may run (o) */
+	struct g *lockedg;        /* the only G it may run (o); another M may run it too, if this is its home */
 	int32_t id;               /* (c) */
 	int32_t ostid;            /* kernel id */
 	uintptr_t os;             /* handle for joinosproc */
@@ -292,6 +294,7 @@ struct sched {
 	int32_t nm;               /* (L) Ms alive, sysmon apart */
 	int32_t mnext;            /* (L) next id */
 	int32_t maxm;             /* limit (c) */
+	_Atomic bool keepms;      /* idle Ms stay */
 	struct m *mdead;          /* (L) left, to be joined by maker */
 	struct m *mfree;          /* (L) structs to reuse */
 	struct m *allm;           /* (L) */
@@ -439,6 +442,11 @@ void startlockedm(struct m *mp, struct g *gp) hidden;
 void mwake(struct m *mp) hidden; /* one that sleeps in stopm or stoplockedm */
 void exitsyscall0(void *gp) hidden;
 void regainp(struct g *gp) hidden;
+
+/* ---- home.c ---- */
+void home_go(struct g *gp) hidden;    /* the caller, which is wired to an M that waits for it */
+void home_leave(struct g *gp) hidden; /* the caller ends: so its home is none, unless it is there */
+void home_over(struct m *mp) hidden;  /* the G has ended elsewhere */
 
 /* ---- realtime.c ---- */
 extern _Atomic bool realtime hidden; /* some G has, or had, a P of its own */

@@ -11,7 +11,6 @@
 #include <errno.h>
 
 enum { G0_STACK = 256 * 1024 };
-enum { SPARE_BELOW = 16 }; /* as near to the limit no M is made that nobody waits for */
 
 void m_init(struct m *mp)
 {
@@ -544,9 +543,11 @@ void lockosthread(void)
 	if (!gp || gp->lockdepth++)
 		return;
 	pin();
-	gp->lockedm = getm();
+	gp->lockedm = unlikely(gp->home != NULL) && !gp->sysdepth ? gp->home : getm();
 	gp->lockedm->lockedg = gp;
 	unpin();
+	if (unlikely(gp->home != NULL))
+		home_go(gp);
 }
 
 void unlockosthread(void)
@@ -557,7 +558,8 @@ void unlockosthread(void)
 		return;
 	/* In one piece: a G with an M that has no such G would be handed to it for nothing. */
 	pin();
-	gp->lockedm->lockedg = NULL;
+	if (gp->lockedm != gp->home)
+		gp->lockedm->lockedg = NULL;
 	gp->lockedm = NULL;
 	unpin();
 }
@@ -635,7 +637,7 @@ void leavem0(void)
 {
 	struct g *gp = weft_tls.g;
 
-	if (!gp || gp == g_main_ || gp->lockdepth || gp->sysdepth ||
+	if (!gp || gp == g_main_ || gp->home || gp->lockdepth || gp->sysdepth ||
 	    (atomic_load_explicit(&duties, memory_order_relaxed) & DutyWire))
 		return;
 	/* As in runtime_preempt(): we may be in a handler. */
@@ -669,22 +671,40 @@ static void stop_with_own(struct m *mp)
 	atomic_store(&mp->park, 0);
 }
 
-/* The M of a wired G gives its P away and sleeps until somebody brings the G back with a P. */
+/* Its G may be elsewhere (home.c); then what that one lets in is none of this M's. */
+static void keepout_away(const struct m *mp)
+{
+	if (!__atomic_load_n(&mp->lockedg->lockedm, __ATOMIC_RELAXED))
+		m_keepout();
+}
+
+/*
+ * The M of a wired G gives its P away and sleeps until somebody brings the G back with a P; or until
+ * the G has ended elsewhere: then the M is nobody's, and has a P too.
+ */
 void stoplockedm(struct m *mp)
 {
+	struct p *pp;
+
 	if (mp->p && mp->p->own) {
 		stop_with_own(mp);
 		return;
 	}
 	if (mp->p)
 		handoffp(releasep(mp));
-	while (atomic_load(&mp->park) == 0)
+	while (atomic_load(&mp->park) == 0) {
+		keepout_away(mp);
 		os_futex_wait((uint32_t *)&mp->park, 0, 0);
+	}
 	atomic_store(&mp->park, 0);
 	lock(&sched.lock);
-	acquirep(mp, mp->nextp);
+	pp = mp->nextp;
 	mp->nextp = NULL;
+	if (pp)
+		acquirep(mp, pp);
 	unlock(&sched.lock);
+	if (!pp)
+		home_over(mp);
 }
 
 /* mp picked a G that belongs to another M: hands its P to that one and sleeps. */

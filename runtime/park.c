@@ -159,20 +159,23 @@ static void exited(void *arg)
 static void exit0(void *arg)
 {
 	struct m *mp = weft_tls.m;
-	bool locked = mp->lockedg != NULL;
+	struct g *gp = arg;
+	/* What was not waited for is told; none, and the M that made it goes on. */
+	bool locked = mp->lockedg && (gp->lockdepth || os_has_children());
 
 	mp->curg = NULL;
+	gp->home = NULL;
 	/*
 	 * An M that ends stays marked: it must not start others, which would inherit what it
 	 * carries.
 	 */
-	if (mp == &m0)
+	if (mp == &m0 || !locked)
 		mp->lockedg = NULL;
 	left(arg);
 	if (locked && mp != &m0) {
 		/*
 		 * What the wired G did to its kernel thread (policy, affinity, namespaces) dies
-		 * with it.
+		 * with it; what it made hears of it.
 		 */
 		handoffp(releasep(mp));
 		mexit(mp);
@@ -194,6 +197,8 @@ void goexit(bool (*ended)(void *arg), void *arg)
 	if (atomic_fetch_sub(&sched.nglive, 1) == 1)
 		hooks.lastexit();
 	pin(); /* for good */
+	if (unlikely(gp->home != NULL))
+		home_leave(gp);
 	gp->drop = ended(arg);
 	if (!to_next(getm(), gp, exited))
 		mcall(exit0);

@@ -118,6 +118,8 @@ void schedule(void *unused)
 		if (mp->lockedg) {
 			if (!mp->p || !own_turn(mp))
 				stoplockedm(mp);
+			if (unlikely(!mp->lockedg))
+				continue;
 			execute(mp, mp->lockedg, false);
 		}
 		if (mp->p && unlikely(atomic_load_explicit(&mp->p->giveup, memory_order_relaxed)))

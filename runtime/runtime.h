@@ -359,6 +359,20 @@ void runtime_realtime(int priority);
 void leavem0(void);
 
 /*
+ * Around what makes a child process of the calling G, or asks for those that this very thread made
+ * (home.c): the G is on the M that is their parent, and wired.  made: there is one more.  A child
+ * that has the G's memory copied calls child_ends(false).  They nest.
+ */
+void runtime_child_begins(void);
+void runtime_child_ends(bool made);
+void runtime_child_gone(void); /* the caller has waited for one */
+/*
+ * From now on no idle M leaves: the kernel works on what some of them asked for, and ends that with
+ * the thread that asked.
+ */
+void runtime_keepms(void);
+
+/*
  * Around a call that may block in the kernel: between the two the G owns no P (sysmon may take it),
  * so the code in between must not call the runtime, except lot_ functions, which take a P back
  * while they park.  Nests; costs one compare-and-swap each way when nobody wanted the P.  No-ops

@@ -128,6 +128,10 @@ int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 	g_set_tls(gp, tls, tid);
 	start_m0(gp, fs, (char *)stack + G0_STACK);
 	cputime_start(gp);
+	if (os_has_children()) {
+		gp->home = &m0;
+		m0.lockedg = gp;
+	}
 	if (start_p(&m0)) {
 		weft_tls = (struct weft_tls){ 0 }; /* no G: every wrapper passes through for good */
 		return -ENOMEM;

@@ -131,7 +131,8 @@ static void reap_idle(uint64_t now)
 	static uint64_t next;
 	struct m *mp, *cold;
 
-	if (now < next || __atomic_load_n(&sched.nmidle, __ATOMIC_RELAXED) <= KEEP_IDLE)
+	if (now < next || atomic_load_explicit(&sched.keepms, memory_order_relaxed) ||
+	    __atomic_load_n(&sched.nmidle, __ATOMIC_RELAXED) <= KEEP_IDLE)
 		return;
 	next = now + REAP_EVERY;
 	lock(&sched.lock);
@@ -170,7 +171,7 @@ static void sleep_deep(void)
 		return;
 	}
 	lock(&sched.lock);
-	if (sched.nmidle > KEEP_IDLE)
+	if (sched.nmidle > KEEP_IDLE && !atomic_load(&sched.keepms))
 		until = nanotime() + keep_idle(sched.nmidle);
 	unlock(&sched.lock);
 	until = sooner(until, scavenge_when());

@@ -23,6 +23,7 @@
 #include "shim/direct.h"
 #include "shim/fdtable.h"
 #include "shim/preempt.h"
+#include "shim/sigroute.h"
 #include "shim/thread.h"
 
 #include <linux/sched.h>
@@ -173,6 +174,8 @@ static int run_fork(void *p)
 
 	robust_renew(&b.robust);
 	fork_ends(!(b.flags & CLONE_SETTLS), b.mask);
+	if (!(b.flags & CLONE_SETTLS))
+		child_made(0);
 	r = b.fn(b.arg);
 	/* libc would end this kernel thread alone, and idle ones of ours would go on. */
 	if (weft_on)
@@ -235,6 +238,7 @@ static int clone_fork(struct begin *b, const struct more *m)
 	int r;
 
 	b->robust = robust_now();
+	runtime_child_begins();
 	if (waits)
 		entersyscall();
 	was = b->mask = fork_begins();
@@ -242,6 +246,7 @@ static int clone_fork(struct begin *b, const struct more *m)
 	fork_ends(false, was);
 	if (waits)
 		exitsyscall();
+	child_made(r);
 	return r;
 }
 
@@ -255,7 +260,11 @@ static int clone_beside(struct begin *b, struct more *m)
 		return -1;
 	}
 	m->tls = block->tcb;
+	if (!(b->flags & CLONE_THREAD))
+		runtime_child_begins();
 	r = call(run_beside, b, b->flags | CLONE_SETTLS, m);
+	if (!(b->flags & CLONE_THREAD))
+		child_made(r);
 	if (r < 0) {
 		atomic_store(&block->state, FREE);
 		return r;
@@ -276,6 +285,7 @@ static __attribute__((noinline)) int clone_alone(struct begin *b, const struct m
 	uint64_t was;
 	int r;
 
+	runtime_child_begins();
 	entersyscall();
 	was = b->mask = fork_begins(); /* twice: the child may use this piece of its stack */
 	ours = weft_tls;
@@ -283,6 +293,7 @@ static __attribute__((noinline)) int clone_alone(struct begin *b, const struct m
 	weft_tls = ours;
 	fork_ends(false, was);
 	exitsyscall();
+	child_made(r);
 	return r;
 }
 
@@ -323,6 +334,7 @@ static long fork_by(const struct clone_args *a, size_t n)
 	uint64_t was;
 	long r;
 
+	runtime_child_begins();
 	if (waits)
 		entersyscall();
 	was = fork_begins();
@@ -335,6 +347,8 @@ static long fork_by(const struct clone_args *a, size_t n)
 	fork_ends(r == 0 && !(a->flags & CLONE_SETTLS), was);
 	if (r != 0 && waits)
 		exitsyscall();
+	if (r != 0 || !(a->flags & CLONE_SETTLS))
+		child_made(r < 0 ? -1 : (pid_t)r);
 	return r;
 }
 

@@ -45,6 +45,7 @@ static void prepare(void)
 		return;
 	}
 	if (on_g()) {
+		runtime_child_begins();
 		__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
 		entersyscall();
 	}
@@ -61,6 +62,7 @@ static void parent(void)
 	exitsyscall();
 	__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
 	lot_wake(lot_key(&inside, KEY_OTHER), 1, 0, READY_TAIL, NULL, NULL);
+	runtime_child_ends(true); /* none, perhaps: the end of the G will tell */
 }
 
 static int nobody_inside(void *arg)
@@ -138,10 +140,12 @@ void fork_ends(bool child, uint64_t was)
 
 static void child(void)
 {
-	if (weft_on)
+	if (weft_on) {
 		fork_ends(true, mask);
-	else
+		runtime_child_ends(false);
+	} else {
 		once_fork_child();
+	}
 }
 
 static void __attribute__((constructor(101))) register_handlers(void)
@@ -169,10 +173,13 @@ ALIAS(__fork, fork);
 
 EXPORT pid_t _Fork(void)
 {
-	uint64_t was = fork_begins();
-	pid_t pid = real._Fork();
+	uint64_t was;
+	pid_t pid;
 
-	sigchild_note(pid);
+	runtime_child_begins();
+	was = fork_begins();
+	pid = real._Fork();
 	fork_ends(pid == 0, was);
+	child_made(pid);
 	return pid;
 }

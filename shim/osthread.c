@@ -263,6 +263,8 @@ long makes_ring(const struct call *x)
 		uint32_t sq, cq, flags;
 	} *params = (const void *)x->b;
 
+	/* Whoever hands something in: it is ended with the kernel thread. */
+	runtime_keepms();
 	return params && params->flags & SINGLE_ISSUER ? osthread_change(false, x) : call_blocks(x);
 }
 

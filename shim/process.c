@@ -21,18 +21,27 @@ EXPORT int system(const char *command)
 
 EXPORT FILE *popen(const char *command, const char *type)
 {
+	FILE *stream;
+
 	netfd_shared();
 	if (!on_g())
 		return real.popen(command, type);
-	return HANDOFF(real.popen(command, type));
+	runtime_child_begins();
+	stream = HANDOFF(real.popen(command, type));
+	runtime_child_ends(stream != NULL);
+	return stream;
 }
 ALIAS(_IO_popen, popen);
 
 /* libc closes the descriptor itself. */
 EXPORT int pclose(FILE *stream)
 {
+	int r;
+
 	FD_ENDS(stream->_fileno);
-	return on_g() ? HANDOFF(real.pclose(stream)) : real.pclose(stream);
+	r = on_g() ? HANDOFF(real.pclose(stream)) : real.pclose(stream);
+	runtime_child_gone();
+	return r;
 }
 
 EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
@@ -45,10 +54,10 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 	if (!on_g())
 		return real.posix_spawn(pid, path, actions, attr, argv,
 					FOREIGN_ENV_FILE(path, envp));
+	runtime_child_begins();
 	r = HANDOFF(real.posix_spawn(pid ? pid : &child, path, actions, attr, argv,
 				     FOREIGN_ENV_FILE(path, envp)));
-	if (r == 0)
-		sigchild_note(pid ? *pid : child);
+	child_made(r == 0 ? pid ? *pid : child : -1);
 	return r;
 }
 
@@ -62,10 +71,10 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 	if (!on_g())
 		return real.posix_spawnp(pid, file, actions, attr, argv,
 					 FOREIGN_ENV_NAME(file, envp));
+	runtime_child_begins();
 	r = HANDOFF(real.posix_spawnp(pid ? pid : &child, file, actions, attr, argv,
 				      FOREIGN_ENV_NAME(file, envp)));
-	if (r == 0)
-		sigchild_note(pid ? *pid : child);
+	child_made(r == 0 ? pid ? *pid : child : -1);
 	return r;
 }
 
@@ -81,21 +90,31 @@ static int spawn_error(int r)
 EXPORT int pidfd_spawn(int *pidfd, const char *path, const posix_spawn_file_actions_t *actions,
 		       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
+	int r;
+
 	netfd_shared();
 	if (!on_g())
 		return spawn_error(real.pidfd_spawn(pidfd, path, actions, attr, argv,
 						    FOREIGN_ENV_FILE(path, envp)));
-	return spawn_error(HANDOFF(real.pidfd_spawn(pidfd, path, actions, attr, argv,
+	runtime_child_begins();
+	r = spawn_error(HANDOFF(real.pidfd_spawn(pidfd, path, actions, attr, argv,
 						    FOREIGN_ENV_FILE(path, envp))));
+	runtime_child_ends(r == 0);
+	return r;
 }
 
 EXPORT int pidfd_spawnp(int *pidfd, const char *file, const posix_spawn_file_actions_t *actions,
 			const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
+	int r;
+
 	netfd_shared();
 	if (!on_g())
 		return spawn_error(real.pidfd_spawnp(pidfd, file, actions, attr, argv,
 						     FOREIGN_ENV_NAME(file, envp)));
-	return spawn_error(HANDOFF(real.pidfd_spawnp(pidfd, file, actions, attr, argv,
+	runtime_child_begins();
+	r = spawn_error(HANDOFF(real.pidfd_spawnp(pidfd, file, actions, attr, argv,
 						     FOREIGN_ENV_NAME(file, envp))));
+	runtime_child_ends(r == 0);
+	return r;
 }

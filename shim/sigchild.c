@@ -21,6 +21,12 @@ void sigchild_note(pid_t child)
 				      (uint64_t)(uint32_t)child << 32 | weft_tls.tid, memory_order_relaxed);
 }
 
+void child_made(pid_t child)
+{
+	sigchild_note(child);
+	runtime_child_ends(child > 0);
+}
+
 struct thread *sigchild_parent(const siginfo_t *si)
 {
 	uint64_t note;

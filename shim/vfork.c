@@ -37,6 +37,7 @@ static struct vforked begins(void)
 {
 	struct vforked v;
 
+	runtime_child_begins();
 	entersyscall();
 	v.mask = fork_begins();
 	v.nested = outer.used;
@@ -60,9 +61,9 @@ static int parent(long r, struct vforked v)
 		weft_tls = outer.tls;
 		outer.used = false;
 	}
-	sigchild_note((pid_t)r);
 	fork_ends(false, v.mask);
 	exitsyscall();
+	child_made((pid_t)r);
 	return (int)syscall_ret(r);
 }
 

@@ -25,6 +25,15 @@ int os_thread_cpu(int tid, uint64_t *ns)
 	return os_clock_gettime((int)(~(uint32_t)tid << 3 | PERTHREAD_SCHED), ns);
 }
 
+bool os_has_children(void)
+{
+	enum { P_ALL_ = 0, NOHANG = 1, STOPPED = 2, EXITED = 4, CONTINUED = 8 };
+	enum { NOWAIT = 0x1000000, NOTHREAD = 0x20000000, ALL = 0x40000000 };
+
+	return os_syscall(SYS_waitid, P_ALL_, 0, 0, NOHANG | STOPPED | EXITED | CONTINUED | NOWAIT | NOTHREAD | ALL,
+			  0, 0) != -ECHILD;
+}
+
 static char *decimal(char *p, unsigned v)
 {
 	char digits[12];
