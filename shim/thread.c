@@ -304,12 +304,9 @@ static int await(struct thread *th, const struct until *u)
 	if (until_park(u, &pk))
 		pk.deadline = 0;
 	while (!(atomic_load(&th->state) & TH_EXITED)) {
-		int r = lot_park(&pk);
-
-		if (r == -ETIMEDOUT)
+		testcancel(); /* as in libc, only who must wait acts on it */
+		if (lot_park(&pk) == -ETIMEDOUT)
 			return ETIMEDOUT;
-		if (r == -EINTR)
-			testcancel();
 	}
 	return 0;
 }
@@ -341,7 +338,6 @@ static int join(pthread_t t, void **result, const struct until *u)
 	uint32_t old;
 	int err;
 
-	testcancel();
 	old = atomic_load_explicit(&th->state, memory_order_acquire);
 	/* Both as libc: one that ended detached looks detached still, and one may ask about itself. */
 	if (old & TH_DETACHED)
