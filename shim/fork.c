@@ -25,7 +25,7 @@
 #include "shim/sync.h"
 #include "shim/thread.h"
 
-static uint32_t inside; /* Gs between prepare and parent */
+static uint32_t inside; /* Gs between prepare and parent; only with all signals kept out: a handler may fork */
 
 static __thread uint64_t mask; /* between prepare and what ends it */
 
@@ -44,23 +44,24 @@ static void prepare(void)
 		netfd_shared();
 		return;
 	}
+	mask = fork_begins();
 	if (on_g()) {
 		runtime_child_begins();
 		__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
 		entersyscall();
 	}
-	mask = fork_begins();
 }
 
 static void parent(void)
 {
 	if (!weft_on)
 		return;
+	if (on_g())
+		__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
 	fork_ends(false, mask);
 	if (!on_g())
 		return;
-	exitsyscall();
-	__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
+	exitsyscall(); /* now that the mask is the G's: it may go on elsewhere */
 	lot_wake(lot_key(&inside, KEY_OTHER), 1, 0, READY_TAIL, NULL, NULL);
 	runtime_child_ends(true); /* none, perhaps: the end of the G will tell */
 }
