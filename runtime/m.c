@@ -277,11 +277,13 @@ void runtime_shut(uint64_t set)
 
 bool runtime_allkeepout(uint64_t set)
 {
+	struct m *mp, *own;
 	bool all = true;
 
 	lock(&sched.lock);
-	for (struct m *mp = sched.allm; mp && all; mp = mp->alllink)
-		all = (__atomic_load_n(&mp->sigmask, __ATOMIC_SEQ_CST) & set) == set;
+	own = getm(); /* has its own mask, or a call's that the kernel knows in the call only */
+	for (mp = sched.allm; mp && all; mp = mp->alllink)
+		all = mp == own || (__atomic_load_n(&mp->sigmask, __ATOMIC_SEQ_CST) & set) == set;
 	unlock(&sched.lock);
 	if (!all && !__atomic_load_n(&m0.curg, __ATOMIC_RELAXED))
 		m0_look();

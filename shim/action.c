@@ -16,7 +16,7 @@
  * Must never: call a handler; wait for anything but the lock.
  */
 #include "shim/clone.h"
-#include "shim/sigroute.h"
+#include "shim/sigforget.h"
 
 #include <string.h>
 
@@ -117,11 +117,24 @@ static int current(int sig, struct sigaction *sa)
 	return 0;
 }
 
+bool action_ignores(int sig, const struct sigaction *sa)
+{
+	return sa->sa_handler == SIG_IGN ||
+	       (sa->sa_handler == SIG_DFL &&
+		(sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH || sig == SIGCONT));
+}
+
 static int install(int sig, const struct sigaction *sa)
 {
+	int r;
+
 	if (is_handler(sa))
 		put(sig, sa);
-	return tell(sig, sa);
+	r = tell(sig, sa);
+	/* As the kernel, which forgets only what is pending there. */
+	if (r == 0 && action_ignores(sig, sa))
+		sigforget(SIGBIT(sig));
+	return r;
 }
 
 /* SA_RESETHAND: of several that come at once one has the handler. */
@@ -169,6 +182,8 @@ EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
 		return sigaction_apart(sig, sa, old);
 	if (sa)
 		want = *sa; /* old may be the same object, and neither be touched with the lock held */
+	if (sa && on_g() && action_ignores(sig, &want))
+		sigroute_settle(); /* what was sent before is queued, or pending in the kernel */
 	begin();
 	r = current(sig, &was);
 	if (r == 0 && sa)
@@ -185,10 +200,12 @@ EXPORT sighandler_t signal(int sig, sighandler_t handler)
 {
 	struct sigaction sa, old;
 
-	if (!weft_on)
+	/* libc's errors; what it thinks of the number a program may ask for in sa_mask, too. */
+	if (!weft_on || handler == SIG_ERR || sig < 1 || sig > NSIG_)
 		return real.signal(sig, handler);
 	memset(&sa, 0, sizeof(sa));
 	sa.sa_handler = handler;
+	sigaddset(&sa.sa_mask, sig);
 	sa.sa_flags = signal_restarts(sig) ? SA_RESTART : 0;
 	if (sigaction(sig, &sa, &old))
 		return SIG_ERR;

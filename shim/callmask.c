@@ -27,6 +27,8 @@ bool callmask_enter(const void *mask)
 	 */
 	sigroute_unblocked(g_mask(getg()) & ~bits);
 	signals_deliver();
+	if (unlikely(bits & ~g_mask(getg())))
+		sigmask_closed(bits & ~g_mask(getg()));
 	return true;
 }
 
@@ -35,6 +37,7 @@ void callmask_leave(const bool *region)
 	if (!*region)
 		return;
 	atomic_store(&self_thread.masked, false);
+	sigroute_unblocked(~g_mask(getg()));
 	self_thread.stop = false;
 	/* What came for the call's mask and found the call over is the G's own business again. */
 }

@@ -19,8 +19,16 @@ void *context_note(const ucontext_t *to, bool swap) hidden __attribute__((used))
 void *context_note(const ucontext_t *to, bool swap)
 {
 	if (on_g()) {
+		uint64_t mask = sigs_of(&to->uc_sigmask) & ~SIGS_NEVER, was = g_mask(getg());
+
 		syscall_reset(); /* the jump may leave a handler that interrupted a call */
-		g_notemask(*(const uint64_t *)(const void *)&to->uc_sigmask & ~SIGS_OURS);
+		if (unlikely(mask != was)) {
+			g_setmask(getg(), mask);
+			sigmask_changed(was, mask);
+			if (swap)
+				g_setmask(getg(), was); /* libc saves it, then changes it */
+		}
+		g_notemask(mask);
 	}
 	return swap ? (void *)real.swapcontext : (void *)real.setcontext;
 }

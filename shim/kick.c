@@ -157,6 +157,20 @@ static void mask_back(const struct sigframe *f)
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &f->uc.mask, NULL, 8);
 }
 
+/*
+ * The same, but what the mask of the call that was interrupted keeps out waits: its handlers come first,
+ * and have that mask.
+ */
+static void mask_both(const struct sigframe *f)
+{
+	struct thread *th = &self_thread;
+	uint64_t mask = f->uc.mask;
+
+	if (unlikely(atomic_load_explicit(&th->masked, memory_order_relaxed)))
+		mask |= atomic_load_explicit(&th->callmask, memory_order_relaxed);
+	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+}
+
 static void off_side(struct kick *k)
 {
 	if (k->side)
@@ -218,7 +232,7 @@ static void handled(struct sigframe *f, void *arg)
 	bool stub = in_stub(f), ends;
 	int saved = errno;
 
-	mask_back(f);
+	mask_both(f);
 	off_side(&k);
 	ends = signals_over(f);
 	if ((ends || (stub && stub_ends())) && end && sigframe_pc(f) == pc)

@@ -95,6 +95,8 @@ static void mask_handler(uint64_t let, int sig, const struct sigaction *sa)
 	if (on_g())
 		g_notemask(during);
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &during, NULL, 8);
+	if (on_g())
+		sigmask_closed(during & ~let);
 }
 
 /* A fault is the fault of the code that runs: never deferred. */
@@ -113,7 +115,7 @@ static void had_by_another(int sig, const siginfo_t *si)
 
 static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 {
-	struct delivery d = { f, f->uc.mask, g_mask(getg()), true, false };
+	struct delivery d = { f, f->uc.mask, g_mask(getg()), true, false, g_mask(getg()) };
 	struct thread *th = &self_thread;
 	struct callmask_pause outer = callmask_pause();
 	bool own = outer.region && left_call(f), ran;

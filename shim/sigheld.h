@@ -24,6 +24,7 @@ struct signode {
 	bool shared;                /* sent to the process: outlives the thread */
 	uint64_t life;              /* of the G, for which it is meant unless shared */
 	int sig;
+	uint32_t round;             /* sigforget.c's */
 	siginfo_t info;
 };
 

@@ -1,15 +1,15 @@
 /*
- * signal: masks, signals directed at a thread, and taking them.
+ * signal: signals directed at a thread, and taking them.
  *
- * The kernel mask of an M is the mask of the G it runs; g_setmask changes both.  A signal directed
- * at another G is queued on it (taken in the kernel's order, standard signals at most once) and the G is
+ * A signal directed at another G is queued on it (taken in the kernel's order, standard signals at most once) and the G is
  * made to look.  It runs the handler itself, on its own stack, at its next look: the mask,
  * SA_NODEFER, SA_RESETHAND and the default actions are applied here as the kernel would.
  *
- * Must never: let a program block 32 or 33; run a handler while runtime_busy().
+ * Must never: run a handler while runtime_busy().
  */
 #include "shim/callmask.h"
 #include "shim/frame.h"
+#include "shim/sigforget.h"
 #include "shim/sigheld.h"
 #include "shim/sigroute.h"
 
@@ -73,72 +73,12 @@ static void node_put(struct signode *n)
 	atomic_fetch_sub(&nodes_used, 1);
 }
 
-/* ---- masks ----------------------------------------------------------------------------------- */
-
-static int change_mask(int how, const sigset_t *set, sigset_t *old)
+bool signals_queued(void)
 {
-	struct g *gp = getg();
-	uint64_t mask = g_mask(gp), was = mask, bits;
-
-	if (set) {
-		bits = *(const uint64_t *)(const void *)set & ~SIGS_NEVER;
-		switch (how) {
-		case SIG_BLOCK:
-			mask |= bits;
-			break;
-		case SIG_UNBLOCK:
-			mask &= ~bits;
-			break;
-		case SIG_SETMASK:
-			mask = bits;
-			break;
-		default:
-			return EINVAL;
-		}
-	}
-	/*
-	 * Before: POSIX delivers what is unblocked before the call returns, and not after old is
-	 * read.
-	 */
-	if (old) {
-		sigemptyset(old);
-		*(uint64_t *)(void *)old = was;
-	}
-	if (mask != was) {
-		g_setmask(gp, mask);
-		if (was & ~mask) {
-			sigroute_settle();
-			sigroute_unblocked(was & ~mask);
-			signals_deliver();
-		}
-		if (mask & ~was) {
-			/* Of two that keep it out at once, one sees the other's mask. */
-			atomic_thread_fence(memory_order_seq_cst);
-			sigroute_shut(mask & ~was);
-		}
-	}
-	return 0;
+	return atomic_load(&nodes_used) != 0;
 }
 
-EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
-{
-	return on_g() ? change_mask(how, set, old) : real.pthread_sigmask(how, set, old);
-}
-TWIN(pthread_sigmask);
-
-EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
-{
-	int err;
-
-	if (!on_g())
-		return real.sigprocmask(how, set, old);
-	err = change_mask(how, set, old);
-	if (err) {
-		errno = err;
-		return -1;
-	}
-	return 0;
-}
+/* ---- pending ---------------------------------------------------------------------------------- */
 
 /*
  * A set of the calling kernel thread's status, or unknown: what is pending for it alone, or for the
@@ -180,34 +120,6 @@ EXPORT int sigpending(sigset_t *set)
 }
 TWIN(sigpending);
 
-/* libc restores the mask by a call of its own; a jump also leaves any system call region. */
-static void before_jump(struct __jmp_buf_tag *env)
-{
-	if (!on_g())
-		return;
-	weft_tls.depth = 0; /* out of a fault inside malloc, say */
-	syscall_reset();
-	if (env->__mask_was_saved) {
-		uint64_t mask = sigs_of(&env->__saved_mask) & ~SIGS_NEVER;
-
-		g_setmask(getg(), mask);
-		sigroute_unblocked(~mask);
-		signals_deliver();
-	}
-}
-
-#define JUMP(name)                                                                                  \
-	EXPORT void name(struct __jmp_buf_tag env[1], int value)                                       \
-	{                                                                                              \
-		before_jump(env);                                                                          \
-		real.name(env, value);                                                                     \
-		__builtin_unreachable();                                                                   \
-	}
-JUMP(siglongjmp)
-JUMP(longjmp)
-JUMP(_longjmp)
-JUMP(__longjmp_chk)
-
 /* ---- sending --------------------------------------------------------------------------------- */
 
 /*
@@ -229,11 +141,7 @@ static bool ignored(int sig)
 {
 	struct sigaction sa;
 
-	if (real.sigaction(sig, NULL, &sa))
-		return false;
-	return sa.sa_handler == SIG_IGN ||
-	       (sa.sa_handler == SIG_DFL &&
-		(sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH || sig == SIGCONT));
+	return real.sigaction(sig, NULL, &sa) == 0 && action_ignores(sig, &sa);
 }
 
 /*
@@ -248,7 +156,7 @@ static void abandon(struct signode *n)
 		struct g *gp;
 
 		node_put(n);
-		if (was.shared) {
+		if (was.shared && !sigforget_stale(&was)) {
 			gp = sigroute_choose(was.sig, &was.info, NULL);
 			if ((!gp || thread_signal(g_data(gp), was.sig, &was.info, true)) &&
 			    !sigroute_requeue(was.sig, &was.info))
@@ -333,6 +241,7 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), direct3(SYS_gettid, 0, 0, 0), sig);
 		return 0;
 	}
+	sigforget_opposite(sig);
 	/* As the kernel: what is ignored and not blocked is not even queued. */
 	if (!(thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)) && ignored(sig))
 		return 0;
@@ -348,6 +257,7 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 	n->sig = sig;
 	n->shared = shared;
 	n->life = g_id(gp);
+	n->round = sigforget_round(sig); /* after first_of(): see sigforget.c */
 	if (info) {
 		n->info = *info;
 	} else {
@@ -469,22 +379,46 @@ EXPORT int pthread_sigqueue(pthread_t t, int sig, const union sigval value)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
+/* What was held before signals were last forgotten is looked through once. */
+static void forget(struct thread *th)
+{
+	uint32_t now = sigforget_count();
+	struct signode *n = th->held;
+
+	if (likely(th->forgot == now))
+		return;
+	th->forgot = now;
+	th->held = NULL;
+	while (n) {
+		struct signode *next = n->next;
+
+		if (sigforget_stale(n))
+			node_put(n);
+		else
+			sigheld_put(&th->held, n);
+		n = next;
+	}
+}
+
 /*
  * Moves what arrived to held, oldest first.  Between this and sigheld_take() no handler may come:
  * taking.
  */
 static void collect(struct thread *th)
 {
-	struct signode *n = atomic_exchange(mailbox(th), NULL), *fifo = NULL;
+	struct signode *n, *fifo = NULL;
+
+	forget(th);
+	n = atomic_exchange(mailbox(th), NULL);
 
 	while (n) {
 		struct signode *next = n->next;
 
-		if (n->shared || n->life == g_id(th->g)) {
+		if ((n->shared || n->life == g_id(th->g)) && !sigforget_stale(n)) {
 			n->next = fifo;
 			fifo = n;
 		} else {
-			node_put(n); /* for the thread that was here before */
+			node_put(n); /* forgotten, or for the thread that was here before */
 		}
 		n = next;
 	}
@@ -527,6 +461,7 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	g_setmask(getg(), during & ~SIGS_NEVER);
 	th->taken = 0;
 	taking_ends(~during);
+	sigmask_closed(during & ~let);
 	frame_run(sig, si, uc, &sa);
 	th->leaving = true;
 	th->sigdone++;
@@ -625,6 +560,7 @@ void signals_rest(struct delivery *d)
 			break;
 	}
 	sigroute_unblocked(~d->noted);
+	sigmask_closed(d->noted & ~d->was);
 }
 
 int signals_next(void)
@@ -641,7 +577,7 @@ int signals_next(void)
 bool signals_over(struct sigframe *f)
 {
 	struct thread *th = &self_thread;
-	struct delivery d = { f, f->uc.mask, g_mask(th->g), false, false };
+	struct delivery d = { f, f->uc.mask, g_mask(th->g), false, false, g_mask(th->g) };
 	struct callmask_pause outer;
 	bool again;
 

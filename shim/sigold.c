@@ -86,7 +86,7 @@ EXPORT sighandler_t __sysv_signal(int sig, sighandler_t handler)
 {
 	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_RESETHAND | SA_NODEFER }, old;
 
-	if (!weft_on)
+	if (!weft_on || handler == SIG_ERR)
 		return real.__sysv_signal(sig, handler);
 	return sigaction(sig, &sa, &old) ? SIG_ERR : old.sa_handler;
 }

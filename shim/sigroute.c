@@ -54,6 +54,7 @@ static _Atomic uint64_t blocked;   /* what the signal thread blocks because ever
 static _Atomic uint64_t unblock;   /* of these, what some G lets in again */
 static _Atomic uint64_t shut;      /* what every G keeps out now, and the signal thread shall, too */
 static _Atomic int router_started;
+static _Atomic bool router_made;  /* its kernel thread is there, and will run */
 static _Atomic int router_tid; /* 0 until it runs */
 static uint64_t held_out;          /* the signal thread's own: blocked until it has taken what it has */
 static __thread bool is_router __attribute__((tls_model("initial-exec")));
@@ -101,8 +102,8 @@ void sigroute_settle(void)
 			return;
 		direct3(SYS_sched_yield, 0, 0, 0);
 	}
-	if (!atomic_load(&router_tid))
-		return; /* it has just been asked for; in a child of fork it may never be there */
+	if (!atomic_load(&router_made))
+		return; /* the caller may have interrupted who makes it; a child of fork may never have one */
 	atomic_fetch_add(&settlers, 1); /* before the look: pairs with tell_settlers() */
 	for (int i = 0; i < SETTLE_SLEEPS; i++) {
 		uint32_t round = atomic_load(&rounds);
@@ -590,6 +591,7 @@ static bool begin(void)
 	if (stack == MAP_FAILED)
 		stack = NULL;
 	if (stack && !thread_native(router, NULL, stack, size, &os)) {
+		atomic_store(&router_made, true);
 		runtime_shut(kept_out(~SIGS_OURS)); /* before an idle M0 looks at it */
 		runtime_attended(true, ~SIGS_OURS);
 		sigalone_silence();
@@ -624,6 +626,7 @@ void sigroute_fork_child(void)
 	atomic_store(&watching, 0);
 	atomic_store(&settlers, 0);
 	atomic_store(&router_started, 0);
+	atomic_store(&router_made, false);
 	atomic_store(&router_tid, 0);
 	runtime_attended(false, 0);
 	sigalone_fork_child();

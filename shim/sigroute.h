@@ -39,6 +39,8 @@ bool action_claim(int sig, const struct sigaction *sa) hidden;
 int action_flags(int sig) hidden; /* of the last handler */
 void action_default(int sig) hidden; /* SIG_DFL: the process ends of it */
 uint64_t action_handled(void) hidden; /* the signals that have a handler */
+/* With this action the kernel throws sig away. */
+bool action_ignores(int sig, const struct sigaction *sa) hidden;
 void action_adopt(void) hidden;
 void action_fork_child(void) hidden;
 /*
@@ -58,12 +60,19 @@ struct delivery {
 	struct sigframe *f;
 	uint64_t kernel, noted;
 	bool any, interrupts;
+	uint64_t was; /* noted at first */
 };
 /* What is queued on the calling G and let in when f is left, which is all that may follow: frame_leave(). */
 void signals_rest(struct delivery *d) hidden;
 /* The same for who takes the first one from the queue, too; true: a call must end. */
 bool signals_over(struct sigframe *f) hidden;
 void sigroute_shut(uint64_t set) hidden; /* the caller lets these in no more, or ends */
+/*
+ * sigmask.c.  The calling G's mask has changed, in the kernel and in the notes; or it only keeps out
+ * more than before.
+ */
+void sigmask_changed(uint64_t was, uint64_t mask) hidden;
+void sigmask_closed(uint64_t set) hidden;
 void signals_described(uint64_t set) hidden; /* a signalfd was made for these */
 /*
  * The G of this process that takes a signal sent to the process now, here (or NULL) before others

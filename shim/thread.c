@@ -182,7 +182,8 @@ static struct g *make(const pthread_attr_t *attr, int *err)
 	return gp;
 }
 
-static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
+/* *lets: signals that the attribute lets in. */
+static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp, uint64_t *lets)
 {
 	int err = sched_inherit(th, attr);
 	uint64_t mask;
@@ -192,8 +193,10 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp)
 	if (err || likely(attr_plain(attr)))
 		return err;
 	th->inheritsched = attr_inheritsched(attr);
-	if (attr_sigmask(attr, &mask))
+	if (attr_sigmask(attr, &mask)) {
 		g_setmask(gp, mask & ~SIGS_NEVER);
+		*lets = ~mask;
+	}
 	if (attr_detached(attr))
 		th->state = TH_DETACHED;
 	return 0;
@@ -219,6 +222,7 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 		  int (*start11)(void *), void *arg)
 {
 	struct thread *th;
+	uint64_t lets = 0;
 	struct g *gp;
 	int err;
 
@@ -243,7 +247,7 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	th->start11 = start11;
 	th->arg = arg;
 	g_setdata(gp, th);
-	err = inherit(th, attr, gp);
+	err = inherit(th, attr, gp, &lets);
 	*out = (pthread_t)g_tls(gp);
 	if (!err)
 		err = begin(th);
@@ -251,6 +255,8 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 		g_free(gp);
 		return err;
 	}
+	if (unlikely(lets))
+		sigroute_unblocked(lets); /* perhaps the first that does */
 	runtime_checkyield();
 	return 0;
 }

@@ -33,6 +33,7 @@ struct thread {
 	pthread_t joins;             /* whom this thread is joining: EDEADLK of a cycle */
 	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */
 	struct signode *held;        /* queued, in the order of their turn: sigheld.c (own, while taking) */
+	uint32_t forgot;             /* sigforget_count() when held was last looked through (own, while taking) */
 	_Atomic uint64_t pending[2]; /* standard signals queued for it; [1]: sent to the process */
 	_Atomic bool kicked;         /* signal 32 is on its way to it, or being handled */
 	stack_t altstack;            /* as sigaltstack(2) set it; size 0: none (own, pinned to change it) */

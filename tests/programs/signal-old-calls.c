@@ -133,7 +133,14 @@ static void dispositions(void)
 	CHECK(sigaction(SIGUSR2, NULL, &sa) == 0 && !(sa.sa_flags & SA_RESTART));
 	CHECK_EQ(siginterrupt(SIGUSR2, 0), 0);
 	CHECK(sigaction(SIGUSR2, NULL, &sa) == 0 && sa.sa_flags & SA_RESTART);
+	CHECK_EQ(sigismember(&sa.sa_mask, SIGUSR2), 1);
 	printf("ssignal, siginterrupt\n");
+
+	CHECK(signal(SIGUSR2, SIG_ERR) == SIG_ERR && errno == EINVAL);
+	errno = 0;
+	CHECK(sysv_signal(SIGUSR2, SIG_ERR) == SIG_ERR && errno == EINVAL);
+	CHECK(sigaction(SIGUSR2, NULL, &sa) == 0 && sa.sa_handler == count);
+	printf("no handler is refused\n");
 }
 
 static void *in_a_thread(void *arg)
