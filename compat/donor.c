@@ -8,6 +8,7 @@
  * Rejected: one donor and a table of known fields: the table is what changes between versions.
  */
 #include "compat/donor.h"
+#include "compat/mainarena.h"
 
 #include <string.h>
 
@@ -28,6 +29,7 @@ static struct donors *family;
 static __attribute__((noinline)) void *donor_body(struct donor *d)
 {
 	uint32_t done = DONOR_WAIT, o;
+	bool borrowed = false;
 
 	d->block = sys_fs();
 	d->frame = __builtin_frame_address(0);
@@ -40,14 +42,21 @@ static __attribute__((noinline)) void *donor_body(struct donor *d)
 		while ((o = __atomic_load_n(&d->order, __ATOMIC_ACQUIRE)) == done)
 			sys_futex_wait(&d->order, o, 0);
 		done = o;
-		if (o == DONOR_CREATE)
+		if (o == DONOR_CREATE) {
+			mainarena_prove();
+			borrowed = mainarena_borrow();
 			d->create_result = donor_start(d->child);
-		else if (o == DONOR_PROBE)
+		} else if (o == DONOR_PROBE) {
+			borrowed = mainarena_borrow();
 			d->probe_failed = probe_run();
-		else if (o == DONOR_PAUSE)
+		} else if (o == DONOR_PAUSE) {
 			bridge_pause();
-		else
+		} else {
 			return NULL;
+		}
+		if (borrowed)
+			mainarena_return();
+		borrowed = false;
 		step(d);
 	}
 }

@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #endif
 #include "compat/donor.h"
+#include "compat/mainarena.h"
 
 #include <limits.h>
 #include <resolv.h>
@@ -145,9 +146,13 @@ static const char *probe_malloc(const char *self)
 	static uintptr_t before[512];
 	size_t n = layout.libc_tls.size / sizeof(uintptr_t);
 	const char *tls = self - layout.libc_tls.offset;
+	ptrdiff_t arena;
 
 	if (n > 512)
 		return "libc's thread-local storage is too large";
+	/* Which arena the thread has is set already (mainarena.c). */
+	if (mainarena_word(&arena))
+		layout.malloc_word[layout.malloc_words++] = arena;
 	memcpy(before, tls, n * sizeof(uintptr_t));
 	libc.free(libc.malloc(24));
 	for (size_t i = 0; i < n; i++) {
@@ -158,7 +163,7 @@ static const char *probe_malloc(const char *self)
 		layout.malloc_word[layout.malloc_words++] =
 			(ptrdiff_t)i * 8 - layout.libc_tls.offset;
 	}
-	return layout.malloc_words ? NULL : "allocator words not found";
+	return layout.malloc_words > mainarena_word(&arena) ? NULL : "allocator words not found";
 }
 
 /* libc's thread-local pointer to the resolver state, and the state itself inside the block. */

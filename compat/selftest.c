@@ -18,6 +18,7 @@
 #include "compat/tcb.h"
 #include "compat/broken.h"
 #include "compat/discover.h"
+#include "compat/mainarena.h"
 #include "compat/rseq.h"
 #include "compat/selftest.h"
 #include "compat/stacklist.h"
@@ -124,6 +125,7 @@ static const char *donors_run(struct donors *ds)
 
 	if (donor_start(&ds->first) || donor_start(&ds->plain))
 		return "thread creation failed";
+	mainarena_find(ds->first.block);
 	if ((e = prove_lock(ds)) || (e = discover_compare(ds)))
 		return e;
 	/* The second has not called malloc yet: its first call must be the probe's. */

@@ -11,6 +11,7 @@
 #include "compat/selftest.h"
 #include "compat/donor.h"
 #include "compat/glibc.h"
+#include "compat/mainarena.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -90,6 +91,7 @@ static __attribute__((noinline)) void child(struct smoke *s)
 {
 	volatile int *err;
 	char *volatile p;
+	bool borrowed;
 
 #define CHECK(cond)                                                                                \
 	do {                                                                                       \
@@ -108,10 +110,13 @@ static __attribute__((noinline)) void child(struct smoke *s)
 	CHECK(keys_work());
 	CHECK(robust_works());
 	CHECK(strtol("12x", NULL, 10) == 12 && *strerror(2));
+	borrowed = mainarena_borrow();
 	p = libc.malloc(100);
 	CHECK(p != NULL);
 	memset(p, 1, 100);
 	libc.free(p);
+	if (borrowed)
+		mainarena_return();
 	tcb_leave();
 	die(0);
 }

@@ -125,6 +125,11 @@ int32_t g_cached(const struct p *pp)
 	return n;
 }
 
+static inline bool scarce(void)
+{
+	return atomic_load_explicit(&sched.scarce, memory_order_relaxed);
+}
+
 static inline struct g *take_regular(uint32_t class)
 {
 	struct gclass *c = &sched.gclass[class];
@@ -136,8 +141,9 @@ static inline struct g *take_regular(uint32_t class)
 	if (pp) {
 		struct gfreelist *own = &pp->gfree[class];
 
+		/* Of scarce ones no more than is needed: the taker may go on with another P. */
 		if (!own->head && __atomic_load_n(&c->free.head, __ATOMIC_RELAXED))
-			balance(pp, class, GFREE_REFILL);
+			balance(pp, class, scarce() ? 1 : GFREE_REFILL);
 		gp = gfree_pop(own);
 		unpin();
 		return gp;
@@ -191,7 +197,7 @@ void g_free(struct g *gp)
 
 	pin();
 	pp = getp();
-	if (class != ODD && pp && likely(!atomic_load_explicit(&sched.scarce, memory_order_relaxed))) {
+	if (class != ODD && pp && likely(!scarce())) {
 		gfree_push(&pp->gfree[class], gp);
 		if (pp->gfree[class].n >= GFREE_HIGH)
 			balance(pp, class, GFREE_LOW);
@@ -200,6 +206,8 @@ void g_free(struct g *gp)
 		unpin();
 		return;
 	}
+	if (pp && atomic_load_explicit(&pp->giveup, memory_order_relaxed))
+		g_cachefree(pp);
 	unpin();
 	lock(&sched.gfreelock);
 	push_common(&sched.gclass[class], gp);

@@ -12,6 +12,7 @@
  * When the kernel refuses memory for a stack, what dead Gs have is taken at once, whatever its shape:
  * their stacks are unmapped, and the thread blocks stay for the next life.  From the first refusal on
  * dead Gs are kept in the common lists alone: of a limit that is so near no P may have its own share.
+ * A P that runs meanwhile gives up what it has when the next G ends there.
  *
  * Rejected: giving back at each thread's end, as libc does: two system calls in a create and join
  * that takes none.  The age of each G: a clock read at each end.
@@ -159,6 +160,9 @@ bool scavenge_scarce(uint32_t class)
 		g_cachefree(pp);
 	unpin();
 	gather_idle();
+	for (int i = 0; i < MAXPROCS && allp[i]; i++)
+		if (g_cached(allp[i]))
+			atomic_store_explicit(&allp[i]->giveup, true, memory_order_relaxed);
 	/* One of the same shape needs no memory at all. */
 	return gfree_has(class) || unmap_all();
 }

@@ -39,6 +39,7 @@
 #include "shim/rseq.h"
 #include "compat/glibc.h"
 #include "compat/guest.h"
+#include "compat/mainarena.h"
 #include "compat/symbol.h"
 #include "runtime/log.h"
 #include "runtime/options.h"
@@ -50,12 +51,31 @@ enum { NOT_YET, STARTING, ACTIVE, PLAIN };
 
 static _Atomic int stage;
 
+/*
+ * What libc allocates or frees for our own kernel threads (maker, sysmon) comes from main's arena.
+ * To the end of the scope.
+ */
+static bool lends(void)
+{
+	return !on_g() && mainarena_borrow();
+}
+
+static void lent(const bool *borrowed)
+{
+	if (*borrowed)
+		mainarena_return();
+}
+
+#define MAIN_ARENA bool borrowed_ __attribute__((cleanup(lent), unused)) = lends()
+
 int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os)
 {
 	int saved = errno, err;
 	sigset_t all, old;
 	pthread_attr_t attr;
 	pthread_t t;
+
+	MAIN_ARENA;
 
 	/* A stack of ours: glibc then never caches it, not even in a fork child. */
 	pthread_attr_init(&attr);
@@ -73,6 +93,8 @@ int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uint
 
 static void joinosproc(uintptr_t os)
 {
+	MAIN_ARENA;
+
 	real.pthread_join((pthread_t)os, NULL);
 }
 
@@ -101,6 +123,8 @@ static void *bury(void *unused)
 
 static void dropblock(void *tls)
 {
+	MAIN_ARENA;
+
 	tcb_destroy(tls);
 }
 

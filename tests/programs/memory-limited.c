@@ -67,8 +67,6 @@ static void again(char *self, const char *what, int limit, const char *name, lon
 	snprintf(n, sizeof(n), "%d", least);
 	CHECK_SYS(pid = fork());
 	if (pid == 0) {
-		/* malloc reserves 64 MB for each arena, as many as threads happen to meet in it: not the matter here. */
-		CHECK_SYS(setenv("MALLOC_ARENA_MAX", "1", 1));
 		CHECK_SYS(setrlimit(limit, &r));
 		execl(self, self, what, stack, n, NULL);
 		_exit(127);
@@ -84,11 +82,11 @@ int main(int argc, char **argv)
 		return under_limit(strtoul(argv[2], NULL, 10), atoi(argv[3]));
 	if (argc > 3)
 		return sizes_in_turn(strtoul(argv[2], NULL, 10), atoi(argv[3]));
-	again(argv[0], "again and again", RLIMIT_AS, "address space", 300, 8, 16);
-	again(argv[0], "again and again", RLIMIT_AS, "address space", 600, 8, 50);
-	again(argv[0], "again and again", RLIMIT_AS, "address space", 300, 1, 120);
-	again(argv[0], "again and again", RLIMIT_DATA, "data", 64, 1, 40);
-	again(argv[0], "again and again", RLIMIT_DATA, "data", 10, 1, 2);
-	again(argv[0], "one size after another", RLIMIT_AS, "address space", 400, 8, 20);
+	again(argv[0], "again and again", RLIMIT_AS, "address space", 300, 8, 34);
+	again(argv[0], "again and again", RLIMIT_AS, "address space", 600, 8, 72);
+	again(argv[0], "again and again", RLIMIT_AS, "address space", 300, 1, 280);
+	again(argv[0], "again and again", RLIMIT_DATA, "data", 64, 1, 55);
+	again(argv[0], "again and again", RLIMIT_DATA, "data", 10, 1, 4);
+	again(argv[0], "one size after another", RLIMIT_AS, "address space", 400, 8, 44);
 	return 0;
 }
