@@ -137,6 +137,7 @@ void runtime_fork_child(void)
 	self->sysdepth = 0;
 	self->priority = 0;
 	self->home = NULL;
+	self->cputime = self->systime = 0; /* this process's begin here, as M0's readings do */
 	self->tid = (uint32_t)os_getpid();
 	self->tls->tid = self->tid;
 	g_seedids();

@@ -340,7 +340,7 @@ struct g *g_new(const struct gattr *a, int *err)
 	atomic_store_explicit(&gp->parkaddr, NULL, memory_order_relaxed);
 	gp->parked = NULL;
 	gp->sysdepth = 0;
-	gp->cputime = 0;
+	gp->cputime = gp->systime = 0;
 	gp->data = NULL;
 	gp->intpc = 0;
 	gp->gs = weft_tls.g ? weft_tls.g->gs : arch_getgs();
@@ -503,6 +503,11 @@ void g_setdata(struct g *gp, void *data)
 struct g *g_main(void)
 {
 	return g_main_;
+}
+
+bool g_waits(const struct g *gp)
+{
+	return gstatus(gp) == Gwaiting;
 }
 
 int g_ostid(const struct g *gp)

@@ -133,7 +133,8 @@ struct g {
 	uintptr_t gs;             /* base of GS, which is the program's alone (o) */
 	uintptr_t intpc, intsp;   /* where a signal of ours interrupted it, while it is off its CPU; 0: nowhere (o) */
 	_Atomic uint32_t cpuseq;  /* odd: the next, m and the M's cpustart change */
-	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
+	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c), */
+	uint64_t systime;         /* and how many of them the kernel's */
 	_Atomic uint64_t sliceused; /* of its slice, when it gave way to an urgent G; ns */
 	uint32_t allgidx;         /* (c) */
 	uint8_t class;            /* whose free list it goes to; of its stack (c while it has one) */
@@ -167,7 +168,8 @@ struct m {
 	uintptr_t gs;             /* the same, of GS (o) */
 	char *sigstack;           /* the alternate stack that the kernel has for this thread (c) */
 	struct side *spare;       /* (o) a side stack that nobody needs once this M has left the kernel */
-	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c) */
+	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c), */
+	uint64_t sysstart;        /* and the kernel's part of it; SYS_UNKNOWN */
 	uint64_t napns;           /* (o) current nap of an idle M */
 	uint64_t idlesince;       /* (L sched) */
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
@@ -635,6 +637,7 @@ void arena_fork_child(void) hidden;
 enum {
 	DutyCputime = 1, /* somebody asked for a G's CPU time */
 	DutyWire = 2,	 /* runtime_wireall() */
+	DutySystime = 4, /* or for the kernel's part of it; then DutyCputime, too */
 };
 /* What is to be done at each switch; none, in most processes.  Bits are only ever added. */
 extern _Atomic unsigned duties hidden;

@@ -587,6 +587,14 @@ void netpoll_move(int fd);
 /* CPU time of a G in ns, counted from the first cputime_enable(). */
 void cputime_enable(void);
 uint64_t g_cputime(struct g *gp);
+/*
+ * The kernel's part of it, counted from the first systime_enable().  used: what the kernel thread ostid,
+ * on which the caller found gp, has used in the kernel in all, for the time since gp's last switch;
+ * the caller's own is asked.
+ */
+void systime_enable(void);
+uint64_t g_systime(struct g *gp, int ostid, uint64_t used);
+bool g_waits(const struct g *gp); /* parked; a snapshot */
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
 void runtime_notsc(void); /* from now on without the time stamp counter */
 /* 0, or the -errno of a kernel without this system call, as asked by WEFT=without. */

@@ -6,6 +6,8 @@
  * system call (an emulation, a conversion) its own function runs under handoff.
  */
 #include "shim/fdevents.h"
+#include "shim/procfile.h"
+#include "shim/syscall.h"
 
 /* The mode argument exists only when the flags ask for it. */
 #define OPEN_MODE(flags)                                                                           \
@@ -20,13 +22,32 @@
 		mode_;                                                                             \
 	})
 
+/* The kernel's answer, or that for the path of a thread in /proc. */
+static long opened(long r, const char *path, int flags)
+{
+	struct procfile pf;
+
+	if (likely(!procfile_may_be(path, r < 0 ? (int)-r : 0)) || !procfile_find(path, &pf))
+		return r;
+	if (r >= 0)
+		direct3(SYS_close, r, 0, 0);
+	r = direct4(SYS_openat, AT_FDCWD, pf.path, flags, 0);
+	procfile_end(&pf);
+	return r;
+}
+
+static long opens(int dir, const char *path, int flags, mode_t mode)
+{
+	return opened(block4(SYS_openat, dir, path, flags, mode), path, flags);
+}
+
 EXPORT int open(const char *path, int flags, ...)
 {
 	mode_t mode = OPEN_MODE(flags);
 
 	if (!on_g())
 		return (int)FD_NOTED(openat, real.open(path, flags, mode), 0);
-	return (int)FD_NOTED(openat, syscall_ret(block4(SYS_openat, AT_FDCWD, path, flags, mode)), 0);
+	return (int)FD_NOTED(openat, syscall_ret(opens(AT_FDCWD, path, flags, mode)), 0);
 }
 ALIAS(open64, open);
 ALIAS(__open, open);
@@ -38,7 +59,7 @@ EXPORT int openat(int dir, const char *path, int flags, ...)
 
 	if (!on_g())
 		return (int)FD_NOTED(openat, real.openat(dir, path, flags, mode), 0);
-	return (int)FD_NOTED(openat, syscall_ret(block4(SYS_openat, dir, path, flags, mode)), 0);
+	return (int)FD_NOTED(openat, syscall_ret(opens(dir, path, flags, mode)), 0);
 }
 ALIAS(openat64, openat);
 
@@ -55,7 +76,7 @@ EXPORT int __open_2(const char *path, int flags)
 {
 	if (!on_g() || __OPEN_NEEDS_MODE(flags))
 		return (int)FD_NOTED(openat, real.__open_2(path, flags), 0);
-	return (int)FD_NOTED(openat, syscall_ret(block4(SYS_openat, AT_FDCWD, path, flags, 0)), 0);
+	return (int)FD_NOTED(openat, syscall_ret(opens(AT_FDCWD, path, flags, 0)), 0);
 }
 ALIAS(__open64_2, __open_2);
 
@@ -63,7 +84,7 @@ EXPORT int __openat_2(int dir, const char *path, int flags)
 {
 	if (!on_g() || __OPEN_NEEDS_MODE(flags))
 		return (int)FD_NOTED(openat, real.__openat_2(dir, path, flags), 0);
-	return (int)FD_NOTED(openat, syscall_ret(block4(SYS_openat, dir, path, flags, 0)), 0);
+	return (int)FD_NOTED(openat, syscall_ret(opens(dir, path, flags, 0)), 0);
 }
 ALIAS(__openat64_2, __openat_2);
 
@@ -74,6 +95,38 @@ EXPORT int creat(const char *path, mode_t mode)
 	return (int)FD_NOTED(openat, syscall_ret(block4(SYS_openat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode)), 0);
 }
 ALIAS(creat64, creat);
+
+/* Both by number. */
+long opens_file(const struct call *x)
+{
+	bool at = x->nr == SYS_openat;
+
+	return opened(call_blocks(x), (const char *)(at ? x->b : x->a), (int)(at ? x->c : x->b));
+}
+
+/* ---- what else takes a path, which may be that of a thread in /proc ------------------------- */
+
+#define BY_PATH(ret, failed, name, params, args, args_of)                                          \
+	EXPORT ret name params                                                                     \
+	{                                                                                          \
+		ret r_ = real.name args;                                                           \
+		struct procfile pf_;                                                               \
+                                                                                                   \
+		if (likely(r_ != (failed) || !procfile_may_be(path, errno)) ||                     \
+		    !procfile_find(path, &pf_))                                                    \
+			return r_;                                                                 \
+		r_ = real.name args_of;                                                            \
+		procfile_end(&pf_);                                                                \
+		return r_;                                                                         \
+	}
+
+BY_PATH(int, -1, access, (const char *path, int mode), (path, mode), (pf_.path, mode))
+BY_PATH(int, -1, stat, (const char *path, struct stat *st), (path, st), (pf_.path, st))
+BY_PATH(int, -1, lstat, (const char *path, struct stat *st), (path, st), (pf_.path, st))
+BY_PATH(int, -1, stat64, (const char *path, struct stat64 *st), (path, st), (pf_.path, st))
+BY_PATH(int, -1, lstat64, (const char *path, struct stat64 *st), (path, st), (pf_.path, st))
+BY_PATH(DIR *, NULL, opendir, (const char *path), (path), (pf_.path))
+BY_PATH(ssize_t, -1, readlink, (const char *path, char *to, size_t n), (path, to, n), (pf_.path, to, n))
 
 EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
 {

@@ -27,6 +27,8 @@ void name_init(void) hidden;
 void name_show(void) hidden;
 /* and prctl's, cut to what there is room for.  0 */
 long sets_name(const char *name) hidden;
+/* usage.c: ns of CPU time; ostid, used: as g_systime(). */
+void thread_usage(struct thread *th, int ostid, uint64_t used, uint64_t *user, uint64_t *system) hidden;
 /* A reading of a thread's CPU clock.  False: not one of ours; else *r is 0 or -errno. */
 bool clock_call(clockid_t clock, struct timespec *ts, long *r) hidden;
 /* clock_nanosleep() on the CPU clock of another thread.  False: not one of ours. */

@@ -7,6 +7,7 @@
  * Must never: touch a FILE after its lock was released: whoever takes it may close it.
  */
 #include "shim/fdevents.h"
+#include "shim/procfile.h"
 #include "shim/stdio.h"
 #include "shim/sync.h"
 
@@ -220,8 +221,34 @@ REOPENS(freopen)
 REOPENS(freopen64)
 
 WHOLE(int, fcloseall, (void), ())
-WHOLE(FILE *, fopen, (const char *path, const char *mode), (path, mode))
-WHOLE(FILE *, fopen64, (const char *path, const char *mode), (path, mode))
+
+/* Or, where that is the path of a thread in /proc, what is made for it. */
+static FILE *opens(FILE *(*libc)(const char *, const char *), const char *path, const char *mode)
+{
+	USE;
+
+	if (likely(weft_on))
+		use_.away = use_away(true);
+	USE_CALL(FILE *, libc(path, mode));
+}
+
+#define OPENS(name)                                                                                \
+	EXPORT FILE *name(const char *path, const char *mode)                                      \
+	{                                                                                          \
+		FILE *f = opens(real.name, path, mode);                                            \
+		struct procfile pf;                                                                \
+                                                                                                   \
+		if (likely(!procfile_may_be(path, f ? 0 : errno)) || !procfile_find(path, &pf))    \
+			return f;                                                                  \
+		if (f)                                                                             \
+			fclose(f);                                                                 \
+		f = opens(real.name, pf.path, mode);                                               \
+		procfile_end(&pf);                                                                 \
+		return f;                                                                          \
+	}
+
+OPENS(fopen)
+OPENS(fopen64)
 WHOLE(FILE *, tmpfile, (void), ())
 WHOLE(FILE *, tmpfile64, (void), ())
 WHOLE_VOID(perror, (const char *s), (s))

@@ -45,6 +45,7 @@ struct thread {
 	_Atomic bool masked;         /* in a call with a mask of its own (callmask.h): */
 	_Atomic uint64_t callmask;   /* that mask */
 	uint64_t sigdone;            /* handlers run so far (own) */
+	_Atomic uint64_t said[2];    /* usage.c: the most that was told of its user time, and the kernel's */
 	uint64_t sigtaken;           /* signals taken off its queue to be acted on, ignored ones too (own) */
 	bool holds, piped;           /* in a pinned call that may raise SIGPIPE; it did (own) */
 	bool sigrestart;             /* the last one had SA_RESTART (own) */

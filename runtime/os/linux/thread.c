@@ -25,6 +25,17 @@ int os_thread_cpu(int tid, uint64_t *ns)
 	return os_clock_gettime((int)(~(uint32_t)tid << 3 | PERTHREAD_SCHED), ns);
 }
 
+uint64_t os_own_systime(void)
+{
+	enum { THREAD = 1 };
+	struct {
+		int64_t user[2], system[2], rest[14];
+	} ru = { { 0 }, { 0 }, { 0 } };
+
+	os_syscall(SYS_getrusage, THREAD, (long)&ru, 0, 0, 0, 0);
+	return (uint64_t)ru.system[0] * 1000000000 + (uint64_t)ru.system[1] * 1000;
+}
+
 bool os_has_children(void)
 {
 	enum { P_ALL_ = 0, NOHANG = 1, STOPPED = 2, EXITED = 4, CONTINUED = 8 };
