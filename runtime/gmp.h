@@ -451,7 +451,6 @@ void home_leave(struct g *gp) hidden; /* the caller ends: so its home is none, u
 void home_over(struct m *mp) hidden;  /* the G has ended elsewhere */
 
 /* ---- realtime.c ---- */
-extern _Atomic bool realtime hidden; /* some G has, or had, a P of its own */
 void realtime_fork_child(void) hidden;
 
 /* ---- find.c, idle.c ---- */

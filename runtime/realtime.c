@@ -7,6 +7,10 @@
  * ordinary thread in between.  Its timers are its M's own time-outs (stoplockedm).  What such a G makes
  * ready goes to the common queue, for nobody looks at its own.
  *
+ * A descriptor is waited for in the kernel, by the shim.  The poller is an ordinary thread, which may have
+ * to wait for a CPU.  And there may be none: an M becomes the poller on its way to sleep, and the M of such
+ * a G sleeps for that G alone.
+ *
  * The lot's queues are in the order of priorities, of which all other threads have 0.
  *
  * Must never: be called by a G that is not wired.
@@ -69,6 +73,11 @@ static void leave(struct g *gp, struct m *mp)
 	unused = pp;
 	unlock(&sched.lock);
 	regainp(gp);
+}
+
+bool realtime_self(void)
+{
+	return weft_tls.g && weft_tls.g->priority;
 }
 
 void runtime_realtime(int priority)

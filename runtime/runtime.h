@@ -352,6 +352,13 @@ void runtime_wireall(void);
  * kernel thread (realtime.c).
  */
 void runtime_realtime(int priority);
+extern _Atomic bool realtime hidden; /* some G has, or had, such a policy */
+bool realtime_self(void);
+/* The calling G's kernel thread is its own, and is to wait for descriptors by itself. */
+static inline bool runtime_waits_itself(void)
+{
+	return unlikely(atomic_load_explicit(&realtime, memory_order_relaxed)) && realtime_self();
+}
 /*
  * Before the calling G changes its kernel thread for good (and ends it at exit): M0 cannot end, so
  * any G but main goes on elsewhere.  No-op when it is wired already.

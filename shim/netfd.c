@@ -395,6 +395,8 @@ long netfd_run(struct netop *op)
 {
 	runtime_checkyield();
 	testcancel();
+	if (runtime_waits_itself())
+		return NETFD_FALLBACK;
 	return netfd_tried(op, run_op(op));
 }
 

@@ -101,6 +101,8 @@ long netset_wait(struct netset *w)
 {
 	long r;
 
+	if (runtime_waits_itself())
+		return NETFD_FALLBACK;
 	do
 		r = park_with_links(w);
 	while (r == NETFD_AGAIN);
