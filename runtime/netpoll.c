@@ -47,6 +47,23 @@ int netpoll_dup(int fd)
 	return high < 0 ? os_dup_above(fd, 0) : high;
 }
 
+/*
+ * While there is one thread.  The kernel makes the table of descriptors larger with a number beyond its end,
+ * and where threads share it, it waits for an RCU grace period then: the first wait for a descriptor took
+ * 4 to 20 ms.
+ */
+void netpoll_makeroom(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		int to = netpoll_dup(fd);
+
+		if (to >= 0) {
+			os_close(to);
+			return;
+		}
+	}
+}
+
 /* Moves a new descriptor of ours there; negative: an error passed on. */
 static int high(int fd)
 {
@@ -143,7 +160,8 @@ bool netpoll_clocks(void)
 
 void netpoll_clock(void)
 {
-	if (unlikely(!atomic_load_explicit(&clockasked, memory_order_relaxed)))
+	/* A real-time G's M sleeps until that clock shows the time. */
+	if (unlikely(!atomic_load_explicit(&clockasked, memory_order_relaxed)) && !runtime_waits_itself())
 		open_clock();
 }
 

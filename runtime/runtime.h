@@ -582,6 +582,8 @@ void netpoll_bar(pollslot *slot, int fd);
 void netpoll_unbar(pollslot *slot);
 /* False: another file than the registered one has the number, so what was registered is gone. */
 bool netpoll_same(pollslot *slot, int fd);
+/* Before the first thread: numbers that the poller will use are within the kernel's table. */
+void netpoll_makeroom(void);
 /* Before a wait for a clock that may be set: it follows when that is. */
 void netpoll_clock(void);
 /* Descriptors of our own: the program must not close them, and may have their numbers. */

@@ -232,6 +232,7 @@ static bool start(void)
 			 "(running with plain pthreads)");
 		return false;
 	}
+	netpoll_makeroom();
 	if (compat_init()) {
 		weft_say("%s (running with plain pthreads)", compat_why());
 		return false;

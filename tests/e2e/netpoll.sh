@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Threads blocked in every call that waits for a descriptor cost no kernel thread and, idle, no wake-up.
+# Threads blocked in every call that waits for a descriptor cost no kernel thread and, idle, no wake-up; and the
+# first of them waits for nothing else.
 #
 # "No wake-up" is one second in which the context switches of all kernel threads stand still; a few seconds
 # may pass until one is found, for sysmon calms down in steps.
@@ -170,6 +171,52 @@ for procs in 1 2 8; do
 	verdict $? "procs=$procs: nothing came to anybody" "$(tail -n 3 "$tmp/err")"
 	pid=
 done
+
+# Where threads share the table of descriptors, the kernel waits for an RCU grace period to make it larger.
+cat >"$tmp/first.c" <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int fd[2];
+
+static void *waker(void *arg)
+{
+	usleep(20000);
+	write(fd[1], "x", 1);
+	return arg;
+}
+
+static int size(void)
+{
+	char line[256];
+	FILE *f = fopen("/proc/self/status", "r");
+	int n = 0;
+
+	while (fgets(line, sizeof line, f) && sscanf(line, "FDSize: %d", &n) != 1)
+		;
+	fclose(f);
+	return n;
+}
+
+int main(void)
+{
+	pthread_t t;
+	char c;
+	int before;
+
+	pipe(fd);
+	pthread_create(&t, NULL, waker, NULL);
+	before = size();
+	read(fd[0], &c, 1);
+	printf("%d %d\n", before, size());
+	return before != size();
+}
+C
+${CC:-cc} -D_GNU_SOURCE -O2 -pthread -w -o "$tmp/first" "$tmp/first.c" || exit 2
+"$weft" "$tmp/first" >"$tmp/out" 2>"$tmp/err"
+verdict $? "the first wait for a descriptor makes no table larger" "$(cat "$tmp/out" "$tmp/err")"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
