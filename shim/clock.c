@@ -7,13 +7,17 @@
  *
  * Clocks of other threads have numbers.  The kernel's end in 0..6 (kinds of process and thread
  * clocks, and of descriptors); ours end in 7 and carry the thread's id without its high bits, which
- * are the same in all.
+ * are the same in all.  A program may also make a number from a thread's id as the kernel's header
+ * says, by hand: it ends in 6 and has the id's lowest 29 bits, inverted.  The kernel knows by such a number
+ * threads of this process alone, so it is a G's if some G has those bits.
  */
 #include "shim/ids.h"
 
 #include "shim/sync.h"
+#include "shim/syscall.h"
 
-enum { KIND_BITS = 3, OUR_KIND = 7, ID_BITS = 28, MAIN = (1 << ID_BITS) - 1 };
+enum { KIND_BITS = 3, BY_HAND = 6, OUR_KIND = 7, ID_BITS = 28, MAIN = (1 << ID_BITS) - 1 };
+enum { HAND_BITS = (1 << 29) - 1, KERNEL_CLOCKS = 16 /* numbers that are no thread's */ };
 
 static bool asked; /* before there were threads */
 
@@ -29,63 +33,66 @@ static bool our_clock(clockid_t clock)
 	return clock < 0 && (clock & OUR_KIND) == OUR_KIND;
 }
 
+static bool by_hand(clockid_t clock)
+{
+	return (clock < 0 || clock >= KERNEL_CLOCKS) && (clock & OUR_KIND) == BY_HAND;
+}
+
 /* NULL: over, or never was. */
 static struct g *g_of_clock(clockid_t clock)
 {
-	uint32_t id = (uint32_t)clock >> KIND_BITS & ((1u << ID_BITS) - 1), i = 0;
+	bool hand = by_hand(clock);
+	uint32_t mask = hand ? HAND_BITS : (1u << ID_BITS) - 1, i = 0;
+	uint32_t id = (hand ? ~(uint32_t)(clock >> KIND_BITS) : (uint32_t)clock >> KIND_BITS) & mask;
 	struct g *gp;
 
-	if (id == MAIN)
+	if (id == MAIN && !hand)
+		return g_main();
+	if (hand && id == g_tid(g_main()))
 		return g_main();
 	while ((gp = g_next(&i))) {
 		struct thread *th = g_data(gp);
 
-		if (gp != g_main() && (g_tid(gp) & ((1u << ID_BITS) - 1)) == id && th &&
+		if (gp != g_main() && (g_tid(gp) & mask) == id && th &&
 		    !(atomic_load(&th->state) & TH_EXITED))
 			return gp;
 	}
 	return NULL;
 }
 
-bool clock_call(clockid_t clock, struct timespec *ts, long *r)
+struct thread *clock_thread(clockid_t clock)
 {
 	struct g *gp = NULL;
+
+	if (!weft_on)
+		return NULL;
+	if (clock == CLOCK_THREAD_CPUTIME_ID)
+		gp = getg();
+	else if (our_clock(clock) || by_hand(clock))
+		gp = g_of_clock(clock);
+	return gp ? g_data(gp) : NULL;
+}
+
+bool clock_call(clockid_t clock, struct timespec *ts, long *r)
+{
+	struct thread *th = clock_thread(clock);
 	uint64_t ns;
 
-	if (weft_on && our_clock(clock))
-		gp = g_of_clock(clock);
-	else if (clock == CLOCK_THREAD_CPUTIME_ID && on_g())
-		gp = getg();
-	else
+	if (!th && !(weft_on && our_clock(clock)))
 		return false;
 	*r = -EINVAL;
-	if (!gp)
+	if (!th)
 		return true;
 	cputime_enable();
-	ns = g_cputime(gp);
+	ns = g_cputime(th->g);
 	ts->tv_sec = (time_t)(ns / 1000000000);
 	ts->tv_nsec = (long)(ns % 1000000000);
 	*r = 0;
 	return true;
 }
 
-/*
- * For a timer on the caller's own clock.  The kernel runs such timers for kernel threads alone, and
- * counts what these use whoever is on them: from here on the caller has one of its own.
- */
-clockid_t clock_of_own_thread(clockid_t clock)
-{
-	bool mine = clock == CLOCK_THREAD_CPUTIME_ID ||
-		    (clock < 0 && weft_on && our_clock(clock) && g_of_clock(clock) == getg());
-
-	if (!on_g() || !mine)
-		return clock;
-	osthread_own(false);
-	return CLOCK_THREAD_CPUTIME_ID;
-}
-
 /* Sleeps until gp's clock shows ns: never sooner than that takes at full speed. */
-static int sleep_on(clockid_t clock, int64_t ns)
+static int sleep_on(clockid_t clock, int64_t ns, bool cp)
 {
 	enum { TICK = 4000000 }; /* ns: as exact as the kernel, which looks at each tick of 250 Hz */
 	struct park pk = { .reason = WaitSleep };
@@ -102,31 +109,38 @@ static int sleep_on(clockid_t clock, int64_t ns)
 		if (left <= 0)
 			return 0;
 		pk.deadline = nanotime() + (uint64_t)(left > TICK ? left : TICK);
-		if (lot_sleep(&pk) == -EINTR)
-			testcancel();
+		if (lot_sleep(&pk) == -EINTR) {
+			if (cp)
+				testcancel();
+			else
+				interrupt_in_lock();
+		}
 		if (self_thread.sigdone != done)
 			return EINTR;
 	}
 }
 
-bool clock_sleep(clockid_t clock, int flags, const struct timespec *req, struct timespec *rem, int *err)
+bool clock_sleep(clockid_t clock, int flags, const struct timespec *req, struct timespec *rem, bool cp,
+		 int *err)
 {
+	struct thread *th = clock_thread(clock);
 	struct timespec now;
 	int64_t until;
 	long r;
 
-	if (clock >= 0 || !our_clock(clock))
+	if (!th && !our_clock(clock))
 		return false;
 	*err = EINVAL;
-	if (req->tv_nsec < 0 || req->tv_nsec >= 1000000000 || req->tv_sec < 0 ||
-	    g_of_clock(clock) == getg() || !clock_call(clock, &now, &r) || r)
+	if (req->tv_nsec < 0 || req->tv_nsec >= 1000000000 || req->tv_sec < 0 || th == &self_thread ||
+	    !clock_call(clock, &now, &r) || r)
 		return true; /* one's own does not go on while one sleeps: as the kernel */
 	until = flags & TIMER_ABSTIME ? 0 : now.tv_sec * 1000000000LL + now.tv_nsec;
 	if (__builtin_add_overflow(until, (int64_t)req->tv_nsec, &until) || req->tv_sec > INT32_MAX ||
 	    __builtin_add_overflow(until, req->tv_sec * 1000000000LL, &until))
 		until = INT64_MAX;
-	testcancel();
-	*err = sleep_on(clock, until);
+	if (cp)
+		testcancel();
+	*err = sleep_on(clock, until, cp);
 	if (*err == EINTR && rem && !(flags & TIMER_ABSTIME) && clock_call(clock, &now, &r) && !r) {
 		int64_t left = until - (now.tv_sec * 1000000000LL + now.tv_nsec);
 
@@ -146,7 +160,7 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *ts)
 {
 	long r;
 
-	if (likely(clock >= 0 && clock != CLOCK_THREAD_CPUTIME_ID))
+	if (likely((unsigned int)clock < KERNEL_CLOCKS && clock != CLOCK_THREAD_CPUTIME_ID))
 		return real.clock_gettime(clock, ts);
 	if (!weft_on)
 		asked = true;
@@ -157,11 +171,35 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *ts)
 
 EXPORT int clock_getres(clockid_t clock, struct timespec *ts)
 {
-	if (!weft_on || !our_clock(clock))
-		return real.clock_getres(clock, ts);
-	if (!g_of_clock(clock))
-		return (int)syscall_ret(-EINVAL);
-	return real.clock_getres(CLOCK_THREAD_CPUTIME_ID, ts);
+	struct thread *th = (unsigned int)clock < KERNEL_CLOCKS ? NULL : clock_thread(clock);
+
+	return real.clock_getres(th ? CLOCK_THREAD_CPUTIME_ID : clock, ts);
+}
+
+long reads_clock(const struct call *x)
+{
+	long r;
+
+	return clock_call((clockid_t)x->a, (struct timespec *)x->b, &r) ? r : call_plain(x);
+}
+
+long reads_resolution(const struct call *x)
+{
+	struct call y = *x;
+
+	if (clock_thread((clockid_t)x->a))
+		y.a = CLOCK_THREAD_CPUTIME_ID;
+	return call_plain(&y);
+}
+
+long sleeps_on_clock(const struct call *x)
+{
+	int err;
+
+	return clock_sleep((clockid_t)x->a, (int)x->b, (const struct timespec *)x->c,
+			   (struct timespec *)x->d, false, &err)
+		       ? -err
+		       : call_blocks(x);
 }
 
 EXPORT int pthread_getcpuclockid(pthread_t t, clockid_t *clock)

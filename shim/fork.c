@@ -123,6 +123,7 @@ static void rebuild(void)
 	name_show();
 	osthread_fork_child();
 	sched_fork_child();
+	timer_fork_child();
 	if (foreign)
 		adopt();
 }

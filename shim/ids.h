@@ -31,11 +31,14 @@ long sets_name(const char *name) hidden;
 void thread_usage(struct thread *th, int ostid, uint64_t used, uint64_t *user, uint64_t *system) hidden;
 /* A reading of a thread's CPU clock.  False: not one of ours; else *r is 0 or -errno. */
 bool clock_call(clockid_t clock, struct timespec *ts, long *r) hidden;
-/* clock_nanosleep() on the CPU clock of another thread.  False: not one of ours. */
-bool clock_sleep(clockid_t clock, int flags, const struct timespec *req, struct timespec *rem,
+/*
+ * clock_nanosleep() on the CPU clock of another thread.  False: not one of ours.  cp: it is a
+ * cancellation point.
+ */
+bool clock_sleep(clockid_t clock, int flags, const struct timespec *req, struct timespec *rem, bool cp,
 		 int *err) hidden;
-/* For a timer: the caller's own CPU clock as the kernel knows it, others as they are. */
-clockid_t clock_of_own_thread(clockid_t clock) hidden;
+/* Whose CPU time it shows, of those that are Gs; NULL: nobody's. */
+struct thread *clock_thread(clockid_t clock) hidden;
 void clock_init(void) hidden;
 /* Main's name is the process's. */
 void osthread_init(void) hidden;

@@ -24,6 +24,8 @@
 #include "runtime/log.h"
 #include "shim/sigroute.h"
 
+#include "shim/cputimer.h"
+
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -80,6 +82,12 @@ int sigroute_tid(void)
 	return tid;
 }
 
+void sigroute_ring(void)
+{
+	atomic_fetch_add(&bell, 1);
+	direct3(SYS_futex, &bell, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+}
+
 /* The signal thread is done with what came before the slot upto. */
 static bool settled(uint32_t upto)
 {
@@ -131,8 +139,7 @@ static void ring_bell(void)
 {
 	if (unlikely(!sigroute_started()))
 		sigalone_alarm();
-	atomic_fetch_add(&bell, 1);
-	direct3(SYS_futex, &bell, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+	sigroute_ring();
 }
 
 /*
@@ -537,6 +544,19 @@ void sigroute_shut(uint64_t set)
 	}
 }
 
+/* soon: there is something that nobody rings for.  next: nanotime() of the next look, or 0. */
+static void wait_bell(uint32_t seen, bool soon, uint64_t next)
+{
+	uint64_t now = soon || next ? nanotime() : 0, until = soon ? now + KICK_AGAIN : next;
+	struct timespec ts;
+
+	if (next && next < until)
+		until = next;
+	until -= until > now ? now : until;
+	ts = (struct timespec){ (time_t)(until / 1000000000), (long)(until % 1000000000) };
+	direct4(SYS_futex, &bell, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, now ? &ts : NULL);
+}
+
 static void *router(void *arg)
 {
 	uint64_t mask, nextkick = 0;
@@ -551,7 +571,7 @@ static void *router(void *arg)
 	sigroute_unblocked(mask & ~kept_out(mask)); /* as in give_back() */
 	for (;;) {
 		uint32_t b = atomic_load(&bell);
-		struct timespec ms = { 0, KICK_AGAIN };
+		uint64_t next;
 		bool all;
 
 		apply_unblock();
@@ -569,9 +589,9 @@ static void *router(void *arg)
 			if (rekick())
 				atomic_store(&watching, 1);
 		}
+		next = cputimer_look();
 		/* A handler that defers here rings too, so b is old then and the wait returns. */
-		direct4(SYS_futex, &bell, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, b,
-			atomic_load(&watching) || !all ? &ms : NULL);
+		wait_bell(b, atomic_load(&watching) || !all, next);
 	}
 	return NULL;
 }

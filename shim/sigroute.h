@@ -118,6 +118,7 @@ static inline void taking_ends(uint64_t let_in)
 		direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &shut, NULL, 8);
 	}
 }
+void sigroute_ring(void) hidden; /* the signal thread has something to look at */
 int sigroute_tid(void) hidden; /* kernel id of the signal thread */
 bool sigroute_started(void) hidden;
 bool sigroute_drain(void) hidden; /* of whoever is the one who takes from the ring */
@@ -128,6 +129,7 @@ void sigalone_silence(void) hidden; /* the signal thread is there, or nothing is
 bool sigalone_rings(void) hidden;
 void sigalone_take(void) hidden;
 void sigalone_fork_child(void) hidden;
+void timer_fork_child(void) hidden;
 struct thread *timer_target(const siginfo_t *si) hidden;
 void timer_fired(const siginfo_t *si) hidden; /* signal 32 that the signal thread got from a timer */
 /* sigchild.c: the thread that made the child whose end this tells; NULL: not known, or no such signal. */

@@ -137,7 +137,7 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *re
 		return real.clock_nanosleep(clock, flags, req, rem);
 	if (clock == CLOCK_THREAD_CPUTIME_ID)
 		return EINVAL; /* as glibc: one cannot sleep for time that only passes awake */
-	if (clock_sleep(clock, flags, req, rem, &err))
+	if (clock_sleep(clock, flags, req, rem, true, &err))
 		return err;
 	if (!known_clock(clock))
 		return (int)-block4(SYS_clock_nanosleep, clock, flags, req, rem);

@@ -84,13 +84,6 @@ long not_here(const struct call *x)
 	return -ENOSYS;
 }
 
-long reads_clock(const struct call *x)
-{
-	long r;
-
-	return clock_call((clockid_t)x->a, (struct timespec *)x->b, &r) ? r : call_plain(x);
-}
-
 long by_priority(const struct call *x)
 {
 	long r;

@@ -8,12 +8,12 @@
  * kernel thread its own signal, and has a note for whoever runs there.  SIGEV_SIGNAL is the process's,
  * SIGEV_THREAD runs on a thread of libc's own (foreign to us): both stay as they are.
  *
- * A timer on the caller's own CPU time is the kernel's, too, and the caller has a kernel thread of
- * its own from then on.  (Not there: timers on the CPU time of another thread, refused with EINVAL.)
+ * A timer on the CPU time of a thread: cputimer.c.
  *
  * Must never: look at the G through a pointer kept since creation: it may have ended; its id is
  * looked up.
  */
+#include "shim/cputimer.h"
 #include "shim/ids.h"
 #include "shim/sigroute.h"
 #include "shim/syscall.h"
@@ -80,10 +80,36 @@ static void name_it(int slot, const struct sigevent *ev, long r, const int *numb
 
 static void forget(int number)
 {
+	cputimer_forget((timer_t)(intptr_t)number);
 	for (int i = 0; i < TIMERS; i++)
 		if (atomic_load(&named[i].target) > BUSY &&
 		    atomic_load(&named[i].number) == number)
 			atomic_store(&named[i].target, FREE);
+}
+
+/* Whose CPU time clock is, and what the kernel shall be asked for; NULL: nobody's. */
+static struct thread *cpu_clock(clockid_t *clock)
+{
+	struct thread *th = clock_thread(*clock);
+
+	if (!th)
+		return NULL;
+	if (th == &self_thread)
+		osthread_own(false);
+	*clock = th == &self_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+	return th;
+}
+
+static int create(clockid_t clock, struct sigevent *to, timer_t *timer)
+{
+	struct thread *th = cpu_clock(&clock);
+	int r = real.timer_create(clock, to, timer);
+
+	if (r == 0 && th && !cputimer_note(*timer, th)) {
+		real.timer_delete(*timer);
+		return (int)syscall_ret(-EAGAIN);
+	}
+	return r;
 }
 
 EXPORT int timer_create(clockid_t clock, struct sigevent *ev, timer_t *timer)
@@ -91,14 +117,12 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *ev, timer_t *timer)
 	struct sigevent to;
 	int slot = reroute(ev, &to), number, r;
 
-	clock = clock_of_own_thread(clock);
-	if (slot == NONE)
-		return real.timer_create(clock, ev, timer);
 	if (slot < 0)
 		return (int)syscall_ret(slot);
-	r = real.timer_create(clock, &to, timer);
+	r = create(clock, slot == NONE ? ev : &to, timer);
 	number = r ? 0 : (int)(intptr_t)*timer;
-	name_it(slot, ev, r, &number);
+	if (slot != NONE)
+		name_it(slot, ev, r, &number);
 	return r;
 }
 
@@ -106,29 +130,78 @@ EXPORT int timer_delete(timer_t timer)
 {
 	int r = real.timer_delete(timer);
 
-	if (r == 0)
+	if (r == 0) {
 		forget((int)(intptr_t)timer);
+		cputimer_forget(timer);
+	}
 	return r;
 }
 
+EXPORT int timer_settime(timer_t timer, int flags, const struct itimerspec *new,
+			 struct itimerspec *old)
+{
+	struct itimerspec shifted;
+	long r;
+
+	if (cputimer_set(timer, flags, &new, old, &shifted, &r))
+		return (int)syscall_ret(r);
+	return real.timer_settime(timer, flags, new, old);
+}
+
+EXPORT int timer_gettime(timer_t timer, struct itimerspec *it)
+{
+	return cputimer_get(timer, it) ? 0 : real.timer_gettime(timer, it);
+}
+
 /* The same by number, where a timer is an int. */
+static long makes(const struct call *x, const struct sigevent *ev)
+{
+	struct call y = *x;
+	clockid_t clock = (clockid_t)x->a;
+	struct thread *th = cpu_clock(&clock);
+	long r;
+
+	y.a = clock;
+	y.b = (long)ev;
+	r = call_plain(&y);
+	if (r == 0 && th && !cputimer_note((timer_t)(intptr_t)*(const int *)x->c, th)) {
+		direct3(SYS_timer_delete, *(const int *)x->c, 0, 0);
+		return -EAGAIN;
+	}
+	return r;
+}
+
 long makes_timer(const struct call *x)
 {
 	const struct sigevent *ev = (const struct sigevent *)x->b;
 	struct sigevent to;
-	struct call y = *x;
 	int slot = reroute(ev, &to);
 	long r;
 
-	y.a = clock_of_own_thread((clockid_t)x->a);
-	if (slot == NONE)
-		return call_plain(&y);
 	if (slot < 0)
 		return slot;
-	y.b = (long)&to;
-	r = call_plain(&y);
-	name_it(slot, ev, r, (const int *)x->c);
+	r = makes(x, slot == NONE ? ev : &to);
+	if (slot != NONE)
+		name_it(slot, ev, r, (const int *)x->c);
 	return r;
+}
+
+long sets_timer(const struct call *x)
+{
+	const struct itimerspec *new = (const struct itimerspec *)x->c;
+	struct itimerspec shifted;
+	struct call y = *x;
+	long r;
+
+	if (cputimer_set((timer_t)x->a, (int)x->b, &new, (struct itimerspec *)x->d, &shifted, &r))
+		return r;
+	y.c = (long)new;
+	return call_plain(&y);
+}
+
+long reads_timer(const struct call *x)
+{
+	return cputimer_get((timer_t)x->a, (struct itimerspec *)x->b) ? 0 : call_plain(x);
 }
 
 long ends_timer(const struct call *x)
@@ -168,4 +241,12 @@ void timer_fired(const siginfo_t *si)
 		return; /* deleted meanwhile */
 	meant.si_signo = atomic_load(&named[slot].sig);
 	sigroute_defer(meant.si_signo, &meant);
+}
+
+/* Timers are not inherited, and the numbers of the child's begin anew. */
+void timer_fork_child(void)
+{
+	for (int i = 0; i < TIMERS; i++)
+		atomic_store(&named[i].target, FREE);
+	cputimer_fork_child();
 }
