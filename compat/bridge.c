@@ -8,9 +8,12 @@
  * call has had no effect.  Where that lies is no public symbol.
  *
  * It is measured: a donor sleeps in libc's pause(), and libc's signal 32 is sent to it, with a
- * handler of ours, until it comes back.  The last PC that the handler saw is the end; the return
- * address there follows a call of the function, whose target is the start.  If the handler finds
- * the thread asynchronous, this libc needs no bounds.
+ * handler of ours, until it comes back.  Where the handler ended a system call, before the donor was
+ * through, is the end; the return address there follows a call of the function, whose target is the
+ * start.  If the handler finds the thread asynchronous there, this libc needs no bounds.
+ *
+ * One signal more may be on its way when the donor is through.  To ignore the signal makes the kernel drop
+ * what is pending: by default it ends the process.
  *
  * The caller that returns -EINTR from there acts on the cancellation in libc: the same code that
  * sees a signal end the call.
@@ -36,8 +39,10 @@ struct kernel_sigaction {
 	uint64_t mask;
 };
 
-/* What the handler saw last; the donor's, read by the sender after its step. */
+/* What the handler saw; the donor's, read by the sender after its step. */
 static struct {
+	struct donor *donor; /* (c) and its step: it is not yet through while ready is below that */
+	uint32_t step;
 	uintptr_t pc, back;
 	bool async;
 } seen;
@@ -55,8 +60,13 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 {
 	const greg_t *r = ((ucontext_t *)ctx)->uc_mcontext.gregs;
 
+	const unsigned char *pc = (const unsigned char *)r[REG_RIP];
+
 	(void)sig;
 	(void)si;
+	if (__atomic_load_n(&seen.donor->ready, __ATOMIC_RELAXED) >= seen.step ||
+	    r[REG_RAX] != -EINTR || pc[-2] != 0x0f || pc[-1] != 0x05)
+		return; /* before the sleep, or after it */
 	seen.pc = (uintptr_t)r[REG_RIP];
 	seen.back = *(const uintptr_t *)r[REG_RSP];
 	seen.async = tcb_cancel_async(sys_fs());
@@ -77,8 +87,8 @@ static const char *find(void)
 
 	if (seen.async)
 		return NULL;
-	/* syscall; and a call with a distance of four bytes. */
-	if (end[-2] != 0x0f || end[-1] != 0x05 || back[-5] != 0xe8)
+	/* A call with a distance of four bytes. */
+	if (!end || back[-5] != 0xe8)
 		return "cancellation of libc's own calls not found";
 	__builtin_memcpy(&to, back - 4, sizeof to);
 	start = (uintptr_t)(back + to);
@@ -92,9 +102,12 @@ static const char *find(void)
 const char *bridge_probe(struct donor *d, uint32_t step)
 {
 	struct kernel_sigaction ours = {handler, 4 | 0x04000000 /* SA_SIGINFO, SA_RESTORER */,
-					bridge_restorer, ~UINT64_C(0)}, old;
+					bridge_restorer, ~UINT64_C(0)}, old,
+			       ignore = {(void (*)(int, siginfo_t *, void *))SIG_IGN, 0, NULL, 0};
 	uint64_t end = sys_now() + UINT64_C(10000000000);
 
+	seen.donor = d;
+	seen.step = step;
 	if (sys_4(SYS_rt_sigaction, SIGCANCEL, &ours, &old, 8))
 		return "signal 32";
 	donor_send(d, DONOR_PAUSE);
@@ -103,6 +116,7 @@ const char *bridge_probe(struct donor *d, uint32_t step)
 		sys_3(SYS_tgkill, sys_getpid(), d->ostid, SIGCANCEL);
 		sys_futex_wait(&d->ready, step - 1, 200000);
 	}
+	sys_4(SYS_rt_sigaction, SIGCANCEL, &ignore, NULL, 8);
 	sys_4(SYS_rt_sigaction, SIGCANCEL, &old, NULL, 8);
 	return donor_await(d, step) ? find() : "a donor hangs";
 }
