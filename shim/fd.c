@@ -8,6 +8,7 @@
  * already.
  */
 #include "shim/fdevents.h"
+#include "shim/fdowner.h"
 #include "shim/sigroute.h"
 #include "shim/syscall.h"
 
@@ -173,6 +174,10 @@ EXPORT int dup3(int from, int to, int flags)
  */
 static int fcntl_arg(int fd, int cmd, void *arg)
 {
+	long r;
+
+	if (fdowner_cmd(cmd) && fdowner_call(fd, cmd, arg, &r))
+		return (int)syscall_ret(r);
 	switch (cmd) {
 	case F_SETLKW:
 	case F_OFD_SETLKW:

@@ -19,6 +19,7 @@
  */
 #include "shim/kick.h"
 
+#include "shim/fdowner.h"
 #include "shim/frame.h"
 #include "shim/preempt.h"
 #include "shim/sched.h"
@@ -342,8 +343,11 @@ static void handler(int sig, siginfo_t *si, void *uc)
 	struct kick k = { NULL, false, false };
 
 	(void)sig;
-	if (unlikely(si->si_code == SI_TIMER) && sigroute_is_router()) {
-		timer_fired(si);
+	if (unlikely(si->si_code == SI_TIMER || si->si_code > 0) && sigroute_is_router()) {
+		if (si->si_code == SI_TIMER)
+			timer_fired(si);
+		else
+			fdowner_fired(si);
 		return;
 	}
 	if (on_g() && !runtime_busy())

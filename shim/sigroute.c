@@ -22,6 +22,7 @@
  * Must never: be waited for by anybody; call a program's handler.
  */
 #include "runtime/log.h"
+#include "shim/fdowner.h"
 #include "shim/sigroute.h"
 
 #include "shim/cputimer.h"
@@ -266,7 +267,7 @@ static struct thread *named(const siginfo_t *si)
 {
 	if (si->si_code == SI_TKILL && si->si_pid != pid())
 		return g_data(g_main());
-	return timer_target(si);
+	return si->si_code == SI_TIMER ? timer_target(si) : fdowner_target(si);
 }
 
 /*
