@@ -9,8 +9,16 @@
  * The first kernel thread has two: main's, and the one of its scheduler's stack.  glibc passes over
  * the caller's own block, and main may call it on any kernel thread, from wherever it has the
  * address of the function: by the other block the first one is reached then, too.  When another
- * thread calls, both are flagged, and a signal comes for each.  The handler takes them in turn;
- * glibc signals again whom it finds flagged still, so each comes to its turn.
+ * thread calls, both are flagged, and a signal comes for each.
+ *
+ * A change must be made once by each kernel thread: setuid(0) made twice changes more than made once.
+ * So the second signal of such a pair is answered by a kernel thread that lives for this alone, which
+ * shares all but its ids with the one that waits for it; what it answers is what the first one
+ * answered.  The same is done where the caller itself runs: glibc signals that kernel thread by the
+ * block of its scheduler's stack, and makes the change there once more, last, as the caller's.
+ * The caller is known by two things: it has said so (shim/setids.c), and it alone is not flagged;
+ * a caller that waits for another's change is flagged.  A caller that has libc's function by a
+ * handle has not said so.  There the change is made twice, as by two calls in a row.
  *
  * All signals are blocked meanwhile: no other handler may see the borrowed FS.
  * Must never: read thread-local storage before FS is back, or call anything but the old handler
@@ -21,8 +29,10 @@
 #include "compat/tcb.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
+enum { SETXID_FLAG = 64, EXITING_FLAG = 16 }; /* of cancelhandling, since glibc 2.34 and before */
 enum { SETXID = 33, ACT_SIGINFO = 4, ACT_ONSTACK = 0x08000000 };
 
 struct kernel_sigaction {
@@ -34,23 +44,103 @@ struct kernel_sigaction {
 
 static void (*old_handler)(int, siginfo_t *, void *);
 static struct tcb *(*registered_block)(bool other);
+static bool (*is_calling)(void);
+static struct tcb *_Atomic answers; /* the caller's block, while another kernel thread answers for it */
+static int answerer;                /* the id of that one; written before the signal that reads it can come */
+
+static bool flagged(struct tcb *t, int flags)
+{
+	return __atomic_load_n(tcb_cancelhandling(t), __ATOMIC_ACQUIRE) & flags;
+}
+
+struct answer {
+	siginfo_t *si;
+	void *uc;
+};
+
+static void answer(const struct answer *a)
+{
+	answerer = sys_gettid();
+	old_handler(SETXID, a->si, a->uc);
+	sys_1(SYS_exit, 0);
+}
+
+/*
+ * The handler on a kernel thread of its own, on this stack, with FS as it is; the calling one waits
+ * (CLONE_VFORK).  False: there can be none.
+ */
+__attribute__((noinline)) static bool answer_beside(siginfo_t *si, void *uc)
+{
+	enum {
+		FLAGS = 0x100 /* VM */ | 0x200 /* FS */ | 0x400 /* FILES */ | 0x800 /* SIGHAND */ |
+			0x4000 /* VFORK */ | 0x10000 /* THREAD */ | 0x40000 /* SYSVSEM */
+	};
+	_Alignas(16) char stack[24 * 1024]; /* a frame (11 KB with AMX) and a program's handler of SIGABRT */
+	struct answer a = {si, uc};
+	register long r10 __asm__("r10") = 0;
+	register long r8 __asm__("r8") = 0;
+	register struct answer *r12 __asm__("r12") = &a;
+	register void (*r13)(const struct answer *) __asm__("r13") = answer;
+	long ret;
+
+	__asm__ volatile("syscall\n\t"
+			 "test %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 "xor %%ebp, %%ebp\n\t"
+			 "mov %%r12, %%rdi\n\t"
+			 "call *%%r13\n\t"
+			 "ud2\n"
+			 "1:"
+			 : "=a"(ret)
+			 : "0"((long)SYS_clone), "D"((long)FLAGS), "S"(stack + sizeof(stack)), "d"(0L),
+			   "r"(r10), "r"(r8), "r"(r12), "r"(r13)
+			 : "rcx", "r11", "memory");
+	return ret > 0;
+}
 
 static void handler(int sig, siginfo_t *si, void *uc)
 {
-	static bool turn; /* written on the first kernel thread alone */
+	static bool again; /* written on the first kernel thread alone: the second of a pair comes */
 	struct tcb *cur = tcb_self(), *own = registered_block(false), *other = registered_block(true);
+	bool caller = is_calling() && !flagged(cur, SETXID_FLAG | EXITING_FLAG), beside = caller;
 
-	if (own != other && (turn = !turn))
-		own = other;
-
+	if (own && own != other) {
+		if (flagged(own, SETXID_FLAG) && flagged(other, SETXID_FLAG)) {
+			again = true;
+		} else {
+			beside |= again;
+			again = false;
+		}
+		if (!flagged(own, SETXID_FLAG))
+			own = other;
+	}
 	if (own && own != cur)
 		sys_set_fs(own);
-	old_handler(sig, si, uc);
+	if (beside) {
+		atomic_store_explicit(&answers, cur, memory_order_release);
+		beside = answer_beside(si, uc);
+		atomic_store_explicit(&answers, NULL, memory_order_release);
+	}
+	if (!beside)
+		old_handler(sig, si, uc);
 	if (own && own != cur)
 		sys_set_fs(cur);
 }
 
-int compat_setxid_wrap(struct tcb *(*registered)(bool other))
+/* TLS is the caller's while run() runs, and the caller waits. */
+bool compat_setxid_as_caller(void (*run)(void *), void *arg)
+{
+	struct tcb *t = atomic_load_explicit(&answers, memory_order_acquire), *own = tcb_self();
+
+	if (!t || answerer != sys_gettid())
+		return false;
+	sys_set_fs(t);
+	run(arg);
+	sys_set_fs(own);
+	return true;
+}
+
+int compat_setxid_wrap(struct tcb *(*registered)(bool other), bool (*calling)(void))
 {
 	struct kernel_sigaction sa;
 	long e = sys_4(SYS_rt_sigaction, SETXID, NULL, &sa, 8);
@@ -58,6 +148,7 @@ int compat_setxid_wrap(struct tcb *(*registered)(bool other))
 	if (e)
 		return (int)e;
 	registered_block = registered;
+	is_calling = calling;
 	if (sa.handler == handler)
 		return 0;
 	/*

@@ -139,10 +139,18 @@ uint32_t *tcb_other(uint32_t *id);
 /*
  * Wraps glibc's signal 33 (setuid family) so that its handler runs with FS on the kernel thread's
  * own registered block; registered() returns it for the calling kernel thread, or NULL to leave FS
- * alone; other: a second one with this thread's id, or the same. Call after the first real
- * pthread_create.  0 or -errno.
+ * alone; other: a second one with this thread's id, or the same.  calling() says whether the calling
+ * thread is inside setuid or one of its family.  Call after the first real pthread_create.  0 or
+ * -errno.
  */
-int compat_setxid_wrap(struct tcb *(*registered)(bool other));
+int compat_setxid_wrap(struct tcb *(*registered)(bool other), bool (*calling)(void));
+
+/*
+ * For a handler of SIGABRT: glibc aborts where kernel threads give different answers, and that may
+ * be a kernel thread that answers for another one (setxid.c), which is no thread of the program.
+ * Then run() runs as the thread that called setuid; otherwise false.
+ */
+bool compat_setxid_as_caller(void (*run)(void *), void *arg);
 
 /*
  * In a fork child, on the surviving thread: repairs what the kernel and glibc wrote into blocks

@@ -158,6 +158,11 @@ static struct tcb *registered(bool other)
 	return other ? runtime_g0tls() : runtime_mtls();
 }
 
+static bool calling(void)
+{
+	return self_thread.setxid;
+}
+
 static const struct runtime_hooks hooks = {
 	.newosproc = thread_native,
 	.stacktaken = tcb_area_size,
@@ -237,7 +242,7 @@ static bool start(void)
 		weft_say("%s (running with plain pthreads)", compat_why());
 		return false;
 	}
-	if (compat_setxid_wrap(registered)) {
+	if (compat_setxid_wrap(registered, calling)) {
 		weft_say("signal 33 cannot be wrapped (running with plain pthreads)");
 		return false;
 	}

@@ -49,7 +49,9 @@ static int change_all(const struct ids *x)
 	if (!on_g())
 		return (int)change(x);
 	entersyscall();
+	self_thread.setxid = true;
 	r = change(x);
+	self_thread.setxid = false;
 	exitsyscall();
 	return (int)r;
 }

@@ -224,6 +224,16 @@ static bool between_stacks(int sig, const struct sigframe *f)
 	       (sig == SIGSEGV && runtime_on_sigstack(sigframe_sp(f)));
 }
 
+static void run_abort(void *arg)
+{
+	struct sigframe *f = arg;
+	struct sigaction sa;
+
+	action_get(SIGABRT, &sa);
+	if (action_claim(SIGABRT, &sa))
+		run_handler(SIGABRT, &f->si, &f->uc, &sa);
+}
+
 /*
  * On the M's signal stack (a foreign thread's own, or its alternate one), with all signals kept out.
  * What may run the handler takes the frame to where that belongs; the rest returns from here.
@@ -249,7 +259,7 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 	if (weft_on && !synchronous(sig, si) && (signals_busy() || between_stacks(sig, f))) {
 		if (unlikely(aborting(sig, si))) {
 			/* Natively it may be any thread's. */
-			if (!aborted_elsewhere(sig, si) && !frame_move(f, a.sa.sa_flags, arrived, &a))
+			if (!compat_setxid_as_caller(run_abort, f) && !aborted_elsewhere(sig, si) && !frame_move(f, a.sa.sa_flags, arrived, &a))
 				signal_no_room(f, sig, false, NULL);
 			errno = a.saved;
 			return;

@@ -255,6 +255,9 @@ static bool of_the_caller(int sig, const siginfo_t *si)
 	case SIGPIPE:
 	case SIGXFSZ:
 		return si->si_code == SI_USER && si->si_pid == pid();
+	case SIGABRT:
+		/* abort() ends the process as soon as this returns, whichever kernel thread called it. */
+		return si->si_code == SI_TKILL && si->si_pid == pid();
 	}
 	return false;
 }

@@ -29,6 +29,11 @@ static int kernel_ids[MAKERS];
 static struct tcb *kernel_blocks[MAKERS];
 static __thread int word = 11;
 
+static bool calling(void)
+{
+	return false;
+}
+
 static struct tcb *registered(bool other)
 {
 	(void)other;
@@ -164,7 +169,7 @@ static int at_once(void *(*other)(void *), bool ids)
 	const char *e;
 	int bad = 0;
 
-	if (compat_init() || compat_setxid_wrap(registered)) {
+	if (compat_init() || compat_setxid_wrap(registered, calling)) {
 		fprintf(stderr, "%s\n", compat_why());
 		return 1;
 	}

@@ -16,6 +16,11 @@ static int thread_id;
 static struct tcb *thread_block;
 static volatile int running, stop;
 
+static bool calling(void)
+{
+	return false;
+}
+
 static struct tcb *registered(bool other)
 {
 	(void)other;
@@ -48,7 +53,7 @@ static int change_ids(bool wrap)
 		return 1;
 	while (!running)
 		sched_yield();
-	if (wrap && (compat_setxid_wrap(registered) || compat_setxid_wrap(registered)))
+	if (wrap && (compat_setxid_wrap(registered, calling) || compat_setxid_wrap(registered, calling)))
 		return 2;
 	for (int i = 0; i < 50; i++)
 		if (setuid(getuid()) || setgid(getgid()))
