@@ -9,6 +9,7 @@
  * Foreign threads have what the kernel has.
  */
 #include "shim/altstack.h"
+#include "shim/usermem.h"
 
 #include <string.h>
 
@@ -59,6 +60,17 @@ long altstack_call(const stack_t *ss, stack_t *old, uintptr_t sp)
 	return 0;
 }
 
+long altstack_asked(const stack_t *ss, stack_t *old, uintptr_t sp)
+{
+	stack_t want, was;
+	long r;
+
+	if (ss && !user_read(&want, ss, sizeof(want)))
+		return -EFAULT;
+	r = altstack_call(ss ? &want : NULL, old ? &was : NULL, sp);
+	return r == 0 && old && !user_write(old, &was, sizeof(was)) ? -EFAULT : r;
+}
+
 void altstack_adopt(void)
 {
 	stack_t was;
@@ -86,7 +98,7 @@ EXPORT int sigaltstack(const stack_t *ss, stack_t *old)
 {
 	if (!on_g())
 		return real.sigaltstack(ss, old);
-	return (int)syscall_ret(altstack_call(ss, old, (uintptr_t)__builtin_frame_address(0)));
+	return (int)syscall_ret(altstack_asked(ss, old, (uintptr_t)__builtin_frame_address(0)));
 }
 
 /* As libc: the caller cannot say how large the stack is, so its size is a guess that is far off. */

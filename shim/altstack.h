@@ -22,6 +22,7 @@ static inline bool altstack_goes(const stack_t *ss, uintptr_t sp)
 
 /* sigaltstack(2) of the calling G, with its stack pointer at sp: 0 or -errno. */
 long altstack_call(const stack_t *ss, stack_t *old, uintptr_t sp) hidden;
+long altstack_asked(const stack_t *ss, stack_t *old, uintptr_t sp) hidden; /* the program's memory: EFAULT too */
 void altstack_set(const stack_t *ss) hidden; /* whatever it is */
 void altstack_adopt(void) hidden; /* what the kernel has for this thread becomes the G's */
 /* In a child that runs beside a G, on its block and no M: what the G has becomes the kernel's. */

@@ -15,6 +15,7 @@
 
 #include "shim/sync.h"
 #include "shim/syscall.h"
+#include "shim/usermem.h"
 
 enum { KIND_BITS = 3, BY_HAND = 6, OUR_KIND = 7, ID_BITS = 28, MAIN = (1 << ID_BITS) - 1 };
 enum { HAND_BITS = (1 << 29) - 1, KERNEL_CLOCKS = 16 /* numbers that are no thread's */ };
@@ -178,9 +179,12 @@ EXPORT int clock_getres(clockid_t clock, struct timespec *ts)
 
 long reads_clock(const struct call *x)
 {
+	struct timespec ts;
 	long r;
 
-	return clock_call((clockid_t)x->a, (struct timespec *)x->b, &r) ? r : call_plain(x);
+	if (!clock_call((clockid_t)x->a, &ts, &r))
+		return call_plain(x);
+	return r == 0 && !user_write((void *)x->b, &ts, sizeof(ts)) ? -EFAULT : r;
 }
 
 long reads_resolution(const struct call *x)

@@ -25,6 +25,7 @@
 #include "shim/preempt.h"
 #include "shim/sigroute.h"
 #include "shim/thread.h"
+#include "shim/usermem.h"
 
 #include <linux/sched.h>
 #include <string.h>
@@ -370,7 +371,8 @@ bool clone_by_hand(long nr, long a, long b, long c, long d, long e, long *r)
 			return false;
 		n = (size_t)b;
 		x.exit_signal = 0;
-		memcpy(&x, (const void *)a, n);
+		if (!user_read(&x, (const void *)a, n))
+			return false; /* EFAULT */
 	} else if (nr == SYS_vfork) {
 		x.flags = CLONE_VM | CLONE_VFORK;
 	} else if (nr != SYS_fork) {

@@ -13,6 +13,7 @@
 #include "shim/ids.h"
 
 #include "shim/sync.h"
+#include "shim/usermem.h"
 
 struct thread *thread_by_id(long id)
 {
@@ -60,7 +61,8 @@ static long kill_by_id(long tid, int sig, const siginfo_t *info)
 	if (!th || (atomic_load(&th->state) & TH_EXITED))
 		return -ESRCH;
 	if (info) {
-		si = *info;
+		if (!user_read(&si, info, sizeof(si)))
+			return -EFAULT;
 		si.si_signo = sig;
 	}
 	return -thread_kill(th, sig, info ? &si : NULL);

@@ -3,6 +3,7 @@
  * shows for the process.
  */
 #include "shim/ids.h"
+#include "shim/usermem.h"
 
 #include <string.h>
 
@@ -77,7 +78,8 @@ long sets_name(const char *name)
 {
 	char own[16] = "";
 
-	strncpy(own, name, sizeof(own) - 1);
+	if (!user_string(own, name, sizeof(own) - 1))
+		return -EFAULT;
 	rename_g(getg(), own);
 	return 0;
 }

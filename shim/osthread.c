@@ -19,6 +19,7 @@
 #include "shim/ids.h"
 #include "shim/sigroute.h"
 #include "shim/syscall.h"
+#include "shim/usermem.h"
 
 /* From here on the caller has a kernel thread of its own; again and again costs nothing more. */
 void osthread_own(bool passes)
@@ -85,13 +86,14 @@ static int of_prctl(int op)
 long sets_by_prctl(const struct call *x)
 {
 	int how = of_prctl((int)x->a);
+	char name[16];
 
 	switch (how) {
 	case NAME:
 		if ((int)x->a == PR_SET_NAME)
 			return sets_name((const char *)x->b);
-		g_getname(getg(), (char *)x->b);
-		return 0;
+		g_getname(getg(), name);
+		return user_write((void *)x->b, name, sizeof(name)) ? 0 : -EFAULT;
 	case KEEPS:
 	case PASSES:
 		if ((int)x->a == PR_SET_TSC && x->b == PR_TSC_SIGSEGV)
@@ -175,13 +177,15 @@ static long caps(const struct call *x, bool change)
 
 	if (!h)
 		return call_plain(x);
-	mine = *h;
+	if (!user_read(&mine, h, sizeof(mine)))
+		return -EFAULT;
 	th = thread_by_id(mine.pid);
 	if (th)
 		mine.pid = (int)kernel_id(th);
 	y.a = (long)&mine;
 	r = change ? osthread_change(true, &y) : call_plain(&y);
-	h->version = mine.version; /* the kernel's own, when it did not know the caller's */
+	if (h->version != mine.version)
+		h->version = mine.version; /* the kernel's own, when it did not know the caller's */
 	return r;
 }
 

@@ -19,6 +19,7 @@
 
 #include "shim/sigroute.h"
 #include "shim/sync.h"
+#include "shim/usermem.h"
 
 enum { MAXCPUS = 1024, NICE_MIN = -20, NICE_MAX = 19 };
 
@@ -458,7 +459,9 @@ static long set_cpus(struct thread *th, size_t n, const void *set)
 {
 	struct attrs a = {0};
 
-	memcpy(a.cpus, set, n < sizeof(a.cpus) ? n : sizeof(a.cpus));
+	n = n < sizeof(a.cpus) ? n : sizeof(a.cpus);
+	if (n && !user_read(a.cpus, set, n))
+		return -EFAULT;
 	return set_attrs(th, &a, CPUS);
 }
 
@@ -531,7 +534,8 @@ static long set_policy(struct thread *th, int policy, const struct sched_param *
 
 	if (!sp || policy < 0)
 		return -EINVAL;
-	a.priority = sp->sched_priority;
+	if (!user_read(&a.priority, &sp->sched_priority, sizeof(sp->sched_priority)))
+		return -EFAULT;
 	return set_attrs(th, &a, POLICY);
 }
 
@@ -542,16 +546,21 @@ static long set_param(struct thread *th, const struct sched_param *sp)
 	if (!sp)
 		return -EINVAL;
 	get_attrs(th, &a);
-	a.priority = sp->sched_priority;
+	if (!user_read(&a.priority, &sp->sched_priority, sizeof(sp->sched_priority)))
+		return -EFAULT;
 	return set_attrs(th, &a, POLICY);
 }
 
 static long get_param(struct thread *th, struct sched_param *sp)
 {
 	struct attrs a;
+	long r;
 
 	if (!sp)
 		return -EINVAL;
+	r = direct3(SYS_sched_getparam, 0, sp, 0); /* can it be written? */
+	if (r)
+		return r;
 	get_attrs(th, &a);
 	sp->sched_priority = a.priority;
 	return 0;

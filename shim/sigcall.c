@@ -10,6 +10,7 @@
 #include "shim/altstack.h"
 #include "shim/sigroute.h"
 #include "shim/syscall.h"
+#include "shim/usermem.h"
 
 #include <string.h>
 
@@ -42,27 +43,36 @@ static void widen(sigset_t *to, const uint64_t *from)
 	memcpy(to, from, SET_SIZE);
 }
 
+/* From the program's memory; false: EFAULT. */
+static bool read_set(sigset_t *to, long from)
+{
+	sigemptyset(to);
+	return user_read(to, (const void *)from, SET_SIZE);
+}
+
 long sets_action(const struct call *x)
 {
-	const struct kernel_action *want = (const void *)x->b;
-	struct kernel_action *old = (void *)x->c;
+	struct kernel_action want, old;
 	struct sigaction now = { 0 }, was;
 	long r;
 
 	if (x->d != SET_SIZE)
 		return -EINVAL;
-	if (want) {
-		now.sa_handler = want->handler;
-		now.sa_flags = (int)want->flags;
-		widen(&now.sa_mask, &want->mask);
+	if (x->b) {
+		if (!user_read(&want, (const void *)x->b, sizeof(want)))
+			return -EFAULT;
+		now.sa_handler = want.handler;
+		now.sa_flags = (int)want.flags;
+		widen(&now.sa_mask, &want.mask);
 	}
-	r = of_libc(shim_sigaction((int)x->a, want ? &now : NULL, &was));
-	if (r == 0 && old)
-		*old = (struct kernel_action){ .handler = was.sa_handler,
-					       .flags = (unsigned)was.sa_flags,
-					       .restorer = was.sa_restorer,
-					       .mask = sigs_of(&was.sa_mask) };
-	return r;
+	r = of_libc(shim_sigaction((int)x->a, x->b ? &now : NULL, &was));
+	if (r || !x->c)
+		return r;
+	old = (struct kernel_action){ .handler = was.sa_handler,
+				      .flags = (unsigned)was.sa_flags,
+				      .restorer = was.sa_restorer,
+				      .mask = sigs_of(&was.sa_mask) };
+	return user_write((void *)x->c, &old, sizeof(old)) ? 0 : -EFAULT;
 }
 
 long sets_mask(const struct call *x)
@@ -72,18 +82,18 @@ long sets_mask(const struct call *x)
 
 	if (x->d != SET_SIZE)
 		return -EINVAL;
-	if (x->b)
-		widen(&want, (const uint64_t *)x->b);
+	if (x->b && !read_set(&want, x->b))
+		return -EFAULT;
 	r = shim_pthread_sigmask((int)x->a, x->b ? &want : NULL, &was);
-	if (r == 0 && x->c)
-		memcpy((void *)x->c, &was, SET_SIZE);
+	if (r == 0 && x->c && !user_write((void *)x->c, &was, SET_SIZE))
+		return -EFAULT;
 	return -r;
 }
 
 long sets_altstack(const struct call *x)
 {
-	return altstack_call((const stack_t *)x->a, (stack_t *)x->b,
-			     (uintptr_t)__builtin_frame_address(0));
+	return altstack_asked((const stack_t *)x->a, (stack_t *)x->b,
+			      (uintptr_t)__builtin_frame_address(0));
 }
 
 long reads_pending(const struct call *x)
@@ -94,24 +104,31 @@ long reads_pending(const struct call *x)
 	if ((unsigned long)x->b > SET_SIZE)
 		return -EINVAL;
 	r = of_libc(shim_sigpending(&set));
-	if (r == 0)
-		memcpy((void *)x->a, &set, (size_t)x->b);
-	return r;
+	if (r || !x->b)
+		return r;
+	if (x->b == SET_SIZE)
+		return user_write((void *)x->a, &set, SET_SIZE) ? 0 : -EFAULT;
+	memcpy((void *)x->a, &set, (size_t)x->b);
+	return 0;
 }
 
 /* pause, rt_sigsuspend and rt_sigtimedwait. */
 long waits_signal(const struct call *x)
 {
+	struct timespec time;
 	sigset_t set;
 
 	if (x->nr == SYS_pause)
 		return of_libc(shim_pause());
 	if (x->nr == SYS_rt_sigsuspend ? x->b != SET_SIZE : x->d != SET_SIZE)
 		return -EINVAL;
-	widen(&set, (const uint64_t *)x->a);
+	if (!read_set(&set, x->a))
+		return -EFAULT;
 	if (x->nr == SYS_rt_sigsuspend)
 		return of_libc(shim_sigsuspend(&set));
-	return of_libc(shim_sigtimedwait(&set, (siginfo_t *)x->b, (const struct timespec *)x->c));
+	if (x->c && !user_read(&time, (const void *)x->c, sizeof(time)))
+		return -EFAULT;
+	return of_libc(shim_sigtimedwait(&set, (siginfo_t *)x->b, x->c ? &time : NULL));
 }
 
 long kills_process(const struct call *x)

@@ -8,6 +8,7 @@
 #include "shim/callmask.h"
 #include "shim/direct.h"
 #include "shim/sigroute.h"
+#include "shim/usermem.h"
 
 #ifndef ERESTART
 #define ERESTART 85
@@ -43,16 +44,20 @@ static long await(const sigset_t *set, siginfo_t *info, const struct timespec *t
 EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
 	struct timespec left;
-	uint64_t deadline = 0;
+	uint64_t deadline = 0, bits;
 	long r;
 
 	if (!on_g())
 		return real.sigtimedwait(set, info, timeout);
+	if (!user_read(&bits, set, sizeof(bits)))
+		return (int)syscall_ret(-EFAULT);
 	if (timeout) {
-		if (timeout->tv_nsec < 0 || timeout->tv_nsec > 999999999 || timeout->tv_sec < 0)
+		if (!user_read(&left, timeout, sizeof(left)))
+			return (int)syscall_ret(-EFAULT);
+		if (deadline_in(&left, &deadline))
 			return (int)syscall_ret(-EINVAL);
-		left = *timeout;
-		deadline_in(timeout, &deadline);
+		if (!deadline)
+			timeout = NULL; /* longer than there is time */
 	}
 	while ((r = await(set, info, timeout ? &left : NULL)) == -ERESTART) {
 		uint64_t now = nanotime(), ns = deadline > now ? deadline - now : 0;

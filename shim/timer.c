@@ -17,6 +17,7 @@
 #include "shim/ids.h"
 #include "shim/sigroute.h"
 #include "shim/syscall.h"
+#include "shim/usermem.h"
 
 enum { TIMERS = 1024 };
 
@@ -173,11 +174,14 @@ static long makes(const struct call *x, const struct sigevent *ev)
 
 long makes_timer(const struct call *x)
 {
-	const struct sigevent *ev = (const struct sigevent *)x->b;
-	struct sigevent to;
-	int slot = reroute(ev, &to);
+	struct sigevent to, asked;
+	const struct sigevent *ev = x->b ? &asked : NULL;
+	int slot;
 	long r;
 
+	if (ev && !user_read(&asked, (const void *)x->b, sizeof(asked)))
+		return -EFAULT;
+	slot = reroute(ev, &to);
 	if (slot < 0)
 		return slot;
 	r = makes(x, slot == NONE ? ev : &to);

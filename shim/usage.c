@@ -39,18 +39,18 @@ void thread_usage(struct thread *th, int ostid, uint64_t used, uint64_t *user, u
 
 long reads_usage(const struct call *x)
 {
-	struct rusage *ru = (struct rusage *)x->b, of_m;
+	struct rusage *ru = (struct rusage *)x->b;
 	uint64_t user, system;
 	long r;
 
 	if ((int)x->a != RUSAGE_THREAD || !ru)
 		return call_plain(x);
-	r = direct3(SYS_getrusage, RUSAGE_THREAD, &of_m, 0);
+	r = direct3(SYS_getrusage, RUSAGE_THREAD, ru, 0);
 	if (r)
 		return r;
 	thread_usage(&self_thread, 0, 0, &user, &system);
 	*ru = (struct rusage){ .ru_utime = tv_of(user),
 			       .ru_stime = tv_of(system),
-			       .ru_maxrss = of_m.ru_maxrss };
+			       .ru_maxrss = ru->ru_maxrss };
 	return 0;
 }
