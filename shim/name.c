@@ -56,6 +56,8 @@ EXPORT int pthread_setname_np(pthread_t t, const char *name)
 		return real.pthread_setname_np(t, name);
 	if (strlen(name) > 15)
 		return ERANGE;
+	if (has_ended(t))
+		return ENOENT;
 	rename_g(gp, name);
 	return 0;
 }
@@ -69,6 +71,8 @@ EXPORT int pthread_getname_np(pthread_t t, char *buf, size_t n)
 		return real.pthread_getname_np(t, buf, n);
 	if (n < sizeof(name))
 		return ERANGE;
+	if (has_ended(t))
+		return ENOENT; /* as libc, which asks /proc */
 	g_getname(gp, name);
 	memcpy(buf, name, sizeof(name));
 	return 0;

@@ -368,6 +368,8 @@ EXPORT int pthread_sigqueue(pthread_t t, int sig, const union sigval value)
 
 	if (!weft_on || !g_of(t))
 		return real.pthread_sigqueue(t, sig, value);
+	if (has_ended(t))
+		return ESRCH; /* in libc so, and another answer than pthread_kill()'s */
 	memset(&si, 0, sizeof(si));
 	si.si_signo = sig;
 	si.si_code = SI_QUEUE;

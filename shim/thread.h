@@ -93,6 +93,12 @@ static inline struct g *g_of(pthread_t t)
 	return thread_of(t)->g;
 }
 
+/* It has ended; and so long as nobody has joined it its id may be asked about. */
+static inline bool has_ended(pthread_t t)
+{
+	return atomic_load(&thread_of(t)->state) & TH_EXITED;
+}
+
 /* After a switch: what was directed at this G while it did not run. */
 void thread_look_slow(void) hidden;
 static inline void thread_look(void)

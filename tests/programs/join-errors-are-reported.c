@@ -5,6 +5,7 @@
  */
 #include "check.h"
 #include <semaphore.h>
+#include <signal.h>
 
 static sem_t hold;
 
@@ -62,6 +63,23 @@ static void ended_detached(void)
 	CHECK_EQ(pthread_detach(t), ESRCH);
 }
 
+/* Not joined yet: what libc says of it. */
+static void asked_when_ended(void)
+{
+	pthread_t t = spawn(returns, NULL);
+	char name[16];
+
+	while (pthread_getname_np(t, name, sizeof(name)) == 0)
+		sched_yield();
+	CHECK_EQ(pthread_getname_np(t, name, sizeof(name)), ENOENT);
+	CHECK_EQ(pthread_setname_np(t, "x"), ENOENT);
+	while (pthread_sigqueue(t, 0, (union sigval){ 0 }) == 0)
+		sched_yield();
+	CHECK_EQ(pthread_sigqueue(t, SIGTERM, (union sigval){ 0 }), ESRCH);
+	CHECK_OK(pthread_kill(t, SIGTERM));
+	join(t);
+}
+
 static void *join_it(void *arg)
 {
 	return join(*(pthread_t *)arg);
@@ -76,6 +94,9 @@ int main(void)
 	CHECK_EQ(pthread_join(pthread_self(), NULL), EDEADLK);
 	CHECK_EQ((long)join(spawn(join_self, NULL)), EDEADLK);
 	passed("a thread cannot join itself");
+
+	asked_when_ended();
+	passed("one that has ended has no name, and no signal is queued for it");
 
 	spawn(detached_joins_self, &done);
 	CHECK_SYS(sem_wait(&done));
