@@ -436,6 +436,7 @@ void m_init(struct m *mp) hidden;
 bool m_reap(void) hidden;
 int m_start_wanted(void) hidden;
 bool m_wants_spare(void) hidden;
+bool m_make_idle(void) hidden; /* where a kernel thread can be made */
 void m_make_spare(void) hidden; /* maker only */
 void m_fork_child(void) hidden;
 void m_keepout(void) hidden; /* an M without a G is about to sleep */
@@ -596,6 +597,7 @@ const char *waitreason_text(unsigned r) hidden;
  */
 uint32_t handoff_look(uint64_t now) hidden;
 bool handoff_lists(const struct m *mp) hidden; /* not to be reused yet; any thread */
+bool handoff_still_possible(void) hidden; /* what was there may be forbidden by now */
 bool handoff_possible(void) hidden; /* at start; cheap while the process has one thread */
 void handoff_fork_child(void) hidden;
 

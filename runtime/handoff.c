@@ -435,6 +435,14 @@ bool handoff_possible(void)
 	return !impossible;
 }
 
+bool handoff_still_possible(void)
+{
+	have_fence &= os_has(OS_membarrier);
+	have_clock &= os_has(OS_cpuclock);
+	impossible |= !have_clock && !(have_fence && os_has(OS_proc));
+	return !impossible;
+}
+
 void handoff_fork_child(void)
 {
 	lastlook = 0;

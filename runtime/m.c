@@ -351,7 +351,8 @@ static void startnewm(void)
 	/* No kernel thread to be had: the P waits idle, whoever next needs one takes it. */
 	lock(&sched.lock);
 	sched.nmstarting--;
-	pp = sched.pstart;
+	/* There will be none: an M that is about to go idle finds it. */
+	pp = runtime_nomore() ? NULL : sched.pstart;
 	if (pp) {
 		sched.pstart = pp->link;
 		sched.npstart--;
@@ -370,7 +371,7 @@ static void startnewm(void)
  */
 static bool startcount(void)
 {
-	if (sched.npstart <= sched.nmstarting)
+	if (sched.npstart <= sched.nmstarting || runtime_nomore())
 		return false;
 	sched.nmstarting++;
 	return true;
@@ -444,19 +445,17 @@ bool m_wants_spare(void)
 {
 	struct m *last = __atomic_load_n(&lastspare, __ATOMIC_RELAXED);
 
-	return !(__atomic_load_n(&sched.nmidle, __ATOMIC_RELAXED) > 0 ||
+	return !(runtime_nomore() || __atomic_load_n(&sched.nmidle, __ATOMIC_RELAXED) > 0 ||
 	    __atomic_load_n(&sched.pstart, __ATOMIC_RELAXED) ||
 	    __atomic_load_n(&sched.nm, __ATOMIC_RELAXED) + SPARE_BELOW > sched.maxm ||
 	    (last && !__atomic_load_n(&last->ostid, __ATOMIC_RELAXED)));
 }
 
-/* maker only. */
-void m_make_spare(void)
+/* An M that is idle at first; false: none is to be had. */
+bool m_make_idle(void)
 {
 	struct m *mp;
 
-	if (!m_wants_spare())
-		return;
 	lock(&sched.lock);
 	sched.nmstarting++;
 	unlock(&sched.lock);
@@ -467,6 +466,14 @@ void m_make_spare(void)
 		unlock(&sched.lock);
 	}
 	__atomic_store_n(&lastspare, mp, __ATOMIC_RELAXED);
+	return mp != NULL;
+}
+
+/* maker only. */
+void m_make_spare(void)
+{
+	if (m_wants_spare())
+		m_make_idle();
 }
 
 void m_fork_child(void)

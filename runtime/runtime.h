@@ -44,6 +44,7 @@ struct weft_tls {
 	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
 	uint32_t preempt; /* it was to be preempted and could not: runtime_wish() */
 	struct waiter *waits; /* of a thread that is no G: it is in the lot's queue, or was (lotpark.c) */
+	bool filtered;  /* behind a filter of its own: runtime/filter.c, and shim/filter.c */
 	uint32_t apart; /* a process in our memory (clone.h); no G and no M has this */
 #ifdef WEFT_DEBUG
 	uint16_t held[32]; /* of each rank */
@@ -606,8 +607,16 @@ uint64_t g_systime(struct g *gp, int ostid, uint64_t used);
 bool g_waits(const struct g *gp); /* parked; a snapshot */
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
 void runtime_notsc(void); /* from now on without the time stamp counter */
-/* 0, or the -errno of a kernel without this system call, as asked by WEFT=without. */
-long runtime_denied(long nr);
+/*
+ * 0, or the -errno that a system call of weft's own gets instead of being made: WEFT=without, or a
+ * filter forbids it.
+ */
+extern bool os_denying __attribute__((visibility("hidden")));
+long runtime_denied_slow(long nr, long a, long b, long c);
+static inline long runtime_denied(long nr, long a, long b, long c)
+{
+	return __builtin_expect(os_denying, 0) ? runtime_denied_slow(nr, a, b, c) : 0;
+}
 /* True: what the caller is about to ask of kernel or libc must fail, as asked by WEFT=fail. */
 bool runtime_fault(const char *what);
 /*
@@ -615,6 +624,27 @@ bool runtime_fault(const char *what);
  * unseen.
  */
 bool runtime_probe(void);
+/*
+ * A filter (seccomp) that the program is about to install, its struct sock_fprog; false: it cannot be
+ * read, and the kernel will say so.
+ */
+struct runtime_filter {
+	bool tries;          /* what descriptors are tried and waited for with is not all allowed */
+	bool start;          /* nor what weft starts with */
+	bool threads;        /* nor libc's way to make one */
+	const char *all;     /* a call that libc's threads make, too, is not; NULL: none */
+	uint64_t answers[6]; /* the runtime's own */
+};
+bool runtime_filter_ask(const void *prog, struct runtime_filter *f);
+/* Before it is there: what it does not allow is not done any more.  everywhere: upon all Ms and helpers. */
+void runtime_filter_obey(const struct runtime_filter *f, bool everywhere);
+bool runtime_alone(void);          /* no other G lives */
+void runtime_filter_behind(bool is); /* the calling G, wired, and its M are behind one that others are not */
+bool runtime_filter_tries(void);   /* no filter, and no WEFT=without, forbids tries on descriptors */
+bool runtime_filter_syncs(void);   /* seccomp(2) may be called */
+/* On a G: as many Ms are made as there may ever be. */
+void runtime_filter_settle(void);
+bool runtime_nomore(void);         /* kernel threads, for good */
 void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 /*
  * From the handler of a dump signal that this process directed at the thread: true when it was the

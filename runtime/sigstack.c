@@ -62,10 +62,21 @@ static void tell_kernel(void *arg)
 	os_sigaltstack(mp->sigstack, SIGSTACK, 0);
 }
 
+/* Sigreturn takes the alternate stack of the frame for the thread's. */
+static void in_frame(struct sigframe *f, void *arg)
+{
+	struct m *mp = arg;
+
+	f->uc.stack = (stack_t){ .ss_sp = mp->sigstack, .ss_size = SIGSTACK };
+	f->uc.mask = os_sigmask_get();
+}
+
 /* On the M itself.  A thread that stands on the stack the kernel knows may not change it: main may. */
 void m_sigstack(struct m *mp)
 {
-	if (os_sigaltstack(mp->sigstack, SIGSTACK, 0))
+	if (!os_has(OS_altstack))
+		sigframe_call(0, in_frame, mp);
+	else if (os_sigaltstack(mp->sigstack, SIGSTACK, 0))
 		sigframe_callon((uintptr_t)mp->g0top, tell_kernel, mp);
 }
 

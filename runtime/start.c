@@ -49,9 +49,9 @@ bool runtime_fault(const char *what)
 	return os_fault(what);
 }
 
-long runtime_denied(long nr)
+long runtime_denied_slow(long nr, long a, long b, long c)
 {
-	return unlikely(os_denying) ? os_denied(nr, 0, 0, 0) : 0;
+	return os_denied(nr, a, b, c);
 }
 
 bool runtime_probe(void)

@@ -131,7 +131,7 @@ static void reap_idle(uint64_t now)
 	static uint64_t next;
 	struct m *mp, *cold;
 
-	if (now < next || atomic_load_explicit(&sched.keepms, memory_order_relaxed) ||
+	if (now < next || runtime_nomore() || atomic_load_explicit(&sched.keepms, memory_order_relaxed) ||
 	    __atomic_load_n(&sched.nmidle, __ATOMIC_RELAXED) <= KEEP_IDLE)
 		return;
 	next = now + REAP_EVERY;

@@ -38,6 +38,17 @@ static inline long direct(long nr, long a, long b, long c, long d, long e, long 
 #define direct4(nr, a, b, c, d) direct6(nr, a, b, c, d, 0, 0)
 #define direct3(nr, a, b, c) direct6(nr, a, b, c, 0, 0, 0)
 
+/*
+ * A call that the program has not made, and that libc would not make for it: a filter may forbid it
+ * (own.def), and then it is not made.
+ */
+#define own4(nr, a, b, c, d)                                                                       \
+	({                                                                                         \
+		long own_r = runtime_denied(nr, (long)(a), (long)(b), (long)(c));                  \
+		unlikely(own_r) ? own_r : direct4(nr, a, b, c, d);                                 \
+	})
+#define own3(nr, a, b, c) own4(nr, a, b, c, 0)
+
 /* block_cp's argument casts, for calls that are no cancellation points. */
 #define nocp6(nr, a, b, c, d, e, f)                                                                \
 	block_nocp(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))

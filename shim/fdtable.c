@@ -26,6 +26,7 @@ static _Atomic uint32_t alone = 1; /* how often other processes got files of our
 static _Atomic bool lowat, records, packets, splices;
 static _Atomic uint32_t bars;
 static _Atomic bool noepolls; /* all are left to the kernel */
+static _Atomic bool notries;  /* and all descriptors: a filter allows no more (filter.c) */
 
 static struct netfd *known(int fd)
 {
@@ -52,13 +53,41 @@ static struct netfd *with_chunk(int fd)
 	return known(fd);
 }
 
-struct netfd *netfd_of(int fd)
+static struct netfd *slot_of(int fd)
 {
 	struct netfd *s = known(fd);
 
 	if (is_apart(APART_FILES | APART_TABLE))
 		return NULL;
 	return likely(s != NULL) ? s : with_chunk(fd);
+}
+
+struct netfd *netfd_of(int fd)
+{
+	if (unlikely(netfd_tries_ended()))
+		return NULL;
+	return slot_of(fd);
+}
+
+bool netfd_tries_ended(void)
+{
+	return atomic_load_explicit(&notries, memory_order_relaxed) || weft_tls.filtered;
+}
+
+static void nudge_all(struct netfd *s, int fd)
+{
+	(void)fd;
+	netpoll_nudge(&s->poll, NETPOLL_IN);
+	netpoll_nudge(&s->poll, NETPOLL_OUT);
+}
+
+/* Who waits for several sees that something was barred; who waits for one, at the next try. */
+void netfd_tries_end(void)
+{
+	atomic_store(&notries, true);
+	atomic_fetch_add(&bars, 1);
+	if (weft_on)
+		netfd_each(nudge_all);
 }
 
 void netfd_each(void (*fn)(struct netfd *s, int fd))
@@ -408,7 +437,7 @@ void netfd_closed_range(unsigned int from, unsigned int to)
 
 void netfd_made(int fd, uint32_t was_alone)
 {
-	struct netfd *s = netfd_of(fd);
+	struct netfd *s = slot_of(fd);
 
 	if (!s)
 		return;

@@ -47,6 +47,12 @@ struct netfd {
 /* NULL: a number beyond all tables, or of another table than the process's. */
 struct netfd *netfd_of(int fd) hidden;
 enum netkind netfd_kind(struct netfd *s, int fd) hidden;
+/*
+ * A filter allows nothing but the calls as they came: netfd_of() is NULL, and who is in the middle of
+ * a wait makes the call.
+ */
+bool netfd_tries_ended(void) hidden;
+void netfd_tries_end(void) hidden;
 /* The kind turned out to be another. */
 void netfd_setkind(struct netfd *s, enum netkind kind) hidden;
 

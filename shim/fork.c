@@ -18,6 +18,7 @@
 #include "shim/dl.h"
 #include "shim/mutex.h"
 #include "shim/fdevents.h"
+#include "shim/filter.h"
 #include "shim/netfd.h"
 #include "shim/sched.h"
 #include "shim/sigroute.h"
@@ -122,6 +123,7 @@ static void rebuild(void)
 	dumpsig_fork_child();
 	name_show();
 	osthread_fork_child();
+	filter_fork_child();
 	sched_fork_child();
 	timer_fork_child();
 	if (foreign)

@@ -20,6 +20,7 @@ void osthread_own(bool passes) hidden;
 struct call;
 long osthread_change(bool passes, const struct call *x) hidden;
 void osthread_born(struct thread *th) hidden; /* a thread of one that passes on */
+void osthread_disown(void) hidden;     /* all Ms have by now what the caller owned */
 void osthread_fork_child(void) hidden;
 /* name.c: main's name is the process's; */
 void name_init(void) hidden;

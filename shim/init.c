@@ -34,6 +34,7 @@
 #include "shim/bind.h"
 #include "shim/direct.h"
 #include "shim/dl.h"
+#include "shim/fdtable.h"
 #include "shim/mutex.h"
 #include "shim/preempt.h"
 #include "shim/rseq.h"
@@ -82,7 +83,7 @@ int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uint
 	pthread_attr_setstack(&attr, stack, size);
 	sigfillset(&all);
 	real.pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = runtime_fault("kernel thread") ? EAGAIN : real.pthread_create(&t, &attr, fn, arg);
+	err = runtime_nomore() || runtime_fault("kernel thread") ? EAGAIN : real.pthread_create(&t, &attr, fn, arg);
 	real.pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	if (!err)
@@ -270,6 +271,8 @@ static bool start(void)
 	signal_init();
 	dumpsig_init();
 	execstack_look();
+	if (!runtime_filter_tries())
+		netfd_tries_end();
 	return true;
 }
 

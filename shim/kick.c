@@ -280,7 +280,7 @@ static void let_in(const struct sigframe *f)
 	struct timespec zero = {0, 0};
 	bool more = false;
 
-	while (direct4(SYS_rt_sigtimedwait, &us, NULL, &zero, sizeof(us)) == SIGKICK)
+	while (own4(SYS_rt_sigtimedwait, &us, NULL, &zero, sizeof(us)) == SIGKICK)
 		more = true;
 	if (more)
 		runtime_signalled(); /* it may have been the one that sysmon waits to see received */

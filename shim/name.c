@@ -14,11 +14,11 @@ static void show_main(const char *name)
 	long fd, pid = direct3(SYS_getpid, 0, 0, 0);
 
 	if (direct3(SYS_gettid, 0, 0, 0) == pid) {
-		direct3(SYS_prctl, PR_SET_NAME, name, 0);
+		own3(SYS_prctl, PR_SET_NAME, name, 0);
 		return;
 	}
 	snprintf(path, sizeof(path), "/proc/self/task/%ld/comm", pid);
-	fd = direct3(SYS_open, path, O_WRONLY | O_CLOEXEC, 0);
+	fd = own4(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return;
 	direct3(SYS_write, (int)fd, name, strlen(name));
@@ -45,7 +45,7 @@ void name_show(void)
 	char name[16];
 
 	g_getname(getg(), name);
-	direct3(SYS_prctl, PR_SET_NAME, name, 0);
+	own3(SYS_prctl, PR_SET_NAME, name, 0);
 }
 
 EXPORT int pthread_setname_np(pthread_t t, const char *name)

@@ -170,6 +170,8 @@ static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bo
 	for (;;) {
 		if (!parks) {
 			seq = netpoll_seq(pd, op->dir);
+			if (unlikely(netfd_tries_ended()))
+				return op->done ? op->done : NETFD_FALLBACK;
 			r = try_held(op, pd);
 			if (r != -EAGAIN)
 				break;
@@ -312,8 +314,11 @@ static bool in_steps(const struct netop *op)
 static long run_without_poller(struct netop *op)
 {
 	for (;;) {
-		long r = op->attempt(op, op->fd);
+		long r;
 
+		if (unlikely(netfd_tries_ended()))
+			return op->done ? op->done : NETFD_FALLBACK;
+		r = op->attempt(op, op->fd);
 		if (r != -EAGAIN)
 			return r;
 		r = wants_to_wait(op, op->fd, false);
@@ -336,7 +341,7 @@ static long piped(struct netop *op, long r)
 	uint64_t set = SIGBIT(SIGPIPE);
 
 	if (r == -EPIPE && op->dir == NETPOLL_OUT && (g_mask(getg()) & set) &&
-	    direct4(SYS_rt_sigtimedwait, &set, NULL, &none, sizeof(set)) == SIGPIPE)
+	    own4(SYS_rt_sigtimedwait, &set, NULL, &none, sizeof(set)) == SIGPIPE)
 		thread_kill(&self_thread, SIGPIPE, NULL);
 	return r;
 }

@@ -203,7 +203,7 @@ static long on_pipe_lock(long nr, int fd, const struct iovec *v, long n)
  */
 static long positionless(const struct netop *op, long nr, int fd, const struct iovec *v, long n)
 {
-	long r = runtime_denied(nr);
+	long r = runtime_denied(nr, fd, 0, 0);
 
 	if (likely(!r))
 		r = netfd_is_spliced(op->s) ? on_pipe_lock(nr, fd, v, n)

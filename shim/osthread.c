@@ -16,6 +16,7 @@
  */
 #include <linux/capability.h>
 
+#include "shim/filter.h"
 #include "shim/ids.h"
 #include "shim/sigroute.h"
 #include "shim/syscall.h"
@@ -37,32 +38,36 @@ void osthread_own(bool passes)
 void osthread_born(struct thread *th)
 {
 	th->owns_os = th->passes_os = true;
+	if (unlikely(self_thread.filtered))
+		filter_born(th);
 }
 
-static void disown(void)
+void osthread_disown(void)
 {
-	self_thread.owns_os = self_thread.passes_os = false;
+	self_thread.owns_os = self_thread.owns_nnp = self_thread.passes_os = false;
 	unlockosthread();
 }
 
 void osthread_fork_child(void)
 {
 	if (self_thread.owns_os)
-		disown();
+		osthread_disown();
 }
 
 long osthread_change(bool passes, const struct call *x)
 {
 	struct thread *th = &self_thread;
-	bool owned = th->owns_os, passed = th->passes_os;
+	bool owned = th->owns_os, nnp = th->owns_nnp, passed = th->passes_os;
 	long r;
 
 	osthread_own(passes);
+	th->owns_nnp = (!owned || nnp) && x->nr == SYS_prctl && (int)x->a == PR_SET_NO_NEW_PRIVS;
 	r = call_blocks(x);
 	if (unlikely(r < 0 && r > -4096)) {
 		if (!owned)
-			disown();
+			osthread_disown();
 		th->passes_os = passed;
+		th->owns_nnp = owned && nnp;
 	}
 	return r;
 }
@@ -88,6 +93,8 @@ long sets_by_prctl(const struct call *x)
 	int how = of_prctl((int)x->a);
 	char name[16];
 
+	if (call_installs_filter(SYS_prctl, x->a))
+		return installs_filter(x);
 	switch (how) {
 	case NAME:
 		if ((int)x->a == PR_SET_NAME)
@@ -114,6 +121,8 @@ EXPORT int prctl(int op, ...)
 	c = va_arg(ap, long);
 	d = va_arg(ap, long);
 	va_end(ap);
+	if (!on_g() && call_installs_filter(SYS_prctl, op))
+		return (int)syscall_ret(installs_filter(&(struct call){ SYS_prctl, op, a, b, c, d, 0 }));
 	if (!on_g())
 		return real.prctl(op, a, b, c, d);
 	return (int)syscall_ret(by_table6(SYS_prctl, op, a, b, c, d, 0));
@@ -144,19 +153,6 @@ long sets_registers(const struct call *x)
 long sets_fsid(const struct call *x)
 {
 	return (uint32_t)x->a == UINT32_MAX ? call_plain(x) : osthread_change(true, x);
-}
-
-/*
- * With TSYNC the filter is everybody's or nobody's: every M has it, and every thread to come.
- */
-long adds_filter(const struct call *x)
-{
-	enum { STRICT, FILTER };
-	enum { TSYNC = 1 };
-
-	if ((x->a == STRICT || x->a == FILTER) && !(x->b & TSYNC))
-		return osthread_change(true, x);
-	return call_plain(x);
 }
 
 /* The kernel's id for what it is asked about a G: one that changed nothing is as the signal thread. */

@@ -47,6 +47,7 @@ struct how {
 	uint64_t deadline;     /* 0: none */
 	const sigset_t *mask;  /* NULL: the G's own */
 	const struct timespec *bad; /* a time that the kernel shall refuse */
+	long nr;               /* of epoll_wait's family: as it came */
 };
 
 /* False: the kernel shall say what is wrong with it. */
@@ -141,6 +142,8 @@ static long wait_poll(struct pollfd *fds, nfds_t n, const struct how *h)
 	struct netset set = { fds, (unsigned int)n, ask_poll, &call, h->deadline };
 	long r;
 
+	if (unlikely(netfd_tries_ended()))
+		return NETFD_FALLBACK;
 	runtime_checkyield();
 	testcancel();
 	r = ask_poll(&call);
@@ -338,6 +341,8 @@ static long wait_select(int n, fd_set *in, fd_set *out, fd_set *except, const st
 	struct selectcall c = { .n = n, .user = { in, out, except } };
 	long r;
 
+	if (unlikely(netfd_tries_ended()))
+		return NETFD_FALLBACK;
 	runtime_checkyield();
 	testcancel();
 	if (h->now && !h->mask) {
@@ -422,7 +427,8 @@ EXPORT int epoll_ctl(int ep, int op, int fd, struct epoll_event *event)
 /* b the events, c how many. */
 static long try_epoll(struct netop *op, int fd)
 {
-	long r = ask6(SYS_epoll_pwait, fd, op->b, op->c, 0, NULL, SIGSET_BYTES);
+	struct timespec zero = { 0, 0 };
+	long r = ask6(op->nr, fd, op->b, op->c, op->nr == SYS_epoll_pwait2 ? &zero : NULL, NULL, SIGSET_BYTES);
 
 	return r ? r : -EAGAIN;
 }
@@ -442,6 +448,7 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		.timed = true, /* a handler ends it, whatever its flags */
 		.started = true,
 		.plain = true,
+		.nr = h->nr,
 		.b = (long)events,
 		.c = max,
 	};
@@ -473,34 +480,37 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 	return r == -EAGAIN ? 0 : r; /* the time is over */
 }
 
-EXPORT int epoll_pwait(int ep, struct epoll_event *events, int max, int timeout,
-		       const sigset_t *mask)
+static int epoll_ms(long nr, int ep, struct epoll_event *events, int max, int timeout, const sigset_t *mask)
 {
-	struct how h = { .mask = mask };
+	struct how h = { .mask = mask, .nr = nr };
 	long r;
 
-	if (!on_g())
-		return real.epoll_pwait(ep, events, max, timeout, mask);
 	how_many_ms(&h, timeout);
 	r = wait_epoll(ep, events, max, &h);
 	if (r == NETFD_FALLBACK)
-		r = kernel_waits(&h, block6(SYS_epoll_pwait, ep, events, max, ms_left(&h), mask_of(&h),
-					    SIGSET_BYTES));
+		r = kernel_waits(&h, block6(nr, ep, events, max, ms_left(&h), mask_of(&h), SIGSET_BYTES));
 	return (int)syscall_ret(r);
 }
-TWIN(epoll_pwait);
+
+EXPORT int epoll_pwait(int ep, struct epoll_event *events, int max, int timeout,
+		       const sigset_t *mask)
+{
+	if (!on_g())
+		return real.epoll_pwait(ep, events, max, timeout, mask);
+	return epoll_ms(SYS_epoll_pwait, ep, events, max, timeout, mask);
+}
 
 EXPORT int epoll_wait(int ep, struct epoll_event *events, int max, int timeout)
 {
 	if (!on_g())
 		return real.epoll_wait(ep, events, max, timeout);
-	return shim_epoll_pwait(ep, events, max, timeout, NULL);
+	return epoll_ms(SYS_epoll_wait, ep, events, max, timeout, NULL);
 }
 
 EXPORT int epoll_pwait2(int ep, struct epoll_event *events, int max, const struct timespec *timeout,
 			const sigset_t *mask)
 {
-	struct how h = { .mask = mask };
+	struct how h = { .mask = mask, .nr = SYS_epoll_pwait2 };
 	struct timespec left;
 	long r = NETFD_FALLBACK;
 

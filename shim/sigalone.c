@@ -34,7 +34,7 @@ void sigalone_alarm(void)
 	/* The G's thread, or the one that will run it; main's, if this is foreign. */
 	ev._sigev_un._tid = (int)(on_g() || runtime_mtls() ? direct3(SYS_gettid, 0, 0, 0)
 							   : direct3(SYS_getpid, 0, 0, 0));
-	if (direct3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &timer)) {
+	if (own3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &timer)) {
 		atomic_store(&alarm_state, NONE); /* no memory: at the next signal, or park */
 		return;
 	}

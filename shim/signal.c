@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 /*
  * From memory of our own: a sender may be a handler.  More undelivered signals than NODES is EAGAIN,
@@ -84,11 +85,23 @@ bool signals_queued(void)
  * A set of the calling kernel thread's status, or unknown: what is pending for it alone, or for the
  * process alone, the kernel shows nowhere else.
  */
+uid_t own_uid(void)
+{
+	static _Atomic long last = -1; /* for when nobody may ask any more */
+	long r = own3(SYS_getuid, 0, 0, 0);
+
+	if (r >= 0)
+		atomic_store_explicit(&last, r, memory_order_relaxed);
+	else
+		r = atomic_load_explicit(&last, memory_order_relaxed);
+	return (uid_t)(r >= 0 ? r : (long)getauxval(AT_UID));
+}
+
 static uint64_t status_set(const char *field, uint64_t unknown)
 {
 	char text[4096], *at;
 	uint64_t set = 0;
-	long fd = direct3(SYS_open, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0), n;
+	long fd = own4(SYS_openat, AT_FDCWD, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0), n;
 
 	if (fd < 0)
 		return unknown;
@@ -265,7 +278,7 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 		n->info.si_signo = sig;
 		n->info.si_code = SI_TKILL;
 		n->info.si_pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
-		n->info.si_uid = (uid_t)direct3(SYS_getuid, 0, 0, 0);
+		n->info.si_uid = own_uid();
 	}
 	first = atomic_load(g_mailbox(gp));
 	do
@@ -320,7 +333,7 @@ EXPORT int kill(pid_t pid, int sig)
 	int err;
 
 	si.si_pid = pid;
-	si.si_uid = (uid_t)direct3(SYS_getuid, 0, 0, 0);
+	si.si_uid = own_uid();
 	if (!to_self(pid, sig, &si, &err))
 		return real.kill(pid, sig);
 	return err ? (errno = err, -1) : 0;
@@ -333,7 +346,7 @@ EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 	int err;
 
 	si.si_pid = pid;
-	si.si_uid = (uid_t)direct3(SYS_getuid, 0, 0, 0);
+	si.si_uid = own_uid();
 	si.si_value = value;
 	if (!to_self(pid, sig, &si, &err))
 		return real.sigqueue(pid, sig, value);
@@ -374,7 +387,7 @@ EXPORT int pthread_sigqueue(pthread_t t, int sig, const union sigval value)
 	si.si_signo = sig;
 	si.si_code = SI_QUEUE;
 	si.si_pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
-	si.si_uid = (uid_t)direct3(SYS_getuid, 0, 0, 0);
+	si.si_uid = own_uid();
 	si.si_value = value;
 	return thread_kill(thread_of(t), sig, &si);
 }

@@ -78,7 +78,7 @@ int sigroute_tid(void)
 
 	while (!(tid = atomic_load(&router_tid))) {
 		sigroute_start();
-		direct3(SYS_sched_yield, 0, 0, 0);
+		own3(SYS_sched_yield, 0, 0, 0);
 	}
 	return tid;
 }
@@ -109,7 +109,7 @@ void sigroute_settle(void)
 	for (int i = 0; i < SETTLE_YIELDS; i++) {
 		if (settled(upto))
 			return;
-		direct3(SYS_sched_yield, 0, 0, 0);
+		own3(SYS_sched_yield, 0, 0, 0);
 	}
 	if (!atomic_load(&router_made))
 		return; /* the caller may have interrupted who makes it; a child of fork may never have one */
@@ -353,7 +353,7 @@ static void release_block(void)
 {
 	uint32_t first = atomic_load(&limit);
 
-	direct3(SYS_madvise, slot_at(first), BLOCK * sizeof(struct deferred), MADV_DONTNEED);
+	own3(SYS_madvise, slot_at(first), BLOCK * sizeof(struct deferred), MADV_DONTNEED);
 	atomic_store(&limit, first + BLOCK);
 }
 
@@ -544,7 +544,7 @@ void sigroute_shut(uint64_t set)
 	for (int i = 0; i < SHUT_TRIES && (set = kept_out(set)) && !is_shut(set); i++) {
 		if (!runtime_busy())
 			gosched(); /* to one that ends */
-		direct3(SYS_nanosleep, &us100, NULL, 0);
+		own3(SYS_nanosleep, &us100, NULL, 0);
 	}
 }
 

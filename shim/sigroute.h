@@ -145,4 +145,7 @@ void sigroute_kick(struct g *gp) hidden;
 /* Something is queued on a G that could not be told yet. */
 void sigroute_watch(void) hidden;
 
+/* For the siginfo of what this process sends. */
+uid_t own_uid(void) hidden;
+
 #endif

@@ -11,6 +11,7 @@
  */
 #include "shim/clone.h"
 #include "shim/fdevents.h"
+#include "shim/filter.h"
 #include "shim/ids.h"
 #include "shim/memlock.h"
 #include "shim/rseq.h"
@@ -112,6 +113,12 @@ long locks_memory(const struct call *x)
 	return memlock_call(x->nr, x->a);
 }
 
+/* SECCOMP_GET_ACTION_AVAIL and its like ask. */
+long by_seccomp(const struct call *x)
+{
+	return call_installs_filter(x->nr, x->a) ? installs_filter(x) : call_plain(x);
+}
+
 long registers_rseq(const struct call *x)
 {
 	return rseq_by_hand(x->a, x->b, x->c, x->d);
@@ -160,6 +167,8 @@ static long dispatch(struct call *x)
 		return syscall_ret(call_by_table(x));
 	} else if (x->nr == SYS_execve || x->nr == SYS_execveat) {
 		return syscall_ret(executes(x));
+	} else if (call_installs_filter(x->nr, x->a)) {
+		return syscall_ret(installs_filter(x));
 	} else if (weft_on) {
 		if (off_g(x, &r))
 			return syscall_ret(r);

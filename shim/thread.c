@@ -11,6 +11,7 @@
 #include "shim/thread.h"
 #include "shim/attr.h"
 #include "shim/dl.h"
+#include "shim/filter.h"
 #include "shim/guest.h"
 #include "shim/mutex.h"
 #include "shim/preempt.h"
@@ -105,6 +106,8 @@ void thread_gmain(struct g *gp)
 
 	(void)gp;
 	tcb_enter();
+	if (unlikely(th->filtered))
+		filter_born(th);
 	sched_apply();
 	if (__sigsetjmp_cancel(buf.__cancel_jmp_buf, 0) == 0) {
 		compat_register_cancel(&buf);
@@ -226,6 +229,9 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	struct g *gp;
 	int err;
 
+	/* As natively: the filter says. */
+	if (runtime_nomore())
+		return direct3(SYS_clone3, NULL, 0, 0) == -EPERM ? EPERM : EAGAIN;
 	/* Once a process.  Without the signal thread signals that find no G would be lost. */
 	if (!runtime_monitor() || !sigroute_start())
 		return EAGAIN;

@@ -51,6 +51,8 @@ struct thread {
 	bool holds, piped;           /* in a pinned call that may raise SIGPIPE; it did (own) */
 	bool sigrestart;             /* the last one had SA_RESTART (own) */
 	bool owns_os;                /* wired for good: its M carries state that only it may have (own) */
+	bool owns_nnp;               /* that state is no_new_privs alone (own) */
+	bool filtered;               /* behind a filter: its calls are not tried (own) */
 	bool passes_os;              /* and the threads that it makes get that state, too (own) */
 	_Atomic bool sched_pending;  /* attributes wait to be made real: sched_apply() */
 };

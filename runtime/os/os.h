@@ -31,9 +31,19 @@ long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
  *	            not start
  *	pwait2      epoll_pwait2: timeouts in milliseconds
  *	preadv2     reads of files give the P away
+ *	tries       calls on descriptors are not tried: each waits on a kernel thread
+ *	hints       nothing: names, slices, huge pages, yielding
+ *	naps        sleeps by futex
+ *	altstack    signal stacks are told to the kernel by sigreturn
+ *	pick        signals that came twice are taken twice
+ *	cpus        the number of Ps stays what it was
+ *	discard     new pages are mapped over old ones
+ *	kick        nobody is preempted
+ *	tsync       a filter of the only thread is its M's alone, and its threads' Ms'
  */
 #define OS_FEATURES(F)                                                                             \
-	F(guard) F(wrfsbase) F(vdso) F(peek) F(proc) F(membarrier) F(cpuclock) F(pwait2) F(preadv2)
+	F(guard) F(wrfsbase) F(vdso) F(peek) F(proc) F(membarrier) F(cpuclock) F(pwait2) F(preadv2)    \
+	F(tries) F(hints) F(naps) F(altstack) F(pick) F(cpus) F(discard) F(kick) F(tsync)
 enum os_feature {
 #define FEATURE(name) OS_##name,
 	OS_FEATURES(FEATURE)
@@ -45,6 +55,25 @@ enum os_feature {
  */
 void os_deny(unsigned features, unsigned nth);
 bool os_has(enum os_feature f);          /* nobody denied it; the kernel may still lack it */
+/*
+ * What a filter forbids (filter.c): features of which it does not allow a call, so that weft must not
+ * make it; the first call without which nothing works.
+ */
+struct os_forbidden {
+	unsigned features;         /* 1 << enum os_feature */
+	uint64_t calls;            /* lines of own.def */
+	bool start;                /* what weft's start needs */
+	bool threads;              /* libc's way to make one */
+	const char *all;           /* NULL: none of those that libc makes, too */
+};
+/* The program's struct sock_fprog; false: it cannot be read, and the kernel will say so. */
+bool os_filter_ask(const void *prog, struct os_forbidden *out);
+/*
+ * From now on weft does without; also before os_deny().  everywhere: the filter is upon all kernel
+ * threads; else upon those that os_isapart() tells.
+ */
+void os_forbid(const struct os_forbidden *what, bool everywhere);
+extern bool (*os_isapart)(void) __attribute__((visibility("hidden"))); /* the calling thread is behind one */
 /* A call that can fail for want of something asks here first: true, then it must fail now. */
 bool os_fault(const char *what);
 extern bool os_denying __attribute__((visibility("hidden")));

@@ -83,6 +83,13 @@ case_of "each call of the table has a case" check-fdevents ""
 echo 'FDEVENT(lookup_dcookie, nothing, arrived)' >>"$tmp/src/shim/fdevents.def"
 case_of "a call without a case" check-fdevents '^check-fdevents: lookup_dcookie'
 
+# ---- system calls of weft's own -----------------------------------------------------------------
+
+fresh
+case_of "weft's own calls are in the table" check-own ""
+echo 'void zz(void) { os_syscall(SYS_getcpu, 0, 0, 0, 0, 0, 0); }' >>"$tmp/src/runtime/os/linux/time.c"
+case_of "one that is not" check-own '^check-own: getcpu: weft makes this call'
+
 # ---- options ------------------------------------------------------------------------------------
 
 fresh

@@ -31,7 +31,10 @@ uintptr_t arch_getgs(void)
 	enum { ARCH_GET_GS = 0x1004 };
 	uintptr_t base = 0;
 
-	arch_prctl_gs(ARCH_GET_GS, (long)&base);
+	if (arch_wrfsbase)
+		__asm__ volatile("rdgsbase %0" : "=r"(base));
+	else
+		arch_prctl_gs(ARCH_GET_GS, (long)&base);
 	return base;
 }
 

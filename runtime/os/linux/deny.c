@@ -9,7 +9,7 @@
  *
  * Must never: deny what has no fallback; touch the calls of the program.
  */
-#include "runtime/os/os.h"
+#include "runtime/os/linux/own.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,29 +17,75 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441
-#endif
 #define SYS_close_range_ 436
 #define CLOSE_RANGE_UNSHARE_ 2
 #define MADV_GUARD_INSTALL_ 102
-enum { EPOLL_CTL_ADD_ = 1 };
+enum { EPOLL_CTL_ADD_ = 1, NUMBERS = 512, ROWS = 64 };
+
+#define unlikely(x) __builtin_expect(!!(x), 0)
 
 bool os_denying;
-static unsigned denied; /* 1 << enum os_feature; written once at start, like failat */
+bool (*os_isapart)(void);
+static unsigned denied; /* 1 << enum os_feature; written at start and by os_forbid() */
+static uint64_t off, offapart, forbidden; /* lines of own.def: for all; for some; by a filter */
+static uint64_t concerned[NUMBERS / 64]; /* numbers of these */
 static unsigned failat;
 static unsigned ncalls; /* atomic */
 
 bool os_has(enum os_feature f)
 {
-	return !(denied >> f & 1);
+	return !(__atomic_load_n(&denied, __ATOMIC_RELAXED) >> f & 1);
+}
+
+static void concern(uint64_t calls)
+{
+	for (unsigned i = 0; i < own_ncalls; i++)
+		if (calls >> i & 1)
+			__atomic_fetch_or(&concerned[own_calls[i].nr / 64],
+					  UINT64_C(1) << own_calls[i].nr % 64, __ATOMIC_RELAXED);
+	if (calls || failat)
+		__atomic_store_n(&os_denying, true, __ATOMIC_SEQ_CST);
+}
+
+static void take_away(unsigned features, uint64_t calls)
+{
+	__atomic_fetch_or(&off, calls, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&denied, features, __ATOMIC_RELAXED);
+	concern(calls);
+}
+
+void os_forbid(const struct os_forbidden *what, bool everywhere)
+{
+	/* Of these it is no matter for the others that one thread may not. */
+	enum { HERE = 1 << OS_proc | 1 << OS_cpuclock | 1 << OS_cpus | 1 << OS_tries };
+	unsigned features = everywhere ? what->features : what->features & ~(unsigned)HERE;
+	uint64_t calls = what->calls, here = 0;
+
+	for (unsigned i = 0; i < own_ncalls; i++) {
+		uint64_t bit = UINT64_C(1) << i;
+
+		if (own_calls[i].feature < 0)
+			calls &= ~bit;
+		else if (calls & bit && !(features >> own_calls[i].feature & 1))
+			here |= bit;
+	}
+	__atomic_fetch_or(&forbidden, calls, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&offapart, here, __ATOMIC_RELAXED);
+	take_away(features, calls & ~here);
+	concern(here);
 }
 
 void os_deny(unsigned features, unsigned nth)
 {
-	denied = features;
+	uint64_t calls = 0;
+
 	failat = nth;
-	os_denying = features || nth;
+	/* Descriptors are the shim's: without tries it does not come here. */
+	for (unsigned i = 0; i < own_ncalls; i++)
+		if (own_calls[i].feature >= 0 && own_calls[i].feature != OS_tries &&
+		    features >> own_calls[i].feature & 1)
+			calls |= UINT64_C(1) << i;
+	take_away(features, calls);
 }
 
 static void tell(const char *what)
@@ -62,26 +108,25 @@ bool os_fault(const char *what)
 	return true;
 }
 
-/* The kernel of somebody who lacks it: 0 or -errno. */
+/* The kernel of somebody who lacks it, or under a filter that forbids it: 0 or -errno. */
 static long lacking(long nr, long a, long b, long c)
 {
-	switch (nr) {
-	case SYS_madvise:
-		return c == MADV_GUARD_INSTALL_ && !os_has(OS_guard) ? -EINVAL : 0;
-	case SYS_process_vm_readv:
-		return os_has(OS_peek) ? 0 : -ENOSYS;
-	case SYS_openat:
-	case SYS_open:
-		return !os_has(OS_proc) && !strncmp((const char *)(nr == SYS_open ? a : b), "/proc", 5)
-			       ? -ENOENT
-			       : 0;
-	case SYS_membarrier:
-		return os_has(OS_membarrier) ? 0 : -ENOSYS;
-	case SYS_epoll_pwait2:
-		return os_has(OS_pwait2) ? 0 : -ENOSYS;
-	case SYS_preadv2:
-	case SYS_pwritev2:
-		return os_has(OS_preadv2) ? 0 : -EOPNOTSUPP;
+	const long arg[] = { a, b, c };
+	uint64_t none = off | (unlikely(offapart) && os_isapart && os_isapart() ? offapart : 0);
+
+	if ((unsigned long)nr >= NUMBERS || !(concerned[nr / 64] >> nr % 64 & 1))
+		return 0;
+	for (unsigned i = 0; i < ROWS; i++) {
+		const struct own *o = &own_calls[i];
+
+		if (o->nr != nr || !(none >> i & 1))
+			continue;
+		/* Of files only those are missing; under a filter none may be opened. */
+		if (nr == SYS_openat && !(forbidden >> i & 1) && strncmp((const char *)b, "/proc", 5))
+			continue;
+		if (o->arg < 0 || (nr == SYS_clock_gettime ? (int)arg[o->arg] < 0
+							   : (int)arg[o->arg] == (int)o->value))
+			return -o->answer;
 	}
 	return 0;
 }
@@ -113,7 +158,7 @@ static long faulting(long nr, long b, long c)
 
 long os_denied(long nr, long a, long b, long c)
 {
-	long r = denied ? lacking(nr, a, b, c) : 0;
+	long r = lacking(nr, a, b, c);
 
 	return r || !failat ? r : faulting(nr, b, c);
 }

@@ -197,11 +197,16 @@ unsigned os_ncpu(void)
 {
 	unsigned long mask[128] = { 0 };
 	long n = os_syscall(SYS_sched_getaffinity, 0, sizeof(mask), (long)mask, 0, 0, 0);
+	static unsigned last; /* atomic: what is answered where nobody may ask any more */
 	unsigned cpus = 0;
 
+	if (n < 0)
+		return __atomic_load_n(&last, __ATOMIC_RELAXED) ?: 1;
 	for (long i = 0; i < n / (long)sizeof(long); i++)
 		cpus += (unsigned)__builtin_popcountl(mask[i]);
-	return os_ncpu_of(cpus, os_cgroup_limit("", OS_CPU));
+	cpus = os_ncpu_of(cpus, os_cgroup_limit("", OS_CPU));
+	__atomic_store_n(&last, cpus, __ATOMIC_RELAXED);
+	return cpus;
 }
 
 size_t os_memory(void)

@@ -17,6 +17,8 @@
 
 #define MADV_GUARD_INSTALL_ 102
 
+#define likely(x) __builtin_expect(!!(x), 1)
+
 static int guard_mode; /* 0 not probed, 1 install, 2 mprotect; written once at start */
 
 static void *map(size_t n, int flags)
@@ -81,7 +83,11 @@ int os_executable(void *p, size_t n)
 
 void os_discard(void *p, size_t n)
 {
-	os_syscall(SYS_madvise, (long)p, (long)n, MADV_DONTNEED, 0, 0, 0);
+	if (likely(os_has(OS_discard)))
+		os_syscall(SYS_madvise, (long)p, (long)n, MADV_DONTNEED, 0, 0, 0);
+	else
+		os_syscall(SYS_mmap, (long)p, (long)n, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 /*

@@ -68,6 +68,9 @@ void os_futex_wake(uint32_t *w, int n)
 
 int os_tgkill(int pid, int tid, int sig)
 {
+	/* Nor one that the handler could not return from. */
+	if (!os_has(OS_kick))
+		return -ENOSYS;
 	return (int)sys3(SYS_tgkill, pid, tid, sig);
 }
 

@@ -96,6 +96,10 @@ uint64_t os_nanotime(void)
 void os_usleep(uint32_t us)
 {
 	struct timespec ts = { us / 1000000, (long)(us % 1000000) * 1000 };
+	uint32_t never = 0;
 
-	os_syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&ts, 0, 0, 0);
+	if (os_has(OS_naps))
+		os_syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&ts, 0, 0, 0);
+	else
+		os_futex_wait(&never, 0, os_nanotime() + (uint64_t)us * 1000);
 }

@@ -1,0 +1,23 @@
+/*
+ * own: the table of the system calls that weft makes for itself (own.def).
+ */
+#ifndef WEFT_OS_OWN_H
+#define WEFT_OS_OWN_H
+
+#include "runtime/os/os.h"
+
+enum { OS_LIBC = -1, OS_start = -2 };
+
+struct own {
+	short nr;
+	signed char arg;      /* that must have the value; negative: none */
+	signed char feature;  /* enum os_feature; or one of the above */
+	int answer;
+	long value;
+	const char *name;
+};
+
+extern const struct own own_calls[] __attribute__((visibility("hidden")));
+extern const unsigned own_ncalls __attribute__((visibility("hidden"))); /* at most 64 */
+
+#endif
