@@ -46,8 +46,10 @@ static struct g *make_in(struct gchunk *c, uint32_t i)
 	struct g *gp = &atomic_load(&c->gs)[i % GCHUNK];
 
 	gp->allgidx = i;
-	if (c->areas)
-		area_is(gp, c->areas[i % GCHUNK]);
+	if (c->areas) {
+		gp->area = c->areas[i % GCHUNK].at;
+		gp->areas = c->areas[i % GCHUNK].of;
+	}
 	atomic_store(&gp->status, Gdead);
 	c->made = i % GCHUNK + 1;
 	return gp;
@@ -88,7 +90,7 @@ static void give_back(struct gchunk *c)
 	if (!c->areas)
 		return;
 	for (int i = 0; i < GCHUNK; i++)
-		c->areas[i] = gs[i].area;
+		c->areas[i] = (struct area){ gs[i].area, gs[i].areas };
 	c->bare = NULL;
 	c->nbare = c->made = 0;
 	os_discard(gs, GCHUNK * sizeof(*gs));

@@ -125,7 +125,8 @@ struct g {
 	_Atomic bool interrupted; /* an interrupt came and found nobody waiting; by anybody, cleared by (o) */
 
 	struct stack stack;       /* (c) while alive */
-	char *area;               /* where its thread block is (c once set) */
+	char *area;               /* where its thread block is, */
+	struct areas *areas;      /* and beside which others (c once set) */
 	void *data;               /* the shim's */
 	void *_Atomic mailbox;    /* the shim's, and not reset between lives */
 	char name[16];            /* written by anybody, read by dumps: torn reads are harmless */
@@ -276,12 +277,17 @@ static inline void count_up(_Atomic uint32_t *n)
 			      memory_order_relaxed);
 }
 
+struct area {
+	char *at;
+	struct areas *of;
+};
+
 struct gchunk {
 	struct g *_Atomic gs;     /* GCHUNK of them; never moved or unmapped */
 	struct g *bare;           /* (L allgs) without a stack: any new thread may have them; */
 	uint32_t nbare;           /* so many */
 	uint32_t made;            /* (L allgs) the first so many are Gs, the rest zeroes */
-	char **areas;             /* (L allgs) theirs, while the structs are zeroes */
+	struct area *areas;       /* (L allgs) theirs, while the structs are zeroes */
 };
 
 struct sched {
@@ -542,8 +548,10 @@ bool stack_alloc(struct stack *s, const struct gattr *a) hidden; /* shaped */
 bool stack_free(struct stack *s) hidden;
 void stack_discard(struct stack *s) hidden;
 void stack_fork_child(void) hidden;
-bool area_alloc(struct g *gp, const struct gattr *a) hidden; /* unless it has one; false: no memory */
-void area_is(struct g *gp, char *area) hidden; /* the one that it had */
+/* Before a thread block is made, also where there was one; false: no memory. */
+bool area_alloc(struct g *gp, const struct gattr *a) hidden;
+/* As many pieces of this size as may be reserved at once, when next is what use would justify. */
+uint32_t reserve_count(uint32_t next, size_t each) hidden;
 void area_discard(struct g *gp) hidden;
 void areas_trim(void) hidden;
 void area_fork_child(void) hidden;

@@ -23,9 +23,9 @@ static _Atomic bool filled;     /* mlockall(MCL_FUTURE): all that is mapped gets
 
 /* ---- reservations ---------------------------------------------------------------------------- */
 
-static uint32_t how_many(const struct reservation *r, size_t each)
+uint32_t reserve_count(uint32_t next, size_t each)
 {
-	uint32_t n = r->next ? r->next : 1;
+	uint32_t n = next ? next : 1;
 
 	if (atomic_load(&filled) || each > SIZE_MAX / SLOTS || os_memory_is_limited())
 		return 1;
@@ -38,7 +38,7 @@ char *reserved(struct reservation *r, size_t each)
 
 	lock(&stacklock);
 	if (!r->left || r->each != each) {
-		uint32_t n = how_many(r, each);
+		uint32_t n = reserve_count(r->next, each);
 
 		while (n && !(p = os_reserve(n * each)))
 			n /= 2;

@@ -307,6 +307,50 @@ Test(g, neighbours_do_not_overlap)
 	}
 }
 
+Test(g, a_thread_block_goes_without_its_neighbours)
+{
+	/* Of 4,928 bytes, as with glibc 2.36: pages are shared, of two or of one with the rest of a page. */
+	struct gattr a = { .tlsarea = 77 * 64, .tlsalign = 64 };
+	struct g gs[40] = { 0 };
+
+	for (size_t k = 0; k < nelem(gs); k++) {
+		cr_assert(area_alloc(&gs[k], &a));
+		memset(gs[k].area, (int)k + 1, a.tlsarea);
+	}
+	for (size_t gone = 0; gone < nelem(gs); gone++) {
+		size_t i = gone * 7 % nelem(gs);
+
+		area_discard(&gs[i]);
+		gs[i].areas = NULL; /* no more */
+		for (size_t k = 0; k < nelem(gs); k++)
+			for (size_t at = 0; at < a.tlsarea; at += 64)
+				cr_assert_eq(gs[k].area[at], (char)(gs[k].areas ? k + 1 : 0));
+	}
+}
+
+Test(g, a_thread_block_comes_back_beside_one_that_goes)
+{
+	struct gattr a = { .tlsarea = 77 * 64, .tlsalign = 64 };
+	struct g gs[8] = { 0 };
+
+	for (size_t k = 0; k < nelem(gs); k++)
+		cr_assert(area_alloc(&gs[k], &a));
+	for (size_t k = 0; k < nelem(gs); k++)
+		area_discard(&gs[k]);
+	for (size_t k = 0; k < nelem(gs); k += 2) {
+		char *was = gs[k].area;
+
+		cr_assert(area_alloc(&gs[k], &a));
+		cr_expect_eq(gs[k].area, was);
+		memset(gs[k].area, (int)k + 1, a.tlsarea);
+	}
+	for (size_t k = 1; k < nelem(gs); k += 2)
+		area_discard(&gs[k]);
+	for (size_t k = 0; k < nelem(gs); k++)
+		for (size_t at = 0; at < a.tlsarea; at += 64)
+			cr_assert_eq(gs[k].area[at], (char)(k % 2 ? 0 : k + 1));
+}
+
 Test(g, a_thread_block_has_the_alignment_that_it_needs)
 {
 	/* The first says how large all are. */
