@@ -344,7 +344,8 @@ void netpoll_closing(pollslot *slot, int fd)
 	lock(reglock(fd));
 	atomic_fetch_add(&slot->closing, 1);
 	empty(slot, fd, false);
-	atomic_store(&slot->barred, 0);
+	if (atomic_load_explicit(&slot->barred, memory_order_relaxed))
+		atomic_store(&slot->barred, 0);
 	unlock(reglock(fd));
 	unpin();
 }

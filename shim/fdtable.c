@@ -349,6 +349,11 @@ static void next_life(struct netfd *s)
 		;
 }
 
+static bool noted(const struct netfd *s)
+{
+	return netfd_kindnow(s) != NET_NEW || atomic_load_explicit(&s->poll.pd, memory_order_relaxed);
+}
+
 /*
  * Before the start nothing is watched, and the runtime cannot be asked.  Afterwards each number
  * that is closed is marked: another thread may begin to wait for it between here and the call.  A
@@ -367,8 +372,11 @@ struct netfd *netfd_closing(int fd)
 	}
 	if (!s)
 		return NULL;
-	atomic_store(&s->alone, 0);
-	next_life(s);
+	if (atomic_load_explicit(&s->alone, memory_order_relaxed))
+		atomic_store(&s->alone, 0);
+	/* Who learns of a number of which nothing is known, learns it after this, and of this life still. */
+	if (noted(s))
+		next_life(s);
 	if (weft_on)
 		netpoll_closing(&s->poll, fd);
 	return s;
@@ -385,11 +393,6 @@ void netfd_closed(struct netfd *s)
 	/* What was learned of the old file since netfd_closing() goes, too. */
 	next_life(s);
 	netpoll_closed(&s->poll);
-}
-
-static bool noted(const struct netfd *s)
-{
-	return netfd_kindnow(s) != NET_NEW || atomic_load_explicit(&s->poll.pd, memory_order_relaxed);
 }
 
 static void each_between(unsigned int from, unsigned int to, void (*fn)(struct netfd *, int))
