@@ -16,6 +16,7 @@
 #include "shim/clone.h"
 #include "shim/direct.h"
 #include "shim/dl.h"
+#include "shim/futex.h"
 #include "shim/mutex.h"
 #include "shim/fdevents.h"
 #include "shim/filter.h"
@@ -120,6 +121,7 @@ static void rebuild(void)
 	dl_fork_child();
 	robust_fork_child();
 	signal_fork_child();
+	futexpi_fork_child();
 	dumpsig_fork_child();
 	name_show();
 	osthread_fork_child();

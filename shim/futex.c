@@ -13,7 +13,7 @@
  * A few calls wait for private words in the kernel (futex2.c).  From the first of them on, a private
  * wake-up or requeue that the lot's waiters did not use up goes on to the kernel.
  *
- * Not here: inheriting futexes hold kernel ids, which gettid() on a G does not give.
+ * Words that hold their owner's id (inheriting): futexpi.c.
  */
 #include "shim/futex.h"
 
@@ -241,5 +241,7 @@ long waits_futex(const struct call *x)
 	case FUTEX_WAKE_OP:
 		return call_plain(x);
 	}
+	if (unlikely(futexpi_is((int)x->b)))
+		return futexpi_call(x);
 	return on_g() ? call_blocks(x) : call_plain(x);
 }

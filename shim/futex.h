@@ -20,4 +20,10 @@ long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bo
 long futex_wake(uint32_t *at, unsigned n, uint32_t bits) hidden;
 long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uint32_t *value) hidden;
 
+/* futexpi.c: the operations on words that hold their owner's id. */
+bool futexpi_is(int op) hidden;
+long futexpi_call(const struct call *x) hidden;
+void futexpi_thread_ends(void) hidden; /* the calling thread: what it owns goes to who waits */
+void futexpi_fork_child(void) hidden;
+
 #endif

@@ -12,6 +12,7 @@
 #include "shim/attr.h"
 #include "shim/dl.h"
 #include "shim/filter.h"
+#include "shim/futex.h"
 #include "shim/guest.h"
 #include "shim/mutex.h"
 #include "shim/preempt.h"
@@ -56,6 +57,7 @@ static void __attribute__((noreturn)) leave(struct thread *th)
 	tcb_cancel_over(tcb_self());
 	signals_end();
 	robust_exit();
+	futexpi_thread_ends();
 	sched_leave();
 	if (th->g != g_main())
 		tcb_leave();
