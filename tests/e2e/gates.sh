@@ -228,5 +228,40 @@ case_of "a large table" check-needed 'less than a megabyte'
 library "" "-Wl,-soname,other.so"
 case_of "another name" check-needed 'named libweft.so'
 
+# ---- hardening ----------------------------------------------------------------------------------
+
+fresh
+with='void g(char *); extern int puts(const char *); __attribute__((visibility("default"))) int f(const char *s) { char b[64]; g(b); return puts(s); } void g(char *p) { *p = 0; }'
+hard="-fstack-protector-all -Wl,-z,relro"
+hardened()	# hardened LIBRARY-FLAGS LAUNCHER-FLAGS
+{
+	library "$with" "$1"
+	printf '#include <stdio.h>\nint main(int n, char **v) { char b[20]; return sprintf(b, "%%s", v[n - 1]); }\n' |
+		$cc -O2 -Wl,-z,now -Wl,-z,relro -U_FORTIFY_SOURCE $2 -x c - -o "$tmp/build/weft"
+}
+fortified="-fstack-protector-all -D_FORTIFY_SOURCE=2 -fPIE -pie"
+hardened "$hard" "$fortified"
+case_of "both files as they should be" check-hardening ""
+hardened "$hard -fno-stack-protector" "$fortified"
+case_of "no stack protector" check-hardening 'libweft.so: not so: there are stack protectors'
+hardened "$hard -Wl,-z,norelro" "$fortified"
+case_of "no RELRO" check-hardening 'libweft.so: not so: what is relocated is read-only'
+hardened "$hard" "-fstack-protector-all -fPIE -pie"
+case_of "a launcher without fortified calls" check-hardening 'weft: not so: its calls are fortified'
+hardened "$hard" "-fstack-protector-all -D_FORTIFY_SOURCE=2 -fno-pie -no-pie"
+case_of "a launcher at a fixed address" check-hardening 'weft: not so: it is position-independent'
+hardened "$hard" "$fortified -Wl,-z,lazy"
+case_of "a launcher that binds lazily" check-hardening 'weft: not so: all symbols are bound at start'
+printf 'static const char place[] __attribute__((used)) = "%s";\n' "$tmp/src/x.c" >"$tmp/place.h"
+hardened "$hard -include $tmp/place.h" "$fortified"
+case_of "a path of the build" check-hardening 'libweft.so: not so: no path of the build'
+printf 'int f(void) { return 1; }\n' | $cc -fcf-protection=full -c -x c - -o "$tmp/zz.o"
+rm -f "$tmp/build/libshim.a" && ar cr "$tmp/build/libshim.a" "$tmp/zz.o"
+hardened "$hard" "$fortified"
+case_of "an object marked for shadow stacks" check-hardening 'libshim.a: not so: no object is marked for shadow stacks'
+printf 'int f(void) { return 1; }\n' | $cc -fcf-protection=none -c -x c - -o "$tmp/zz.o"
+rm -f "$tmp/build/libshim.a" && ar cr "$tmp/build/libshim.a" "$tmp/zz.o"
+case_of "an object without marks" check-hardening 'libshim.a: not so: each object is marked'
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -4,6 +4,8 @@
  * Must never: write above the stack pointer's new place before it is there: a handler that comes in
  * between would be put on what was written.
  */
+#include <cet.h>
+
 	.text
 
 /* void sigframe_enter(struct sigframe *f, void (*fn)(struct sigframe *, void *), void *arg) */

@@ -6,6 +6,8 @@
  * Must never: touch a caller-saved register that holds an argument still needed; return with FS on a
  * block that does not belong to the stack.
  */
+#include <cet.h>
+
 	.text
 
 /* Sets FS base to \reg (never rax, rcx or r11); keeps every argument register on both paths. */

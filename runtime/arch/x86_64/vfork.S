@@ -8,6 +8,8 @@
  * Must never: be called by a function that has a frame when it does (the call is a jump); be entered by a
  * signal between the two lines of return address (begins() keeps all out).
  */
+#include <cet.h>
+
 	.text
 
 /*
