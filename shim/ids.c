@@ -37,6 +37,11 @@ struct thread *thread_by_id(long id)
 	return NULL;
 }
 
+pid_t ids_process(pid_t id)
+{
+	return likely(id < G_ID_MIN) || !thread_by_id(id) ? id : (pid_t)direct3(SYS_getpid, 0, 0, 0);
+}
+
 EXPORT pid_t gettid(void)
 {
 	return on_g() ? (pid_t)weft_tls.tid : real.gettid();

@@ -7,6 +7,9 @@
 
 enum { G_ID_MIN = 0x10000000 };
 
+/* For a call that names a process: the id of any of its threads does. */
+pid_t ids_process(pid_t id) hidden;
+
 /* The live thread of that id, main's process id included; NULL: no G's. */
 struct thread *thread_by_id(long id) hidden;
 /* The signal calls that name a thread, by number.  True: it was a G, *r is the result or -errno. */

@@ -9,6 +9,7 @@
  */
 #include "shim/callmask.h"
 #include "shim/frame.h"
+#include "shim/ids.h"
 #include "shim/sigforget.h"
 #include "shim/sigheld.h"
 #include "shim/sigroute.h"
@@ -332,7 +333,7 @@ EXPORT int kill(pid_t pid, int sig)
 	siginfo_t si = { .si_signo = sig, .si_code = SI_USER };
 	int err;
 
-	si.si_pid = pid;
+	si.si_pid = pid = ids_process(pid);
 	si.si_uid = own_uid();
 	if (!to_self(pid, sig, &si, &err))
 		return real.kill(pid, sig);
@@ -345,7 +346,7 @@ EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 	siginfo_t si = { .si_signo = sig, .si_code = SI_QUEUE };
 	int err;
 
-	si.si_pid = pid;
+	si.si_pid = pid = ids_process(pid);
 	si.si_uid = own_uid();
 	si.si_value = value;
 	if (!to_self(pid, sig, &si, &err))
