@@ -46,9 +46,9 @@ static void prepare(void)
 		netfd_shared();
 		return;
 	}
+	runtime_child_begins(); /* first: it may go to another M, and what is kept out is an M's */
 	mask = fork_begins();
 	if (on_g()) {
-		runtime_child_begins();
 		__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
 		entersyscall();
 	}
