@@ -191,7 +191,7 @@ static long try_send(struct netop *op, int fd)
  * The call on a pipe begins with the pipe's lock, and splice() sleeps with that in hand: then a
  * try sleeps, too, and the P goes to others meanwhile.
  */
-static long on_pipe_lock(long nr, int fd, const struct iovec *v, long n)
+static __attribute__((noinline)) long on_pipe_lock(long nr, int fd, const struct iovec *v, long n)
 {
 	return runtime_others_wait() ? await_nocp(nr, fd, (long)v, n, -1, -1, RWF_NOWAIT)
 				     : block_nocp(nr, fd, (long)v, n, -1, -1, RWF_NOWAIT);
@@ -201,7 +201,8 @@ static long on_pipe_lock(long nr, int fd, const struct iovec *v, long n)
  * A kernel, or a filter, that knows no such call: the same answer as for a file that cannot be
  * tried.
  */
-static long positionless(const struct netop *op, long nr, int fd, const struct iovec *v, long n)
+static inline __attribute__((always_inline)) long positionless(const struct netop *op, long nr, int fd,
+							       const struct iovec *v, long n)
 {
 	long r = runtime_denied(nr, fd, 0, 0);
 

@@ -53,7 +53,7 @@ static inline bool available(const struct want *w, uint32_t v, bool queued)
 }
 
 /* 0, EBUSY or EAGAIN (too many readers); carry: QUEUED if others wait. */
-static int try_take(const struct want *w, bool queued, uint32_t carry)
+static inline __attribute__((always_inline)) int try_take(const struct want *w, bool queued, uint32_t carry)
 {
 	uint32_t *word = word_of(w->rw);
 	uint32_t v = load_relaxed(word);
@@ -165,7 +165,7 @@ static int wake_writer(void *arg, unsigned woken, bool more)
 	return more ? WOKEN_MORE : WOKEN_LAST;
 }
 
-static void wake_next(pthread_rwlock_t *rw, bool writers_first)
+static __attribute__((noinline)) void wake_next(pthread_rwlock_t *rw, bool writers_first)
 {
 	const void *key = lot_key(rw, KEY_RWLOCK);
 
@@ -177,7 +177,7 @@ static void wake_next(pthread_rwlock_t *rw, bool writers_first)
 		lot_wake(key, 1, BIT_WRITE, READY_TAIL, wake_writer, rw);
 }
 
-static int release(pthread_rwlock_t *rw, uint32_t what)
+static inline __attribute__((always_inline)) int release(pthread_rwlock_t *rw, uint32_t what)
 {
 	uint32_t *word = word_of(rw);
 	uint32_t v = load_relaxed(word), next;
@@ -188,14 +188,14 @@ static int release(pthread_rwlock_t *rw, uint32_t what)
 		if (!(next & (WRITER | READERS)))
 			next &= ~QUEUED;
 	} while (!cas_release(word, &v, next));
-	if ((v & QUEUED) && !(next & QUEUED))
+	if (unlikely((v & QUEUED) && !(next & QUEUED)))
 		wake_next(rw, writers_first);
 	return 0;
 }
 
 /* ---- exported -------------------------------------------------------------------------------- */
 
-static int shared_lock(const struct want *w, const struct until *u)
+static __attribute__((noinline)) int shared_lock(const struct want *w, const struct until *u)
 {
 	pthread_rwlock_t *rw = w->rw;
 
@@ -206,7 +206,18 @@ static int shared_lock(const struct want *w, const struct until *u)
 		 : HANDOFF(real.pthread_rwlock_rdlock(rw));
 }
 
-static int lock(pthread_rwlock_t *rw, bool write, const struct until *u)
+static __attribute__((noinline)) int taken(pthread_rwlock_t *rw, bool write, const struct until *u)
+{
+	struct want w = {rw, write};
+
+	if (load_relaxed(&rw->__data.__cur_writer) == self_id())
+		return EDEADLK;
+	runtime_checkyield();
+	return wait_for(&w, u);
+}
+
+/* In line: a lock that nobody holds is taken without a call. */
+static inline __attribute__((always_inline)) int lock(pthread_rwlock_t *rw, bool write, const struct until *u)
 {
 	struct want w = {rw, write};
 	int err;
@@ -214,12 +225,8 @@ static int lock(pthread_rwlock_t *rw, bool write, const struct until *u)
 	if (unlikely(is_shared(rw)))
 		return shared_lock(&w, u);
 	err = try_take(&w, false, 0);
-	if (unlikely(err == EBUSY)) {
-		if (load_relaxed(&rw->__data.__cur_writer) == self_id())
-			return EDEADLK;
-		runtime_checkyield();
-		err = wait_for(&w, u);
-	}
+	if (unlikely(err == EBUSY))
+		err = taken(rw, write, u);
 	if (err == 0 && write)
 		store_relaxed(&rw->__data.__cur_writer, self_id());
 	return err;

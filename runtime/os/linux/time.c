@@ -69,14 +69,14 @@ void os_time_notsc(void)
 	__atomic_store_n(&vdso_gettime, NULL, __ATOMIC_RELAXED);
 }
 
-int os_clock_gettime(int clock, uint64_t *ns)
+static inline __attribute__((always_inline)) int gettime(int clock, uint64_t *ns)
 {
-	int (*gettime)(int, struct timespec *) = __atomic_load_n(&vdso_gettime, __ATOMIC_RELAXED);
+	int (*vdso)(int, struct timespec *) = __atomic_load_n(&vdso_gettime, __ATOMIC_RELAXED);
 	struct timespec ts;
 	long r;
 
-	if (gettime)
-		r = gettime(clock, &ts);
+	if (vdso)
+		r = vdso(clock, &ts);
 	else
 		r = os_syscall(SYS_clock_gettime, clock, (long)&ts, 0, 0, 0, 0);
 	if (r)
@@ -85,11 +85,16 @@ int os_clock_gettime(int clock, uint64_t *ns)
 	return 0;
 }
 
+int os_clock_gettime(int clock, uint64_t *ns)
+{
+	return gettime(clock, ns);
+}
+
 uint64_t os_nanotime(void)
 {
 	uint64_t ns = 0;
 
-	os_clock_gettime(CLOCK_MONOTONIC, &ns);
+	gettime(CLOCK_MONOTONIC, &ns);
 	return ns;
 }
 
