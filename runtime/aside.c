@@ -123,6 +123,23 @@ bool aside_runs(int tid)
 	return aside_moves(tid) || aside_blocked(tid, &w) == 0;
 }
 
+struct rename {
+	int tid;
+	const char *name;
+};
+
+static void ask_rename(void *arg)
+{
+	struct rename *r = arg;
+
+	os_rename(r->tid, r->name);
+}
+
+void aside_rename(int tid, const char *name)
+{
+	aside(ask_rename, &(struct rename){ tid, name });
+}
+
 static void ask_ncpu(void *arg)
 {
 	*(unsigned *)arg = os_ncpu();

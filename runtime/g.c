@@ -395,6 +395,8 @@ void g_setname(struct g *gp, const char *name)
 	for (; i < sizeof(gp->name) - 1 && name[i]; i++)
 		gp->name[i] = name[i];
 	gp->name[i] = '\0';
+	if (gp != g_main_ && !atomic_load_explicit(&sched.named, memory_order_relaxed))
+		atomic_store_explicit(&sched.named, true, memory_order_relaxed);
 }
 
 void g_getname(const struct g *gp, char name[16])

@@ -161,6 +161,7 @@ struct m {
 	struct g *lockedg;        /* the only G it may run (o); another M may run it too, if this is its home */
 	int32_t id;               /* (c) */
 	int32_t ostid;            /* kernel id */
+	char shown[16];           /* as it is called since names.c looked (L sched) */
 	uintptr_t os;             /* handle for joinosproc */
 	char *stack;              /* memory of both its stacks (NULL: M0) */
 	size_t stacksize;
@@ -303,6 +304,7 @@ struct sched {
 	int32_t mnext;            /* (L) next id */
 	int32_t maxm;             /* limit (c) */
 	_Atomic bool keepms;      /* idle Ms stay */
+	_Atomic bool named;       /* some G but main was given a name: names.c */
 	struct m *mdead;          /* (L) left, to be joined by maker */
 	struct m *mfree;          /* (L) structs to reuse */
 	struct m *allm;           /* (L) */
@@ -624,6 +626,11 @@ bool aside_moves(int tid) hidden;  /* on a CPU right now: nobody need be asked *
 bool aside_runs(int tid) hidden;   /* on a CPU, or waiting for one; false also if nobody tells */
 unsigned aside_ncpu(void) hidden;  /* as os_ncpu */
 void aside_fork_child(void) hidden;
+
+void aside_rename(int tid, const char *name) hidden;
+
+/* ---- names.c: sysmon only ---- */
+void names_look(uint64_t now) hidden; /* now and then; 0: before a long sleep */
 
 /* ---- pinreport.c ---- */
 enum { PINREPORT_NOT = -2 };

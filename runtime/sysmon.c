@@ -3,8 +3,9 @@
  *
  * Every 20 us, doubling to 10 ms after 50 rounds without a P to take: takes Ps from system calls that
  * last (retake), finds queued work beside an idle P and timers nobody runs, reaps idle Ms, has memory
- * of dead Gs given back (scavenge.c), re-reads the CPU limits once a second, asks Gs that had their
- * slice to give way (monlook.c), prints the schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
+ * of dead Gs given back (scavenge.c), has Ms called by their Gs' names (names.c), re-reads the CPU limits
+ * once a second, asks Gs that had their slice to give way (monlook.c), prints the schedtrace.  Sleeps
+ * deep, costing nothing, while all Ps are idle.
  *
  * Must never: own a P, block on anything a G may hold.
  */
@@ -207,6 +208,7 @@ static void *sysmon(void *arg)
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
 			/* A report wants to see when a block ends. */
 			if (++allidle >= 3 && delay == TICK_MAX && !weft_opt.pinreport) {
+				names_look(0);
 				sleep_deep();
 				allidle = 0;
 			}
@@ -229,6 +231,7 @@ static void *sysmon(void *arg)
 		if (sched.mdead) /* one may have left before its handle was noted */
 			maker_call();
 		reap_idle(now);
+		names_look(now);
 		scavenge_look(now);
 		if (weft_opt.schedtrace &&
 		    now - lasttrace >= (uint64_t)weft_opt.schedtrace * 1000000) {

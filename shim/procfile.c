@@ -18,6 +18,7 @@
  */
 #include "shim/procfile.h"
 
+#include "shim/filter.h"
 #include "shim/ids.h"
 #include "shim/sigroute.h"
 
@@ -263,7 +264,8 @@ bool procfile_find(const char *path, struct procfile *pf)
 		break;
 	}
 	ostid = th == &self_thread ? (int)direct3(SYS_gettid, 0, 0, 0) : g_ostid(th->g);
-	if (*rest && writer(rest + 1))
+	/* Of the calls it takes a filter may not know: then the text is the M's. */
+	if (*rest && !atomic_load_explicit(&filter_any, memory_order_relaxed) && writer(rest + 1))
 		pf->fd = write_text(th, ostid ? ostid : sigroute_tid(), ostid != 0, rest + 1);
 	if (pf->fd >= 0) {
 		snprintf(pf->path, sizeof(pf->path), "/proc/self/fd/%d", pf->fd);

@@ -140,6 +140,7 @@ void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores th
  */
 void os_cpuslice(uint64_t ns);
 void os_setname(const char *name);
+void os_rename(int tid, const char *name); /* the same of another thread of this process */
 
 /* ---- waiting for descriptors: the kernel's own event bits ------------------------------------ */
 enum {

@@ -11,6 +11,7 @@
 #include "runtime/os/os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -88,14 +89,33 @@ static uintptr_t field(const char **s)
 	return v;
 }
 
-static ssize_t slurp_of(int tid, const char *file, char *text, size_t size)
+static void path_of(int tid, const char *file, char path[64])
 {
-	char path[64], *p;
+	char *p = append(path, "/proc/self/task/");
 
-	p = append(path, "/proc/self/task/");
 	p = decimal(p, (unsigned)tid);
 	*append(p, file) = '\0';
+}
+
+static ssize_t slurp_of(int tid, const char *file, char *text, size_t size)
+{
+	char path[64];
+
+	path_of(tid, file, path);
 	return os_slurp(path, text, size);
+}
+
+void os_rename(int tid, const char *name)
+{
+	char path[64];
+	long fd;
+
+	path_of(tid, "/comm", path);
+	fd = os_syscall(SYS_openat, AT_FDCWD, (long)path, O_WRONLY | O_CLOEXEC, 0, 0, 0);
+	if (fd < 0)
+		return;
+	os_syscall(SYS_write, fd, (long)name, (long)strlen(name), 0, 0, 0);
+	os_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
 /* "TID (NAME) STATE ..."; the name may hold anything. */
