@@ -7,9 +7,7 @@ recipe_better=higher
 recipe_run() {
 	local port dir
 
-	server_dir
-	port=$(free_port)
-	cp "$weft_root/compat/programs/wsgi.py" "$dir/wsgi_app.py"
+	wsgi_dir
 	serve_http "$port" /some/path "$@" "$weft_python" "$(command -v gunicorn)" --chdir "$dir" \
 		-b "127.0.0.1:$port" -w 2 --threads 8 --keep-alive 20 wsgi_app:application
 }

@@ -5,12 +5,9 @@ recipe_about="threads with an epoll each, watchdogs on their CPU clocks, before 
 recipe_better=higher
 
 recipe_run() {
-	local port dir behind backend
+	local port dir behind
 
-	server_dir
-	port=$(free_port)
-	behind=$((port + 1000))
-	head -c 20000 "$(sample_file 1)" >"$dir/body"
+	proxy_dir
 	cat >"$dir/conf" <<-END
 		global
 			nbthread 4
@@ -25,12 +22,5 @@ recipe_run() {
 		backend b
 			server s 127.0.0.1:$behind maxconn 50
 	END
-	"$weft_python" -m http.server -b 127.0.0.1 -d "$dir" "$behind" >/dev/null 2>&1 &
-	backend=$!
-	await_port "$behind"
-	serve_http "$port" /body "$@" haproxy -W -db -f "$dir/conf"
-	set -- $?
-	kill "$backend"
-	wait "$backend" 2>/dev/null
-	return "$1"
+	serve_proxy "$@" haproxy -W -db -f "$dir/conf"
 }

@@ -506,6 +506,35 @@ server_dir() {
 	chmod 777 "$dir"
 }
 
+# proxy_dir: sets port and behind, and dir with a file in it for the server at that port.
+proxy_dir() {
+	server_dir
+	port=$(free_port)
+	behind=$((port + 1000))
+	head -c 20000 "$(sample_file 1)" >"$dir/body"
+}
+
+# serve_proxy COMMAND...: as serve_http, for a proxy with a server of $dir behind it.
+serve_proxy() {
+	local backend status
+
+	"$weft_python" -m http.server -b 127.0.0.1 -d "$dir" "$behind" >/dev/null 2>&1 &
+	backend=$!
+	await_port "$behind"
+	serve_http "$port" /body "$@"
+	status=$?
+	kill "$backend"
+	wait "$backend" 2>/dev/null
+	return "$status"
+}
+
+# wsgi_dir: sets port, and dir with an application of Python in it.
+wsgi_dir() {
+	server_dir
+	port=$(free_port)
+	cp "$weft_root/compat/programs/wsgi.py" "$dir/wsgi_app.py"
+}
+
 # fetch_digest URL: of one reply's body.
 fetch_digest() {
 	timeout 20 python3 -c 'import sys, urllib.request

@@ -5,12 +5,9 @@ recipe_about="an event loop whose files are read and written by threads"
 recipe_better=higher
 
 recipe_run() {
-	local port dir behind backend
+	local port dir behind
 
-	server_dir
-	port=$(free_port)
-	behind=$((port + 1000))
-	head -c 20000 "$(sample_file 1)" >"$dir/body"
+	proxy_dir
 	cat >"$dir/conf" <<-END
 		http_port 127.0.0.1:$port accel defaultsite=localhost
 		cache_peer 127.0.0.1 parent $behind 0 no-query originserver
@@ -29,13 +26,6 @@ recipe_run() {
 	mkdir -p "$dir/cache"
 	chmod -R 777 "$dir"
 	squid -z -N -f "$dir/conf" >/dev/null 2>&1
-	"$weft_python" -m http.server -b 127.0.0.1 -d "$dir" "$behind" >/dev/null 2>&1 &
-	backend=$!
-	await_port "$behind"
 	prime=1
-	serve_http "$port" /body "$@" squid -N -f "$dir/conf"
-	set -- $?
-	kill "$backend"
-	wait "$backend" 2>/dev/null
-	return "$1"
+	serve_proxy "$@" squid -N -f "$dir/conf"
 }

@@ -7,9 +7,7 @@ recipe_better=higher
 recipe_run() {
 	local port dir
 
-	server_dir
-	port=$(free_port)
-	cp "$weft_root/compat/programs/wsgi.py" "$dir/wsgi_app.py"
+	wsgi_dir
 	http_fresh=1
 	export http_fresh
 	serve_http "$port" /some/path "$@" uwsgi --plugin python3 --http-socket "127.0.0.1:$port" --master --processes 2 --threads 4 \
