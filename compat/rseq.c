@@ -12,11 +12,13 @@
 
 #include <sys/auxv.h>
 
+extern unsigned long __getauxval(unsigned long type); /* its other name is interposed */
+
 enum { UNREGISTER = 1, SIGNATURE = 0x53053053, AUXV_FEATURE_SIZE = 27 };
 
 void rseq_off(struct tcb *t)
 {
-	unsigned long feature = (getauxval(AUXV_FEATURE_SIZE) + 31) & ~31UL;
+	unsigned long feature = (__getauxval(AUXV_FEATURE_SIZE) + 31) & ~31UL;
 	/* The length must be the registered one, which is not published in every version. */
 	unsigned long len[] = {32, feature, libc_data.rseq_size};
 

@@ -345,7 +345,10 @@ struct g *g_new(const struct gattr *a, int *err)
 	gp->cputime = gp->systime = 0;
 	gp->data = NULL;
 	gp->intpc = 0;
-	gp->gs = weft_tls.g ? weft_tls.g->gs : arch_getgs();
+	if (weft_tls.g && !(atomic_load_explicit(&duties, memory_order_relaxed) & DutyGs))
+		gp->gs = weft_tls.g->gs;
+	else
+		gp->gs = arch_getgs();
 	gp->sigmask = weft_tls.g ? weft_tls.g->sigmask : os_sigmask_get();
 	gp->sp = arch_newctx(gp->stack.top, entry, gp);
 	return gp;

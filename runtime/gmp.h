@@ -654,6 +654,7 @@ enum {
 	DutyCputime = 1, /* somebody asked for a G's CPU time */
 	DutyWire = 2,	 /* runtime_wireall() */
 	DutySystime = 4, /* or for the kernel's part of it; then DutyCputime, too */
+	DutyGs = 8,      /* the base of GS may change unseen */
 };
 /* What is to be done at each switch; none, in most processes.  Bits are only ever added. */
 extern _Atomic unsigned duties hidden;

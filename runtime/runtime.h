@@ -606,6 +606,9 @@ void systime_enable(void);
 uint64_t g_systime(struct g *gp, int ostid, uint64_t used);
 bool g_waits(const struct g *gp); /* parked; a snapshot */
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
+/* From now on the base of GS is read of each G that leaves its M: it may be changed by an instruction. */
+void runtime_uses_gs(void);
+unsigned long __getauxval(unsigned long type); /* libc's, past the interposed name */
 void runtime_notsc(void); /* from now on without the time stamp counter */
 /*
  * 0, or the -errno that a system call of weft's own gets instead of being made: WEFT=without, or a

@@ -41,7 +41,7 @@ static char *m0stack;      /* M0's: the next M0, of a fork child, has the same m
 
 size_t sidestack_size(void)
 {
-	size_t frame = getauxval(AT_MINSIGSTKSZ);
+	size_t frame = __getauxval(AT_MINSIGSTKSZ);
 
 	if (frame < FRAME_OLD)
 		frame = FRAME_OLD;

@@ -22,6 +22,8 @@ void duties_leave(struct g *gp, struct m *mp)
 
 	if (d & DutyCputime)
 		cputime_leave(gp, mp);
+	if (d & DutyGs)
+		gp->gs = mp->gs = arch_getgs();
 	if ((d & DutyWire) && !gp->kept) {
 		gp->kept = true;
 		if (gp->lockdepth++ == 0) {
@@ -29,6 +31,11 @@ void duties_leave(struct g *gp, struct m *mp)
 			mp->lockedg = gp;
 		}
 	}
+}
+
+void runtime_uses_gs(void)
+{
+	atomic_fetch_or(&duties, DutyGs);
 }
 
 void runtime_wireall(void)

@@ -37,7 +37,7 @@ static bool asks(const struct dl_phdr_info *info)
 	/*
 	 * Who says nothing wants it; but the kernel's own object says nothing, and is not loaded.
 	 */
-	return (uintptr_t)info->dlpi_phdr - getauxval(AT_SYSINFO_EHDR) >= 4096;
+	return (uintptr_t)info->dlpi_phdr - __getauxval(AT_SYSINFO_EHDR) >= 4096;
 }
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *arg)

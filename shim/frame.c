@@ -105,7 +105,7 @@ static size_t frame_size(void)
 	static size_t size;
 
 	if (!size)
-		size = getauxval(AT_MINSIGSTKSZ);
+		size = __getauxval(AT_MINSIGSTKSZ);
 	return size;
 }
 

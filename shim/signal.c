@@ -95,7 +95,7 @@ uid_t own_uid(void)
 		atomic_store_explicit(&last, r, memory_order_relaxed);
 	else
 		r = atomic_load_explicit(&last, memory_order_relaxed);
-	return (uid_t)(r >= 0 ? r : (long)getauxval(AT_UID));
+	return (uid_t)(r >= 0 ? r : (long)__getauxval(AT_UID));
 }
 
 static uint64_t status_set(const char *field, uint64_t unknown)

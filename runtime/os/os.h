@@ -13,6 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Libc's; its other name is interposed. */
+unsigned long __getauxval(unsigned long type);
+
 long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
 	__attribute__((visibility("hidden")));
 

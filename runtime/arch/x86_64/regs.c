@@ -5,13 +5,15 @@
 
 #include <sys/auxv.h>
 
+unsigned long __getauxval(unsigned long type); /* its other name is interposed */
+
 int arch_wrfsbase;
 
 void arch_start(void) __attribute__((visibility("hidden")));
 
 int arch_has_wrfsbase(void)
 {
-	return (getauxval(AT_HWCAP2) & 2) != 0; /* HWCAP2_FSGSBASE, Linux 5.9 */
+	return (__getauxval(AT_HWCAP2) & 2) != 0; /* HWCAP2_FSGSBASE, Linux 5.9 */
 }
 
 static long arch_prctl_gs(long op, long arg)

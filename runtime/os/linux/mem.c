@@ -126,7 +126,7 @@ size_t os_pagesize(void)
 	static size_t size; /* asked for with every thread that is made */
 
 	if (!size)
-		size = getauxval(AT_PAGESZ);
+		size = __getauxval(AT_PAGESZ);
 	return size;
 }
 

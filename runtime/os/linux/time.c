@@ -57,7 +57,7 @@ static void *vdso_sym(const char *base, const char *want)
 
 void os_time_init(void)
 {
-	const char *base = (const char *)getauxval(AT_SYSINFO_EHDR);
+	const char *base = (const char *)__getauxval(AT_SYSINFO_EHDR);
 
 	if (base && !vdso_gettime && os_has(OS_vdso))
 		*(void **)&vdso_gettime = vdso_sym(base, "__vdso_clock_gettime");
