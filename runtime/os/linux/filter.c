@@ -71,6 +71,7 @@ struct word {
 struct question {
 	const struct sock_filter *text;
 	unsigned n, steps;
+	bool surely;          /* the mildest answer counts: is it forbidden whatever the rest is? */
 	struct word data[WORDS];
 };
 
@@ -78,10 +79,15 @@ struct machine {
 	struct word a, x, mem[BPF_MEMWORDS];
 };
 
-/* The kernel's order of answers is that of signed numbers: the least is the strictest. */
-static int32_t stricter(int32_t a, int32_t b)
+/* The kernel's order of answers is that of signed numbers: the least is the strictest, and counts. */
+static int32_t counts(const struct question *q, int32_t a, int32_t b)
 {
-	return a < b ? a : b;
+	return (a < b) != q->surely ? a : b;
+}
+
+static int32_t unknown(const struct question *q)
+{
+	return q->surely ? INT32_MAX : INT32_MIN;
 }
 
 static struct word compute(unsigned op, struct word a, struct word b)
@@ -152,7 +158,7 @@ static int32_t run(struct question *q, struct machine m, unsigned pc, unsigned d
 		case BPF_RET:
 			if (BPF_RVAL(f->code) == BPF_A)
 				k = m.a;
-			return k.known ? (int32_t)k.v : INT32_MIN;
+			return k.known ? (int32_t)k.v : unknown(q);
 		case BPF_JMP:
 			if (BPF_OP(f->code) == BPF_JA) {
 				pc += f->k;
@@ -162,14 +168,14 @@ static int32_t run(struct question *q, struct machine m, unsigned pc, unsigned d
 				pc += f->jt;
 			} else {
 				if (depth == DEPTH)
-					return INT32_MIN;
+					return unknown(q);
 				one = run(q, m, pc + f->jt, depth + 1);
-				return stricter(one, run(q, m, pc + f->jf, depth + 1));
+				return counts(q, one, run(q, m, pc + f->jf, depth + 1));
 			}
 			break;
 		}
 	}
-	return INT32_MIN; /* no end is found: anything may come */
+	return unknown(q); /* no end is found: anything may come */
 }
 
 static void know(struct question *q, size_t at, uint64_t v)
@@ -179,9 +185,9 @@ static void know(struct question *q, size_t at, uint64_t v)
 }
 
 /* The filter's answer to a call whose argument arg (negative: none) is known. */
-static int32_t answer(const struct sock_filter *text, unsigned n, long nr, int arg, uint64_t value)
+static int32_t answer(const struct sock_filter *text, unsigned n, bool surely, long nr, int arg, uint64_t value)
 {
-	struct question q = { text, n, STEPS, { { 0 } } };
+	struct question q = { text, n, STEPS, surely, { { 0 } } };
 
 	q.data[offsetof(struct seccomp_data, nr) / 4] = (struct word){ (uint32_t)nr, true };
 	q.data[offsetof(struct seccomp_data, arch) / 4] = (struct word){ AUDIT_ARCH_X86_64, true };
@@ -200,10 +206,10 @@ static bool allows_threads(const struct sock_filter *text, unsigned n)
 {
 	enum { OF_LIBC = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM | CLONE_SIGHAND | CLONE_THREAD |
 			 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID };
-	int32_t r = answer(text, n, SYS_clone3, ANY, 0);
+	int32_t r = answer(text, n, false, SYS_clone3, ANY, 0);
 
 	return allows(r) || (r == (int32_t)(SECCOMP_RET_ERRNO | ENOSYS) &&
-			     allows(answer(text, n, SYS_clone, 0, OF_LIBC)));
+			     allows(answer(text, n, false, SYS_clone, 0, OF_LIBC)));
 }
 
 static void ask_all(const struct sock_filter *text, unsigned n, struct os_forbidden *out)
@@ -211,8 +217,12 @@ static void ask_all(const struct sock_filter *text, unsigned n, struct os_forbid
 	for (unsigned i = 0; i < own_ncalls; i++) {
 		const struct own *o = &own_calls[i];
 
-		/* A CPU clock's number holds a thread's id: unknown, but for the sign. */
-		if (allows(answer(text, n, o->nr, o->value == CPUCLOCK ? ANY : o->arg, (uint64_t)o->value)))
+		/*
+		 * A CPU clock's number holds a thread's id: unknown, but for the sign.  What libc makes, too,
+		 * is only spoken of, and its arguments are no others than libc's.
+		 */
+		if (allows(answer(text, n, o->feature == OS_LIBC, o->nr, o->value == CPUCLOCK ? ANY : o->arg,
+				  (uint64_t)o->value)))
 			continue;
 		out->calls |= UINT64_C(1) << i;
 		if (o->feature >= 0)
