@@ -103,7 +103,7 @@ const char *bridge_probe(struct donor *d, uint32_t step)
 {
 	struct kernel_sigaction ours = {handler, 4 | 0x04000000 /* SA_SIGINFO, SA_RESTORER */,
 					bridge_restorer, ~UINT64_C(0)}, old,
-			       ignore = {(void (*)(int, siginfo_t *, void *))SIG_IGN, 0, NULL, 0};
+			       ignore = {(void *)SIG_IGN, 0, NULL, 0};
 	uint64_t end = sys_now() + UINT64_C(10000000000);
 
 	seen.donor = d;

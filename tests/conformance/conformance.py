@@ -24,6 +24,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 NATIVE_LIMIT = 120
 HANG_LIMIT = 20
 LEAST_LIMIT = 20
+MANY_LIMIT = 200
 AGAIN = 3
 FAST_SECONDS = 3.3
 FAST_USES = re.compile(r"pthread_|thrd_|mtx_|cnd_|tss_|sem_|fork$|sigwait")
@@ -156,6 +157,8 @@ class Runner:
         natively = self.baselines[suite["name"]].cls(test["id"])
         if natively == "TIMEOUT":
             limit = HANG_LIMIT
+        elif self.known.has(suite["name"], test["id"], "many"):
+            limit = MANY_LIMIT
         if (natively == "PASS"
                 and suite["name"] + "/" + test["id"] not in self.choices):
             limit *= load()

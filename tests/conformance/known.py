@@ -1,14 +1,15 @@
 """known.tsv: what is known about single tests on plain libc, with reasons.
 
 Nothing is skipped because of it.  `hang` shortens the native time-out, `flaky` says that one pass in several
-runs is a pass, the rest is for the reader of a report.  Nothing in it may be about weft: a test that weft
+runs is a pass, `many` that the work grows with the number of threads a library allows, so that the native time
+says nothing of how long another library needs; the rest is for the reader of a report.  Nothing in it may be about weft: a test that weft
 fails is a finding, wherever it stands.
 """
 
 import fnmatch
 import os
 
-KINDS = ("hang", "fail", "flaky", "slow", "needs")
+KINDS = ("hang", "fail", "flaky", "slow", "many", "needs")
 
 
 def rows_of(name, want, good):
