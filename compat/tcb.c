@@ -375,6 +375,11 @@ void tcb_destroy(struct tcb *t)
 	extra_of(t)->has_tls = false;
 }
 
+void *tcb_robust_list(struct tcb *t)
+{
+	return at(t, (ptrdiff_t)layout.robust);
+}
+
 uint32_t tcb_tid(const struct tcb *t)
 {
 	return __atomic_load_n((uint32_t *)at(t, (ptrdiff_t)layout.tid), __ATOMIC_RELAXED);

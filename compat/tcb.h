@@ -136,6 +136,9 @@ extern size_t compat_cond_flags_offset;
  */
 uint32_t *tcb_other(uint32_t *id);
 
+/* The list of libc's robust mutexes in this block: what libc registers with the kernel for a thread. */
+void *tcb_robust_list(struct tcb *t);
+
 /*
  * Wraps glibc's signal 33 (setuid family) so that its handler runs with FS on the kernel thread's
  * own registered block; registered() returns it for the calling kernel thread, or NULL to leave FS

@@ -122,6 +122,8 @@ static void rebuild(void)
 	robust_fork_child();
 	signal_fork_child();
 	futexpi_fork_child();
+	self_thread.robustlist = NULL;
+	self_thread.robustlist_set = false;
 	dumpsig_fork_child();
 	name_show();
 	osthread_fork_child();

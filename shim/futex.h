@@ -20,6 +20,9 @@ long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bo
 long futex_wake(uint32_t *at, unsigned n, uint32_t bits) hidden;
 long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uint32_t *value) hidden;
 
+/* robustlist.c */
+void robustlist_thread_ends(void) hidden; /* the calling thread: before futexpi_thread_ends() */
+
 /* futexpi.c: the operations on words that hold their owner's id. */
 bool futexpi_is(int op) hidden;
 long futexpi_call(const struct call *x) hidden;

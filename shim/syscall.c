@@ -79,12 +79,6 @@ long yields(const struct call *x)
 	return 0;
 }
 
-/* What a kernel thread has once and a G would take from its M: refused, as an old kernel does. */
-long not_here(const struct call *x)
-{
-	return -ENOSYS;
-}
-
 long by_priority(const struct call *x)
 {
 	long r;

@@ -57,6 +57,7 @@ static void __attribute__((noreturn)) leave(struct thread *th)
 	tcb_cancel_over(tcb_self());
 	signals_end();
 	robust_exit();
+	robustlist_thread_ends();
 	futexpi_thread_ends();
 	sched_leave();
 	if (th->g != g_main())

@@ -47,6 +47,8 @@ struct thread {
 	uint64_t sigdone;            /* handlers run so far (own) */
 	_Atomic uint64_t said[2];    /* usage.c: the most that was told of its user time, and the kernel's */
 	uint64_t sigtaken;           /* signals taken off its queue to be acted on, ignored ones too (own) */
+	bool robustlist_set;         /* by number, see robustlist.c (own): */
+	struct robust_list_head *robustlist;
 	volatile bool setxid;        /* in setuid or one of its family: compat/setxid.c (own) */
 	bool holds, piped;           /* in a pinned call that may raise SIGPIPE; it did (own) */
 	bool sigrestart;             /* the last one had SA_RESTART (own) */
