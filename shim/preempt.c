@@ -8,7 +8,8 @@
  *
  *	inside a call that weft wraps and that takes such a lock	never; the wish is honoured when it returns
  *								to the program (setenv, dlsym allocate too)
- *	the PC is in the loader, or in one of these wrappers	never; sysmon asks again
+ *	the PC is in the loader, or in one of these wrappers,	never; sysmon asks again
+ *	or in the libc of another namespace
  *	the PC is elsewhere in libc, or in a callback of		not at first; after 20 ms all the same
  *	dl_iterate_phdr
  *
@@ -25,14 +26,17 @@
 
 #include "compat/symbol.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <signal.h>
+#include <string.h>
 
 struct range {
 	uintptr_t start, end;
 };
 
 static struct range libc_text, loader_text;
+static int (*find_object)(void *pc, struct dl_find_object *); /* NULL: a libc before 2.35 */
 
 static bool inside(const struct range *r, uintptr_t pc)
 {
@@ -81,6 +85,7 @@ void preempt_init(void)
 {
 	libc_text = text_of((const void *)real.read);
 	loader_text = text_of(symbol_loader());
+	find_object = (__typeof__(find_object))symbol_libc("_dl_find_object", NULL, NULL);
 }
 
 bool preempt_may(const void *caller)
@@ -88,10 +93,27 @@ bool preempt_may(const void *caller)
 	return !inside(&libc_text, (uintptr_t)caller) && !inside(&loader_text, (uintptr_t)caller);
 }
 
+/*
+ * A libc of another namespace (dlmopen): its functions are not ours, and share the loader's locks
+ * with the first one's, that of the list of stacks above all.  No allocation, no lock: the loader's
+ * own answer for unwinders.
+ */
+static bool in_other_libc(uintptr_t pc)
+{
+	struct dl_find_object o;
+	const char *name, *base;
+
+	if (!find_object || inside(&libc_text, pc) || find_object((void *)pc, &o))
+		return false;
+	name = o.dlfo_link_map->l_name;
+	base = strrchr(name, '/');
+	return !strcmp(base ? base + 1 : name, "libc.so.6");
+}
+
 /* No lock of libc or the loader is held where the G was interrupted, as far as its PC tells. */
 bool preempt_may_move(uintptr_t pc, bool forced)
 {
 	return weft_tls.depth == 0 && !inside(&loader_text, pc) &&
 	       (pc < (uintptr_t)called_begin || pc >= (uintptr_t)called_end) &&
-	       (forced || !(inside(&libc_text, pc) || dl_list_held()));
+	       (forced || !(inside(&libc_text, pc) || dl_list_held())) && !in_other_libc(pc);
 }
