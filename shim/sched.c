@@ -109,9 +109,10 @@ static long kernel_write(const struct attrs *a, unsigned which)
 	return r;
 }
 
+/* A real-time policy that a thread has asked for is its own, though the process began with the same. */
 static unsigned differences(const struct attrs *a)
 {
-	return (a->policy != base.policy || a->priority != base.priority ? POLICY : 0) |
+	return (a->policy != base.policy || a->priority != base.priority || has_order(a->policy) ? POLICY : 0) |
 	       (a->nice != base.nice ? NICE : 0) |
 	       (memcmp(a->cpus, base.cpus, sizeof(a->cpus)) ? CPUS : 0);
 }
