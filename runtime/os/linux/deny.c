@@ -124,7 +124,7 @@ static long lacking(long nr, long a, long b, long c)
 		/* Of files only those are missing; under a filter none may be opened. */
 		if (nr == SYS_openat && !(forbidden >> i & 1) && strncmp((const char *)b, "/proc", 5))
 			continue;
-		if (o->arg < 0 || (nr == SYS_clock_gettime ? (int)arg[o->arg] < 0
+		if (o->arg < 0 || o->value == OWNPID || (nr == SYS_clock_gettime ? (int)arg[o->arg] < 0
 							   : (int)arg[o->arg] == (int)o->value))
 			return -o->answer;
 	}

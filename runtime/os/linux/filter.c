@@ -43,7 +43,7 @@
 #define SYS_clone3 435
 #endif
 
-enum { ANY = -1, CPUCLOCK = -2 };
+enum { ANY = -1 };
 
 const struct own own_calls[] = {
 #define OWN(name, arg, value, feature, answer)                                                     \
@@ -212,17 +212,23 @@ static bool allows_threads(const struct sock_filter *text, unsigned n)
 			     allows(answer(text, n, false, SYS_clone, 0, OF_LIBC)));
 }
 
+/* Does the filter allow the line's call? */
+static bool allows_own(const struct sock_filter *text, unsigned n, const struct own *o)
+{
+	/* A CPU clock's number holds a thread's id: unknown, but for the sign. */
+	int arg = o->value == CPUCLOCK ? ANY : o->arg;
+	uint64_t value = o->value == OWNPID ? (uint64_t)os_getpid() : (uint64_t)o->value;
+
+	/* What libc makes, too, is only spoken of, and its arguments are no others than libc's. */
+	return allows(answer(text, n, o->feature == OS_LIBC, o->nr, arg, value));
+}
+
 static void ask_all(const struct sock_filter *text, unsigned n, struct os_forbidden *out)
 {
 	for (unsigned i = 0; i < own_ncalls; i++) {
 		const struct own *o = &own_calls[i];
 
-		/*
-		 * A CPU clock's number holds a thread's id: unknown, but for the sign.  What libc makes, too,
-		 * is only spoken of, and its arguments are no others than libc's.
-		 */
-		if (allows(answer(text, n, o->feature == OS_LIBC, o->nr, o->value == CPUCLOCK ? ANY : o->arg,
-				  (uint64_t)o->value)))
+		if (allows_own(text, n, o))
 			continue;
 		out->calls |= UINT64_C(1) << i;
 		if (o->feature >= 0)

@@ -6,6 +6,7 @@
 
 #include "runtime/os/os.h"
 
+enum { CPUCLOCK = -2, OWNPID = -3 }; /* values */
 enum { OS_LIBC = -1, OS_start = -2 };
 
 struct own {
