@@ -59,7 +59,6 @@ __asm__(".pushsection .text\n"
 static void handler(int sig, siginfo_t *si, void *ctx)
 {
 	const greg_t *r = ((ucontext_t *)ctx)->uc_mcontext.gregs;
-
 	const unsigned char *pc = (const unsigned char *)r[REG_RIP];
 
 	(void)sig;

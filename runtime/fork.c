@@ -154,5 +154,6 @@ void runtime_fork_child(void)
 	handoff_fork_child();
 	pinreport_fork_child();
 	aside_fork_child();
+	dump_fork_child();
 	unpin();
 }

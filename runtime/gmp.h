@@ -632,6 +632,9 @@ void aside_rename(int tid, const char *name) hidden;
 /* ---- names.c: sysmon only ---- */
 void names_look(uint64_t now) hidden; /* now and then; 0: before a long sleep */
 
+/* ---- dump.c ---- */
+void dump_fork_child(void) hidden;
+
 /* ---- pinreport.c ---- */
 enum { PINREPORT_NOT = -2 };
 int pinreport_begin(struct g *gp, const struct os_where *w) hidden; /* a site for pinreport_end */

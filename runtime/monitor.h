@@ -4,7 +4,7 @@
  * monlook.c judges the Ps, preempt.c asks one of them, monsleep.c sleeps until there is something to
  * do.  All of it is sysmon's alone, but for monitor_alarm (gmp.h).
  *
- * Must never: be included by anybody else, but for scavenge.c, which has a P asked.
+ * Must never: be included by anybody else, but for scavenge.c, which has a P asked, and sysmon.c.
  */
 #ifndef WEFT_MONITOR_H
 #define WEFT_MONITOR_H

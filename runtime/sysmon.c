@@ -9,7 +9,7 @@
  *
  * Must never: own a P, block on anything a G may hold.
  */
-#include "runtime/gmp.h"
+#include "runtime/monitor.h"
 
 #include <errno.h>
 
@@ -276,5 +276,6 @@ void sysmon_forget(void)
 {
 	taken = false;
 	running = false;
+	mon = (struct monitor){ 0 };
 	maker_fork_child();
 }

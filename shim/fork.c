@@ -130,6 +130,7 @@ static void rebuild(void)
 	filter_fork_child();
 	sched_fork_child();
 	timer_fork_child();
+	sigback_fork_child();
 	if (foreign)
 		adopt();
 }

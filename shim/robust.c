@@ -518,6 +518,7 @@ void robust_adopt(void)
 void robust_fork_child(void)
 {
 	memset(&held, 0, sizeof(held));
+	shimlock_fork_child(&end_key_lock);
 }
 
 /* ---- process-shared condition variables ------------------------------------------------------ */

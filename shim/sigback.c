@@ -58,6 +58,14 @@ bool sigroute_requeue(int sig, siginfo_t *si)
 	return direct3(SYS_rt_sigqueueinfo, pid, sig, &ticket) != -EAGAIN;
 }
 
+/* One that another thread was about to write would never have a ticket again. */
+void sigback_fork_child(void)
+{
+	for (int i = 0; i < SLOTS; i++)
+		if (atomic_load(&slots[i].seq) % 2)
+			atomic_fetch_add(&slots[i].seq, 1);
+}
+
 void sigroute_original(siginfo_t *si)
 {
 	uint64_t ticket = (uint64_t)si->si_value.sival_ptr;

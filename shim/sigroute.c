@@ -652,6 +652,7 @@ void sigroute_fork_child(void)
 	atomic_store(&router_started, 0);
 	atomic_store(&router_made, false);
 	atomic_store(&router_tid, 0);
+	held_out = 0;
 	runtime_attended(false, 0);
 	sigalone_fork_child();
 }

@@ -129,6 +129,7 @@ void sigalone_silence(void) hidden; /* the signal thread is there, or nothing is
 bool sigalone_rings(void) hidden;
 void sigalone_take(void) hidden;
 void sigalone_fork_child(void) hidden;
+void sigback_fork_child(void) hidden;
 void timer_fork_child(void) hidden;
 struct thread *timer_target(const siginfo_t *si) hidden;
 void timer_fired(const siginfo_t *si) hidden; /* signal 32 that the signal thread got from a timer */

@@ -209,6 +209,20 @@ case_of "a listed name that reaches more than its section allows" check-surface 
 sed -i 's/^SYSCALL/CALL/' "$tmp/src/shim/syscalls.def"
 case_of "a table of another form" check-surface 'does not read'
 
+# ---- fork children ------------------------------------------------------------------------------
+
+fresh
+cp "${top_builddir:-$top/build}"/lib{runtime,shim,compat}.a "$tmp/build/"
+case_of "the library as it is" check-forkchild ""
+sed -i 's/ shim.sigroute:tail//' "$tmp/src/shim/forkchild.list"
+case_of "a variable that nobody has decided about" check-forkchild 'shim/sigroute:tail: a fork child finds it'
+fresh
+cp "${top_builddir:-$top/build}"/lib{runtime,shim,compat}.a "$tmp/build/"
+sed -i '/atomic_store(&watching, 0);/d' "$tmp/src/shim/sigroute.c"
+case_of "a reset that is gone" check-forkchild 'watching: sigroute_fork_child() does not name it'
+sed -i 's/^reset by timer_fork_child/&\n	shim\/timer:gone shim\/timer:named/' "$tmp/src/shim/forkchild.list"
+case_of "a name that is nowhere" check-forkchild 'shim/timer:gone: in shim/forkchild.list, but not in that file'
+
 # ---- needed -------------------------------------------------------------------------------------
 
 fresh
