@@ -98,9 +98,17 @@ __attribute__((noinline)) static bool answer_beside(siginfo_t *si, void *uc)
 	return ret > 0;
 }
 
+static bool again; /* written on the first kernel thread alone: the second of a pair comes */
+
+/* A signal that was to come to the parent comes to no child. */
+void compat_setxid_fork_child(void)
+{
+	again = false;
+	atomic_store_explicit(&answers, NULL, memory_order_relaxed);
+}
+
 static void handler(int sig, siginfo_t *si, void *uc)
 {
-	static bool again; /* written on the first kernel thread alone: the second of a pair comes */
 	struct tcb *cur = tcb_self(), *own = registered_block(false), *other = registered_block(true);
 	bool caller = is_calling() && !flagged(cur, SETXID_FLAG | EXITING_FLAG), beside = caller;
 

@@ -147,6 +147,7 @@ void *tcb_robust_list(struct tcb *t);
  * -errno.
  */
 int compat_setxid_wrap(struct tcb *(*registered)(bool other), bool (*calling)(void));
+void compat_setxid_fork_child(void);
 
 /*
  * For a handler of SIGABRT: glibc aborts where kernel threads give different answers, and that may

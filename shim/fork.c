@@ -106,6 +106,7 @@ static void rebuild(void)
 	 * names.
 	 */
 	tcb_fork_child(tcb_self(), (uint32_t)getpid());
+	compat_setxid_fork_child();
 	netfd_fork_child();
 	netfd_wait_fork_child();
 	file_fork_child();

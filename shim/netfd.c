@@ -435,8 +435,25 @@ static long ask(struct netop *op, int fd)
 		op->ready = true;
 		return 0;
 	}
-	/* Its number was closed while we waited: ours lasts until we release it. */
-	return block_nocp(op->nr, fd, op->b, op->c, op->d, op->e, op->f);
+	/*
+	 * Its number was closed while we waited, and ours lasts until we release it.  Somebody else may be
+	 * faster, and while the call then waits handlers must run: it has a number of its own.
+	 */
+	op->own = (int)direct3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+	return op->own < 0 ? op->own : 0;
+}
+
+static void close_own(const int *fd)
+{
+	direct3(SYS_close, *fd, 0, 0);
+}
+
+/* (A handler that jumps out leaves the number behind.) */
+static long call_by_own(const struct netop *op)
+{
+	int fd __attribute__((cleanup(close_own))) = op->own;
+
+	return block6(op->nr, fd, op->b, op->c, op->d, op->e, op->f);
 }
 
 long netfd_ask_and_call(struct netop *op)
@@ -444,7 +461,10 @@ long netfd_ask_and_call(struct netop *op)
 	long r;
 
 	op->attempt = ask;
+	op->own = -1;
 	r = netfd_run(op);
+	if (unlikely(op->own >= 0))
+		return call_by_own(op);
 	/* Somebody else may be faster now: then the kernel thread waits. */
 	return op->ready || r == NETFD_FALLBACK ? netfd_call(op) : r;
 }

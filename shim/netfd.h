@@ -33,7 +33,8 @@ struct netop {
 	long moved;        /* done when the time began */
 	bool timed, started;
 	bool plain;        /* no flag or time-out of the descriptor bears on it */
-	bool ready;        /* netfd_ask_and_call: the call may be made */
+	bool ready;        /* netfd_ask_and_call: the call may be made, */
+	int own;           /* or by this number */
 	/* The call as it came. */
 	long nr, b, c, d, e, f;
 	size_t n;          /* bytes in all */
