@@ -80,6 +80,14 @@ bool realtime_self(void)
 	return weft_tls.g && weft_tls.g->priority;
 }
 
+void runtime_raised(int priority)
+{
+	struct g *gp = weft_tls.g;
+
+	if (gp->priority)
+		gp->priority = priority;
+}
+
 void runtime_realtime(int priority)
 {
 	struct g *gp = weft_tls.g;

@@ -353,6 +353,7 @@ void runtime_wireall(void);
  * kernel thread (realtime.c).
  */
 void runtime_realtime(int priority);
+void runtime_raised(int priority); /* one that has such a policy: another priority, for a time */
 extern _Atomic bool realtime hidden; /* some G has, or had, such a policy */
 bool realtime_self(void);
 /* The calling G's kernel thread is its own, and is to wait for descriptors by itself. */

@@ -35,13 +35,16 @@ static int highest(const struct raised *r)
 	return c;
 }
 
-/* Sets the M to the highest of what is held and its own. */
+/* Sets the M to the highest of what is held and its own, and with it the place among those who wait. */
 static int apply(const struct raised *r)
 {
 	int c = highest(r);
 	struct sched_param sp = {.sched_priority = c > r->base ? c : r->base};
+	int err = (int)-plain_syscall(SYS_sched_setscheduler, 0, r->policy, (long)&sp);
 
-	return (int)-plain_syscall(SYS_sched_setscheduler, 0, r->policy, (long)&sp);
+	if (!err && on_g())
+		runtime_raised(sp.sched_priority);
+	return err;
 }
 
 static int raise_to(int ceiling)
