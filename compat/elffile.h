@@ -2,7 +2,7 @@
  * elffile: what an ELF file says of itself, and whether this library can be loaded into it.
  *
  * Here for two: the launcher, which refuses what preloading cannot reach, and the library, which
- * leaves itself out of the environment of such a child (shim/foreign.c).
+ * leaves itself out of the environment of such a child (shim/process/foreign.c).
  *
  * Must never: allocate, touch errno, or call a function that the library interposes: the library
  * asks in the child of a vfork, and in signal handlers.

@@ -1,7 +1,7 @@
 /*
  * gonote: the note that Go's linker leaves in what it builds, whatever is stripped later.
  *
- * Here for two: the library, which finds it in memory (guest.c), and the launcher, which reads it
+ * Here for two: the library, which finds it in memory (guestkind.c), and the launcher, which reads it
  * from a file.
  */
 #ifndef WEFT_COMPAT_GONOTE_H

@@ -19,7 +19,7 @@
 #include "compat/broken.h"
 #include "compat/discover.h"
 #include "compat/mainarena.h"
-#include "compat/rseq.h"
+#include "compat/rseqfield.h"
 #include "compat/selftest.h"
 #include "compat/stacklist.h"
 

@@ -16,7 +16,7 @@
  * shares all but its ids with the one that waits for it; what it answers is what the first one
  * answered.  The same is done where the caller itself runs: glibc signals that kernel thread by the
  * block of its scheduler's stack, and makes the change there once more, last, as the caller's.
- * The caller is known by two things: it has said so (shim/setids.c), and it alone is not flagged;
+ * The caller is known by two things: it has said so (shim/process/setids.c), and it alone is not flagged;
  * a caller that waits for another's change is flagged.  A caller that has libc's function by a
  * handle has not said so.  There the change is made twice, as by two calls in a row.
  *
@@ -170,7 +170,7 @@ int compat_setxid_wrap(struct tcb *(*registered)(bool other), bool (*calling)(vo
 		return -22; /* EINVAL */
 	old_handler = sa.handler;
 	sa.handler = handler;
-	/* Wherever the thread is, its stack may be too small: the M's signal stack (runtime/sigstack.c). */
+	/* Wherever the thread is, its stack may be too small: the M's signal stack (runtime/mem/sigstack.c). */
 	sa.flags |= ACT_ONSTACK;
 	sa.mask = ~UINT64_C(0);
 	/* The restorer stays libc's: debuggers and unwinders recognise it. */

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/options.h"
+#include "runtime/base/options.h"
 
 #define hidden __attribute__((visibility("hidden")))
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -40,11 +40,11 @@ struct weft_tls {
 	struct g *g;
 	struct m *m;
 	uint32_t locks; /* runtime locks held, and pins */
-	uint32_t nop;   /* enum nop: whether the P of the M was taken while the G was off (lock.h, handoff.c) */
+	uint32_t nop;   /* enum nop: whether the P of the M was taken while the G was off (lock.h, blocked.c) */
 	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
 	uint32_t preempt; /* it was to be preempted and could not: runtime_wish() */
-	struct waiter *waits; /* of a thread that is no G: it is in the lot's queue, or was (lotpark.c) */
-	bool filtered;  /* behind a filter of its own: runtime/filter.c, and shim/filter.c */
+	struct waiter *waits; /* of a thread that is no G: it is in the lot's queue, or was (parkinglot_wait.c) */
+	bool filtered;  /* behind a filter of its own: runtime/sched/filtered.c, and shim/syscall/seccomp.c */
 	uint32_t apart; /* a process in our memory (clone.h); no G and no M has this */
 #ifdef WEFT_DEBUG
 	uint16_t held[32]; /* of each rank */
@@ -73,7 +73,7 @@ int runtime_vfork(struct vforked (*begins)(void), void (*child)(struct vforked),
 
 enum waitreason {
 #define REASON(name, text) Wait##name,
-#include "runtime/waitreason.def"
+#include "runtime/sched/waitreason.def"
 #undef REASON
 	NWAITREASON
 };
@@ -82,7 +82,7 @@ enum waitreason {
 
 enum lockrank {
 #define RANK(name) Rank##name,
-#include "runtime/lockrank.def"
+#include "runtime/base/lockrank.def"
 #undef RANK
 	NLOCKRANK
 };
@@ -232,7 +232,7 @@ bool runtime_monitor(void);
  */
 void runtime_attended(bool yes, uint64_t keepout); /* keepout: a mask, for Ms that sleep without a G */
 
-/* How memory for a stack is divided (shape.c): bytes from its first one. */
+/* How memory for a stack is divided (stackshape.c): bytes from its first one. */
 struct shape {
 	size_t guard;     /* the stack's lowest byte */
 	size_t top;       /* first byte above it */
@@ -395,7 +395,7 @@ bool runtime_others_wait(void); /* for the caller's P */
 void syscall_reset(void);
 
 /*
- * A G whose P was taken while it was blocked unseen (handoff.c), and which computes since, is
+ * A G whose P was taken while it was blocked unseen (blocked.c), and which computes since, is
  * signalled.  The handler asks first thing, wherever it is; when told so and the G may be switched
  * away where it was interrupted, it calls rejoin, which returns when the G owns a P, perhaps on
  * another M.

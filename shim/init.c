@@ -30,20 +30,20 @@
  *	children			the process's
  *	threads of libc's own		run no code of the program: else weft is on before (async.c)
  */
-#include "shim/sched.h"
+#include "shim/thread/schedparam.h"
 #include "shim/bind.h"
-#include "shim/direct.h"
-#include "shim/dl.h"
-#include "shim/fdtable.h"
-#include "shim/mutex.h"
-#include "shim/preempt.h"
-#include "shim/rseq.h"
+#include "shim/syscall/rawsyscall.h"
+#include "shim/libc/dlopen.h"
+#include "shim/fd/fdtable.h"
+#include "shim/sync/mutex.h"
+#include "shim/signal/safepoint.h"
+#include "shim/thread/rseq.h"
 #include "compat/glibc.h"
-#include "compat/guest.h"
+#include "compat/guestkind.h"
 #include "compat/mainarena.h"
 #include "compat/symbol.h"
-#include "runtime/log.h"
-#include "runtime/options.h"
+#include "runtime/base/log.h"
+#include "runtime/base/options.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -147,7 +147,7 @@ static bool leftovers(void)
 
 /*
  * Not out of a handler that interrupted the allocator or the loader: to make a kernel thread takes
- * their locks.  What comes during that park waits until the G is back (sigalone.c).
+ * their locks.  What comes during that park waits until the G is back (nosigthread.c).
  */
 static bool attend(void)
 {

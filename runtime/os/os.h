@@ -19,7 +19,7 @@ unsigned long __getauxval(unsigned long type);
 long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
 	__attribute__((visibility("hidden")));
 
-/* ---- what is not there (deny.c) -------------------------------------------------------------- */
+/* ---- what is not there (faultinject.c) -------------------------------------------------------------- */
 /*
  * What is used of kernel and CPU where it is there; each has a fallback.  The words of the option
  * `without`.
@@ -59,7 +59,7 @@ enum os_feature {
 void os_deny(unsigned features, unsigned nth);
 bool os_has(enum os_feature f);          /* nobody denied it; the kernel may still lack it */
 /*
- * What a filter forbids (filter.c): features of which it does not allow a call, so that weft must not
+ * What a filter forbids (filtered.c): features of which it does not allow a call, so that weft must not
  * make it; the first call without which nothing works.
  */
 struct os_forbidden {

@@ -68,8 +68,8 @@ chmod -R u+w "$tmp/src"
 case_of "the lists as they are" check-lists ""
 touch "$tmp/src/shim/zz.c"
 case_of "a file that nobody listed" check-lists '^shim_sources: not listed: shim/zz.c'
-rm "$tmp/src/shim/zz.c" "$tmp/src/runtime/log.c"
-case_of "a file that is gone" check-lists '^runtime_sources: listed but not there: runtime/log.c'
+rm "$tmp/src/shim/zz.c" "$tmp/src/runtime/base/log.c"
+case_of "a file that is gone" check-lists '^runtime_sources: listed but not there: runtime/base/log.c'
 (export top_srcdir=$tmp/src; "$top/scripts/check-lists" --fix >/dev/null)
 case_of "the lists once rewritten" check-lists ""
 
@@ -80,7 +80,7 @@ mkdir -p "$tmp/src/tests/compare/fds"
 cp "$top/tests/compare/fds/events.c" "$tmp/src/tests/compare/fds/"
 chmod -R u+w "$tmp/src"
 case_of "each call of the table has a case" check-fdevents ""
-echo 'FDEVENT(lookup_dcookie, nothing, arrived)' >>"$tmp/src/shim/fdevents.def"
+echo 'FDEVENT(lookup_dcookie, nothing, arrived)' >>"$tmp/src/shim/fd/fdevents.def"
 case_of "a call without a case" check-fdevents '^check-fdevents: lookup_dcookie'
 
 # ---- system calls of weft's own -----------------------------------------------------------------
@@ -93,7 +93,7 @@ case_of "one that is not" check-own '^check-own: getcpu: weft makes this call'
 # ---- options ------------------------------------------------------------------------------------
 
 fresh
-printf 'OPT(loom, uint, 0, "x")\nOPT(weft, uint, 0, "x")\n' >"$tmp/src/runtime/options.def"
+printf 'OPT(loom, uint, 0, "x")\nOPT(weft, uint, 0, "x")\n' >"$tmp/src/runtime/base/options.def"
 echo 'int zz(void) { return weft_opt.loom + weft_opt.weft; }' >"$tmp/src/shim/zz.c"
 case_of "options that are read" check-options ""
 echo 'int zz(void) { return weft_opt.loom + weft_opt.weftx; }' >"$tmp/src/shim/zz.c"
@@ -165,13 +165,13 @@ case_of "even memcpy" check-bind '^memcpy: called by symbol.o'
 
 fresh
 case_of "the tables as they are" check-syscalls ""
-sed -i '/ capset,/d' "$tmp/src/shim/syscalls.def"
+sed -i '/ capset,/d' "$tmp/src/shim/syscall/syscalls.def"
 case_of "a call that nobody has decided about" check-syscalls '^capset: no line in the table of system calls'
 fresh
-sed -i 's/^SYSCALL(126, capset/SYSCALL(127, capset/' "$tmp/src/shim/syscalls.def"
+sed -i 's/^SYSCALL(126, capset/SYSCALL(127, capset/' "$tmp/src/shim/syscall/syscalls.def"
 case_of "a wrong number" check-syscalls '^capset: 127 in the table, 126 in the header'
 fresh
-sed -i '/SET_TIMERSLACK/d' "$tmp/src/shim/prctl.def"
+sed -i '/SET_TIMERSLACK/d' "$tmp/src/shim/syscall/prctl.def"
 case_of "an operation of prctl" check-syscalls '^PR_SET_TIMERSLACK: no line'
 fresh
 sed -i '/ capset,/d' "$tmp/src/shim/symbols.def"
@@ -206,7 +206,7 @@ fresh
 mkdir -p "$tmp/src/scripts" && cp "$top/scripts/interposed" "$tmp/src/scripts/"
 sed -i 's/^\(set files: .*\) read /\1 /' "$tmp/src/compat/surface.list"
 case_of "a listed name that reaches more than its section allows" check-surface ': reaches read: its section'
-sed -i 's/^SYSCALL/CALL/' "$tmp/src/shim/syscalls.def"
+sed -i 's/^SYSCALL/CALL/' "$tmp/src/shim/syscall/syscalls.def"
 case_of "a table of another form" check-surface 'does not read'
 
 # ---- fork children ------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ sed -i 's/ shim.sigroute:tail//' "$tmp/src/shim/forkchild.list"
 case_of "a variable that nobody has decided about" check-forkchild 'shim/sigroute:tail: a fork child finds it'
 fresh
 cp "${top_builddir:-$top/build}"/lib{runtime,shim,compat}.a "$tmp/build/"
-sed -i '/atomic_store(&watching, 0);/d' "$tmp/src/shim/sigroute.c"
+sed -i '/atomic_store(&watching, 0);/d' "$tmp/src/shim/signal/sigroute.c"
 case_of "a reset that is gone" check-forkchild 'watching: sigroute_fork_child() does not name it'
 sed -i 's/^reset by timer_fork_child/&\n	shim\/timer:gone shim\/timer:named/' "$tmp/src/shim/forkchild.list"
 case_of "a name that is nowhere" check-forkchild 'shim/timer:gone: in shim/forkchild.list, but not in that file'

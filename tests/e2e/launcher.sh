@@ -57,10 +57,10 @@ while IFS=$'\t' read -r name type _ text; do
 	verdict $? "--help explains $name"
 	grep -q "^\.BR $name " "$build/weft.1"
 	verdict $? "the man page explains $name"
-	grep -q "^OPT($name, $type," "$top/runtime/options.def"
+	grep -q "^OPT($name, $type," "$top/runtime/base/options.def"
 	verdict $? "$name stands in options.def"
 done <"$tmp/options"
-[ "$(grep -c '^OPT(' "$top/runtime/options.def")" -eq "$(wc -l <"$tmp/options")" ]
+[ "$(grep -c '^OPT(' "$top/runtime/base/options.def")" -eq "$(wc -l <"$tmp/options")" ]
 verdict $? "no option is missing from --options"
 if [ -e /dev/full ]; then
 	timeout 20 "$weft" --help >/dev/full 2>"$tmp/err"

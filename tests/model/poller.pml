@@ -1,5 +1,5 @@
 /*
- * poller: runtime/idle.c's rule for who sleeps as the poller.
+ * poller: runtime/sched/idle.c's rule for who sleeps as the poller.
  *
  * Three Ms.  Each has a P at first, adds or deletes timers with it, gives the P up and goes idle.
  * token stands for sched.lastpoll != 0, until0 for sched.polluntil, bell for sched.pollbreak; watched

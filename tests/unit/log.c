@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/log.h"
+#include "runtime/base/log.h"
 
 /* Runs fn in a child with fd 2 on a pipe; returns what it wrote and how it ended. */
 static size_t capture(void (*fn)(void), char *buf, size_t size, int *status)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/options.h"
+#include "runtime/base/options.h"
 #include "runtime/os/os.h"
 
 static struct weft_options opt;

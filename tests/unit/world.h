@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "runtime/next.h"
+#include "runtime/sched/sched_inline.h"
 
 static int refused_threads; /* how often the runtime asked for a kernel thread */
 

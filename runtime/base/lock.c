@@ -1,0 +1,92 @@
+/*
+ * lock: slow paths of the runtime's mutex, and the rank check of debug builds.
+ *
+ * Spins briefly first (the holder runs on another CPU and is about to leave), then sleeps in the
+ * kernel.
+ */
+#include "runtime/base/lock.h"
+
+#include "runtime/arch/arch.h"
+#include "runtime/sched/gmp.h"
+#include "runtime/os/os.h"
+
+/*
+ * ns, where the kernel has no membarrier.  Doubled each time: thousands that wait must not wake up for
+ * nothing all the time.
+ */
+enum { SPINS = 4, PAUSES = 30, MISSED = 1000000, MISSED_MAX = 512000000 };
+
+static bool take(struct lock *l)
+{
+	uint32_t free = 0;
+
+	return __atomic_compare_exchange_n(&l->word, &free, 1, 0, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+void lock_slow(struct lock *l)
+{
+	bool fenced;
+
+	for (int i = 0; i < SPINS; i++) {
+		for (int k = 0; k < PAUSES; k++)
+			arch_pause();
+		if (take(l))
+			return;
+	}
+	/*
+	 * unlock() stores word and loads sleepers, unfenced; here sleepers is stored and word loaded.
+	 * The fence that every thread passes makes either this look see the word free, or that load see
+	 * this thread counted.  Without it (an old kernel, or one thread yet) an unlock may be missed.
+	 */
+	__atomic_add_fetch(&l->sleepers, 1, __ATOMIC_SEQ_CST);
+	fenced = os_membarrier() == 0;
+	for (uint64_t ns = MISSED; !take(l); ns = ns < MISSED_MAX ? ns * 2 : ns)
+		os_futex_wait(&l->word, 1, fenced ? 0 : os_nanotime() + ns);
+	__atomic_sub_fetch(&l->sleepers, 1, __ATOMIC_RELAXED);
+}
+
+void unlock_slow(struct lock *l)
+{
+	os_futex_wake(&l->word, 1);
+}
+
+void shimlock(struct shimlock *l)
+{
+	lock(&l->lock);
+}
+
+void shimunlock(struct shimlock *l)
+{
+	unlock(&l->lock);
+}
+
+void shimlock_fork_child(struct shimlock *l)
+{
+	l->lock.word = l->lock.sleepers = 0;
+}
+
+#ifdef WEFT_DEBUG
+_Static_assert(NLOCKRANK <= sizeof(weft_tls.held) / sizeof(weft_tls.held[0]), "a count a rank");
+
+void lockrank_take(struct lock *l)
+{
+	for (int r = l->rank + (l->rank == RankLot); r < NLOCKRANK; r++)
+		if (weft_tls.held[r])
+			throw("lock rank: taking %d while holding %d", l->rank, r);
+	weft_tls.held[l->rank]++;
+}
+
+void lockrank_drop(struct lock *l)
+{
+	if (weft_tls.held[l->rank]-- == 0)
+		throw("lock rank: dropping %d that is not held", l->rank);
+}
+
+void lockrank_none(const char *what)
+{
+	for (int r = 0; r < NLOCKRANK; r++)
+		if (weft_tls.held[r])
+			throw("lock rank: %s while holding %d", what, r);
+}
+#endif

@@ -1,0 +1,98 @@
+/*
+ * lock: the scheduler's own mutex; blocks the kernel thread.
+ *
+ * Held for tens of instructions and never across a switch.  Ranks (lockrank.def) are checked in
+ * debug builds: a thread may only take a lock of a higher rank than those it holds, except buckets
+ * of the lot, which lot_requeue takes two of in address order.
+ */
+#ifndef WEFT_LOCK_H
+#define WEFT_LOCK_H
+
+#include <stdint.h>
+
+#include "runtime/runtime.h"
+
+#ifdef WEFT_DEBUG
+#define lock_init(l, r) ((l)->word = 0, (l)->sleepers = 0, (l)->rank = Rank##r)
+#else
+#define lock_init(l, r) ((l)->word = 0, (l)->sleepers = 0)
+#endif
+
+/*
+ * weft_tls.nop, a word between a G and sysmon.  A G that is neither pinned nor in a system call
+ * owns a P, but its M may block where we do not see it; then sysmon takes the P (blocked.c).  Who
+ * enters the runtime reads the word once, after it counted itself in locks:
+ *   NOP_ASKED   sysmon is deciding and will not take long: wait
+ *   NOP_TAKEN   the M has no P: get one, or queue and switch; pin() or lock() returns with a P
+ *   NOP_KICKED  the same, and a signal is coming that says so: wait for its handler
+ * So inside the runtime nothing has changed: a G there has its P unless sysdepth says otherwise.
+ */
+enum nop { NOP_NONE = 0, NOP_ASKED, NOP_TAKEN, NOP_KICKED };
+void pin_slow(void) __attribute__((visibility("hidden")));
+void lock_slow(struct lock *l) __attribute__((visibility("hidden")));
+void unlock_slow(struct lock *l) __attribute__((visibility("hidden")));
+#ifdef WEFT_DEBUG
+void lockrank_take(struct lock *l) __attribute__((visibility("hidden")));
+void lockrank_drop(struct lock *l) __attribute__((visibility("hidden")));
+void lockrank_none(const char *what) __attribute__((visibility("hidden"))); /* none is held */
+#else
+#define lockrank_take(l) ((void)0)
+#define lockrank_drop(l) ((void)0)
+#define lockrank_none(what) ((void)0)
+#endif
+
+/*
+ * Between the two no handler of the program runs here, so the calling G stays on its M and P: a
+ * handler may block, and what was fetched before it, getm() or getp(), is another's after.  Counted
+ * on the G's own block: a G that switches while pinned takes its pin along.  Nests.
+ */
+static inline void pin(void)
+{
+	weft_tls.locks++;
+	/* Order enough: who writes nop has a fence for both sides (blocked.c). */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (unlikely(__atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED)))
+		pin_slow();
+}
+
+/* lock() and unlock() of who is pinned before and after. */
+static inline void lock_pinned(struct lock *l)
+{
+	uint32_t free = 0;
+
+	lockrank_take(l);
+	/* Acquire: pairs with the release in unlock_pinned(). */
+	if (!__atomic_compare_exchange_n(&l->word, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		lock_slow(l);
+}
+
+static inline void lock(struct lock *l)
+{
+	/*
+	 * A signal handler on this thread sees it before the lock is taken, until after it is free.
+	 */
+	pin();
+	lock_pinned(l);
+}
+
+/*
+ * A store and a load, not an exchange: two of these are in every park.  So the load may be done
+ * before the store is visible.  The fence between the two is the sleeper's affair (lock_slow).
+ * Locks live in memory that is never given back.
+ */
+static inline void unlock_pinned(struct lock *l)
+{
+	lockrank_drop(l);
+	/* Release: pairs with the acquire in lock_pinned(). */
+	__atomic_store_n(&l->word, 0, __ATOMIC_RELEASE);
+	if (__builtin_expect(__atomic_load_n(&l->sleepers, __ATOMIC_RELAXED) != 0, 0))
+		unlock_slow(l);
+}
+
+static inline void unlock(struct lock *l)
+{
+	unlock_pinned(l);
+	unpin();
+}
+
+#endif

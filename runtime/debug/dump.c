@@ -1,0 +1,181 @@
+/*
+ * dump: all Gs, for a person who looks at a hang: what each waits for, since when, held by whom,
+ * and from where it was called.
+ *
+ * Runs on any kernel thread at any moment, on a hung or a dying process: takes no lock, so a G that
+ * moves meanwhile may be printed half old, half new.  A parked G's context lies on its stack; one
+ * in a system call left the place where it entered; one that runs is asked: its kernel thread gets
+ * the dump signal, and the handler notes where it was (runtime_note_running).  One that does not
+ * answer, because it blocks the signal, is printed without.
+ *
+ * Must never: call libc, park, wait without bound.
+ */
+#include "runtime/debug/backtrace.h"
+
+enum { ANSWER = 50 }; /* looks, 200 us apart, for the answer of a running G */
+
+/* One question at a time; the G that is asked, then NULL again by the answer. */
+static struct g *_Atomic asked;
+static _Atomic uintptr_t answerpc, answersp;
+static _Atomic int late; /* questions nobody waits for any more, still on their way */
+
+bool runtime_peek(const void *from, void *to, size_t n)
+{
+	return os_peek(from, to, n);
+}
+
+static const char *status_text(uint32_t s)
+{
+	static const char *const text[] = { "idle",    "runnable", "running", "syscall",
+					    "waiting", "?",	   "dead" };
+
+	return s < nelem(text) ? text[s] : "?";
+}
+
+bool runtime_note_running(uintptr_t pc, uintptr_t sp)
+{
+	struct g *gp = weft_tls.g, *want = gp;
+	int n = atomic_load(&late);
+
+	if (gp && atomic_load(&asked) == gp) {
+		atomic_store(&answersp, sp);
+		atomic_store(&answerpc, pc);
+		/* Last: the asker reads the two once this is NULL. */
+		return atomic_compare_exchange_strong(&asked, &want, NULL);
+	}
+	while (n > 0)
+		if (atomic_compare_exchange_weak(&late, &n, n - 1))
+			return true;
+	return false;
+}
+
+/* Who was asked is not here, so nobody will answer. */
+void dump_fork_child(void)
+{
+	atomic_store(&asked, NULL);
+	atomic_store(&late, 0);
+}
+
+static bool ask(struct g *gp, struct m *mp)
+{
+	struct g *want = gp;
+
+	if (gp == weft_tls.g || !weft_opt.dumpsig)
+		return false;
+	atomic_store(&asked, gp);
+	os_tgkill(os_getpid(), mp->ostid, weft_opt.dumpsig);
+	for (int i = 0; i < ANSWER; i++) {
+		if (atomic_load(&asked) != gp)
+			return true;
+		os_usleep(200);
+	}
+	if (!atomic_compare_exchange_strong(&asked, &want, NULL))
+		return true;
+	atomic_fetch_add(&late, 1);
+	return false;
+}
+
+static void print_stack(struct outbuf *o, struct backtrace *b, struct g *gp, uint32_t s, struct m *mp)
+{
+	uintptr_t top = (uintptr_t)gp->stack.top, saved[8];
+
+	switch (s) {
+	case Gwaiting:
+	case Grunnable:
+		/* In a handler of ours, on a stack that says nothing of the program. */
+		if (gp->intpc) {
+			backtrace_print(b, o, gp->intpc, gp->intsp, top);
+			break;
+		}
+		/* switch.S: mxcsr, r15 r14 r13 r12 rbx rbp, return address. */
+		if (os_peek((void *)gp->sp, saved, sizeof(saved)))
+			backtrace_print(b, o, saved[7], gp->sp + sizeof(saved), top);
+		break;
+	case Gsyscall:
+		backtrace_print(b, o, 0, gp->syscallsp, top);
+		break;
+	case Grunning:
+		if (mp && ask(gp, mp))
+			backtrace_print(b, o, atomic_load(&answerpc), atomic_load(&answersp), top);
+		break;
+	}
+}
+
+static void print_wait(struct outbuf *o, struct g *gp, uint64_t now)
+{
+	uint64_t since = gp->waitsince;
+	char text[160];
+
+	weft_print(o, ", %s", waitreason_text(gp->waitreason));
+	if (hooks.describe && hooks.describe(gp->waitreason, gp->waitaddr, text, sizeof(text)))
+		weft_print(o, ": %s", text);
+	else
+		weft_print(o, " on %p", gp->waitaddr);
+	if (since && since < now)
+		weft_print(o, ", for %lu ms", (now - since) / 1000000);
+}
+
+static void dump_g(struct outbuf *o, struct backtrace *b, struct g *gp, uint64_t now)
+{
+	uint32_t s = gstatus(gp);
+	struct m *mp = atomic_load(&gp->m), *lm = gp->lockedm;
+
+	weft_print(o, "G%lu \"%s\" id %u: %s", gp->goid, gp->name, gp->tid, status_text(s));
+	if (s == Gwaiting)
+		print_wait(o, gp, now);
+	if (mp)
+		weft_print(o, ", M%d kernel thread %d", mp->id, mp->ostid);
+	if (lm)
+		weft_print(o, ", wired to M%d", lm->id);
+	weft_print(o, "\n");
+	if (b)
+		print_stack(o, b, gp, s, mp);
+}
+
+static void dump_machine(struct outbuf *o)
+{
+	weft_print(o, "weft[%d]: dump: %d Ps, %d idle, %d Ms, %d idle, global queue %d, %d Gs alive\n",
+		   os_getpid(), atomic_load(&gomaxprocs), atomic_load(&sched.npidle), sched.nm,
+		   sched.nmidle, atomic_load(&sched.runqsize), atomic_load(&sched.nglive));
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		struct m *mp = allp[i]->m;
+
+		if (atomic_load(&allp[i]->status) == Pdead)
+			continue;
+		weft_print(o, "P%d: status %u, %u queued, %u timers", i,
+			   atomic_load(&allp[i]->status), runqlen(allp[i]), allp[i]->ntimers);
+		if (mp)
+			weft_print(o, ", M%d", mp->id);
+		weft_print(o, "\n");
+	}
+	for (struct m *mp = sched.allm; mp; mp = mp->alllink) {
+		struct p *pp = mp->p;
+		struct g *gp = mp->curg;
+
+		weft_print(o, "M%d: kernel thread %d", mp->id, mp->ostid);
+		if (pp)
+			weft_print(o, ", P%d", pp->id);
+		if (gp)
+			weft_print(o, ", G%lu", gp->goid);
+		weft_print(o, "%s%s\n", mp->spinning ? ", spinning" : "",
+			   !pp && !gp ? ", idle" : "");
+	}
+}
+
+void runtime_dump(void)
+{
+	struct outbuf o = OUTBUF_INIT;
+	struct backtrace b;
+	uint64_t now = nanotime();
+	uint32_t n = atomic_load(&sched.nallgs);
+	bool have = backtrace_open(&b);
+
+	dump_machine(&o);
+	for (uint32_t i = 0; i < n; i++)
+		if (galive(g_at(i)))
+			dump_g(&o, have ? &b : NULL, g_at(i), now);
+	weft_print(&o, "weft[%d]: end of dump\n", os_getpid());
+	weft_flush(&o);
+	if (have)
+		backtrace_close(&b);
+}

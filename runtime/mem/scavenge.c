@@ -1,0 +1,168 @@
+/*
+ * scavenge: memory of dead Gs goes back to the kernel.
+ *
+ * Once a second, as long as there is something to do, sysmon brings the free Gs of Ps together and
+ * asks how many of each class nobody needed since it last asked: the common list was never shorter
+ * than that.  These are cold.  KEEP of a class keep their thread block and their address space and
+ * lose the pages of their stack; the rest lose all three, and when all Gs of a chunk have, the chunk
+ * does.  maker does it, because thread blocks are taken off libc's lists under libc's locks: a few
+ * at a time, and then it lets three times as long pass, so that it never uses more than a quarter
+ * of a CPU.  A process that is at rest and has given back all this is not woken again.
+ *
+ * When the kernel refuses memory for a stack, what dead Gs have is taken at once, whatever its shape:
+ * their stacks are unmapped, and the thread blocks stay for the next life.  From the first refusal on
+ * dead Gs are kept in the common lists alone: of a limit that is so near no P may have its own share.
+ * A P that runs meanwhile gives up what it has when the next G ends there.
+ *
+ * Rejected: giving back at each thread's end, as libc does: two system calls in a create and join
+ * that takes none.  The age of each G: a clock read at each end.
+ *
+ * Must never: touch a P's lists while it is owned by another.
+ */
+#include "runtime/sysmon/sysmon.h"
+
+enum { BATCH = 64, KEEP = 64, REST = 3 };
+
+#define PERIOD 1000000000ULL /* ns */
+
+static uint64_t next; /* sysmon's: when it looks again */
+
+/* ---- bringing together ----------------------------------------------------------------------- */
+
+static void gather_idle(void)
+{
+	/* A P leaves the idle list under this lock, so meanwhile its lists are nobody's. */
+	lock(&sched.lock);
+	for (struct p *pp = sched.pidle; pp; pp = pp->link)
+		g_cachefree(pp);
+	unlock(&sched.lock);
+}
+
+/* A P that runs is asked; one whose G has not come by for a whole period has to schedule. */
+static void ask_running(uint64_t now)
+{
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		struct p *pp = allp[i];
+
+		if (!g_cached(pp) || atomic_load(&pp->status) != Prunning)
+			continue;
+		if (atomic_exchange_explicit(&pp->giveup, true, memory_order_relaxed) && weft_opt.slice)
+			preempt_ask(pp, now, 0);
+	}
+}
+
+/* ---- sysmon ---------------------------------------------------------------------------------- */
+
+static bool pending(void)
+{
+	if (gfree_unsettled())
+		return true;
+	for (int i = 0; i < MAXPROCS && allp[i]; i++)
+		if (g_cached(allp[i]))
+			return true;
+	return false;
+}
+
+void scavenge_look(uint64_t now)
+{
+	if (now < next)
+		return;
+	next = now + PERIOD;
+	if (!pending())
+		return;
+	gather_idle();
+	ask_running(now);
+	if (gfree_cool())
+		maker_call();
+}
+
+uint64_t scavenge_when(void)
+{
+	return pending() ? next : 0;
+}
+
+/* ---- maker ----------------------------------------------------------------------------------- */
+
+/* False: it keeps its stack. */
+static bool strip(struct g *gp)
+{
+	if (!stack_free(&gp->stack))
+		return false;
+	if (gp->fs) {
+		hooks.dropblock(gp->fs);
+		gp->fs = NULL; /* gp->tls still leads to memory: the area stays, of zeroes */
+		area_discard(gp);
+	}
+	g_bare(gp);
+	return true;
+}
+
+/* Some that are cold, of one class.  False: there are none. */
+static bool batch(uint32_t class)
+{
+	struct gfreelist cold = { 0 }, kept = { 0 };
+	int32_t over = gfree_take_cold(class, BATCH, &cold) - KEEP;
+	struct g *gp;
+	bool any = cold.head != NULL;
+
+	while ((gp = gfree_pop(&cold))) {
+		if (over-- > 0 && strip(gp))
+			continue;
+		stack_discard(&gp->stack);
+		gfree_push(&kept, gp);
+	}
+	if (any)
+		gfree_put_cold(class, &kept);
+	return any;
+}
+
+uint64_t scavenge_step(void)
+{
+	uint64_t began = nanotime();
+
+	for (uint32_t i = 0; i < NCLASS; i++)
+		if (batch(i))
+			return REST * (nanotime() - began) + 1;
+	/* The dearest for the least memory: at last. */
+	return hooks.leftovers() ? REST * (nanotime() - began) + 1 : 0;
+}
+
+/* ---- when memory is refused ------------------------------------------------------------------ */
+
+/* Those whose stack the kernel will not unmap stay what they were. */
+static bool unmap_all(void)
+{
+	struct gfreelist kept = { 0 };
+	struct g *gp;
+	bool any = false;
+
+	while ((gp = gfree_take_any())) {
+		if (stack_free(&gp->stack)) {
+			g_bare(gp);
+			any = true;
+		} else {
+			gfree_push(&kept, gp);
+		}
+	}
+	while ((gp = gfree_pop(&kept)))
+		g_free(gp);
+	return any;
+}
+
+bool scavenge_scarce(uint32_t class)
+{
+	struct p *pp;
+
+	atomic_store_explicit(&sched.scarce, true, memory_order_relaxed);
+	pin();
+	pp = getp();
+	if (pp)
+		g_cachefree(pp);
+	unpin();
+	gather_idle();
+	for (int i = 0; i < MAXPROCS && allp[i]; i++)
+		if (g_cached(allp[i]))
+			atomic_store_explicit(&allp[i]->giveup, true, memory_order_relaxed);
+	/* One of the same shape needs no memory at all. */
+	return gfree_has(class) || unmap_all();
+}

@@ -1,0 +1,152 @@
+/*
+ * stack: slots for the stacks of Gs, as runtime/mem/stackshape.c divides them.
+ *
+ * A class (gfree.c) has a reservation from which its slots are cut, twice as many each time and 64 at
+ * most: where guards are cheap (os_guard_is_cheap) a million stacks are a few thousand mappings, and
+ * what is reserved is never more than twice what is used.  One slot at a time is reserved where
+ * address space counts: with a limit of it, and while mlockall() fills whatever is mapped.  A slot is
+ * unmapped by itself, in whatever reservation it was.
+ *
+ * Stacks become executable when an object asks for it (trampolines of nested functions), all of
+ * them and for good, as libc's own; but never memory of the user.  A cheap guard stays through it,
+ * so a whole slot is one range.
+ */
+#include "runtime/sched/gmp.h"
+
+#include <errno.h>
+
+enum { SLOTS = 64 }; /* of one reservation, at most */
+
+static struct lock stacklock = LOCK_INIT(Stack); /* reservations; a slot, while others may use it */
+static _Atomic bool executable; /* once true, for ever; see runtime_stacks_executable */
+static _Atomic bool filled;     /* mlockall(MCL_FUTURE): all that is mapped gets memory at once */
+
+/* ---- reservations ---------------------------------------------------------------------------- */
+
+uint32_t reserve_count(uint32_t next, size_t each)
+{
+	uint32_t n = next ? next : 1;
+
+	if (atomic_load(&filled) || each > SIZE_MAX / SLOTS || os_memory_is_limited())
+		return 1;
+	return n < SLOTS ? n : SLOTS;
+}
+
+char *reserved(struct reservation *r, size_t each)
+{
+	char *p = NULL;
+
+	lock(&stacklock);
+	if (!r->left || r->each != each) {
+		uint32_t n = reserve_count(r->next, each);
+
+		while (n && !(p = os_reserve(n * each)))
+			n /= 2;
+		*r = (struct reservation){ .at = p, .each = each, .left = n, .next = n * 2 };
+	}
+	if (r->left) {
+		p = r->at;
+		r->at += each;
+		r->left--;
+	}
+	unlock(&stacklock);
+	return p;
+}
+
+void reserved_trim(struct reservation *r)
+{
+	lock(&stacklock);
+	if (r->left)
+		os_free(r->at, r->left * r->each);
+	r->left = r->next = 0;
+	unlock(&stacklock);
+}
+
+bool runtime_memory_filled(bool future)
+{
+	/* What was reserved for stacks to come would be filled as well, here or by the caller. */
+	for (uint32_t i = 0; i < NCLASS; i++)
+		reserved_trim(&sched.gclass[i].slots);
+	areas_trim();
+	return atomic_exchange(&filled, future);
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+static void make_executable(const struct stack *s)
+{
+	size_t skip = os_guard_is_cheap() ? 0 : s->guard;
+
+	if (s->slot && s->size > skip)
+		os_executable(s->slot + skip, s->size - skip);
+}
+
+/*
+ * Pairs with stack_alloc: the new stack is in its G before the flag is read there, and the flag set
+ * before Gs are read here.
+ */
+void runtime_stacks_executable(void)
+{
+	struct g *gp;
+
+	atomic_store(&executable, true);
+	atomic_thread_fence(memory_order_seq_cst);
+	for (uint32_t i = 0; i < atomic_load(&sched.nallgs) && (gp = g_at(i)); i++) {
+		lock(&stacklock); /* not what was unmapped meanwhile, and is another's memory now */
+		make_executable(&gp->stack);
+		unlock(&stacklock);
+	}
+}
+
+bool stack_alloc(struct stack *s, const struct gattr *a)
+{
+	struct stack fresh = { .size = a->shape.size, .guard = a->shape.guard };
+
+	if (!a->shape.user) {
+		fresh.slot = reserved(&sched.gclass[a->class].slots, fresh.size);
+		if (!fresh.slot)
+			return false;
+		if (os_guard(fresh.slot, fresh.guard)) {
+			os_free(fresh.slot, fresh.size);
+			return false;
+		}
+	}
+	stack_fit(&fresh, a);
+	*s = fresh;
+	atomic_thread_fence(memory_order_seq_cst);
+	if (unlikely(atomic_load_explicit(&executable, memory_order_relaxed)))
+		make_executable(s);
+	return true;
+}
+
+/* Of a dead G.  False: the kernel will not unmap it (too many mappings); its pages are gone. */
+bool stack_free(struct stack *s)
+{
+	bool done;
+
+	lock(&stacklock);
+	done = !s->slot || !os_free(s->slot, s->size);
+	if (done)
+		*s = (struct stack){ 0 };
+	unlock(&stacklock);
+	if (!done)
+		stack_discard(s);
+	return done;
+}
+
+/* The pages that a dead G's stack touched go back. */
+void stack_discard(struct stack *s)
+{
+	if (s->slot && s->used)
+		os_discard(s->slot + s->guard, s->size - s->guard);
+	s->used = false;
+}
+
+void stack_fork_child(void)
+{
+	lock_init(&stacklock, Stack);
+	for (uint32_t i = 0; i < NCLASS; i++)
+		sched.gclass[i].slots = (struct reservation){ 0 };
+	area_fork_child();
+	atomic_store(&filled, false); /* locks of memory are not inherited */
+}

@@ -1,0 +1,146 @@
+/*
+ * tlsarea: memory for thread blocks, one area for each G that was ever made, and for good.
+ *
+ * Apart from the stacks, and never unmapped: a thread id, a signal on its way, sysmon between two
+ * looks may lead to the block of a thread that has ended, at any time later.  What they find there is
+ * the block of a dead thread, or of the next, or zeroes (scavenge.c gives back the pages alone), but
+ * never somebody else's memory.  The stacks may come and go meanwhile, and side by side the areas of
+ * 200,000 threads need a few page tables and not as many as there are stacks.
+ *
+ * Areas are cut as large as they are, not in whole pages: a thread block of 5 KB costs a new thread
+ * one page fault and a quarter, not two.  So neighbours share a page, and it goes back when neither
+ * has a block in it.
+ *
+ * Must never: be unmapped; be given to another G.
+ */
+#include "runtime/sched/gmp.h"
+
+#include <string.h>
+
+enum { SLAB = 64, ALIGN_MIN = 64 };
+
+struct areas {                    /* side by side in one mapping */
+	char *at;
+	uint32_t n;               /* (L area) so many have been cut */
+	uint64_t used;            /* (L area) a bit for each that has, or had, a block; 0: zeroes */
+};
+
+static struct lock arealock = LOCK_INIT(Stack);
+static struct areas *last;        /* (L area) that the next is cut from; NULL: a new one */
+static uint32_t left, next;       /* (L area) so many are left there; how many the one after it has */
+static size_t areasize;           /* of each, the first one says: thread blocks are all alike */
+
+static char *aligned(char *p, size_t align)
+{
+	return (char *)(((uintptr_t)p + align - 1) & -align);
+}
+
+static char *page_of(char *p)
+{
+	return (char *)((uintptr_t)p & -os_pagesize());
+}
+
+/* A mapping of as many as are fit now (L area). */
+static bool more(size_t align)
+{
+	size_t page = os_pagesize(), extra = align > page ? align - page : 0;
+	uint32_t n = reserve_count(next, areasize);
+	struct areas *as = NULL;
+	char *p = NULL;
+
+	while (n && !(p = os_reserve(n * areasize + extra)))
+		n /= 2;
+	if (p)
+		as = persistentalloc(sizeof(*as));
+	if (!as) {
+		if (p)
+			os_free(p, n * areasize + extra);
+		return false;
+	}
+	as->at = aligned(p, align);
+	last = as;
+	left = n;
+	next = n * 2;
+	return true;
+}
+
+static uint64_t bit_of(const struct g *gp)
+{
+	return UINT64_C(1) << (size_t)(gp->area - gp->areas->at) / areasize;
+}
+
+bool area_alloc(struct g *gp, const struct gattr *a)
+{
+	size_t align = a->tlsalign > ALIGN_MIN ? a->tlsalign : ALIGN_MIN;
+	size_t n = a->tlsarea ? (a->tlsarea + align - 1) & -align : align;
+
+	lock(&arealock);
+	if (!areasize)
+		areasize = n;
+	if (!gp->area && n <= areasize && (left || more(align))) {
+		gp->area = last->at + last->n++ * areasize;
+		gp->areas = last;
+		left--;
+	}
+	if (gp->area)
+		gp->areas->used |= bit_of(gp);
+	unlock(&arealock);
+	return gp->area != NULL;
+}
+
+/* Somebody has, or had, a block there (L area). */
+static bool in_use(const struct areas *as, const char *page)
+{
+	size_t first = (size_t)(page - as->at) / areasize;
+	size_t end = ((size_t)(page - as->at) + os_pagesize() - 1) / areasize;
+
+	for (size_t i = first; i <= end && i < SLAB; i++)
+		if (as->used >> i & 1)
+			return true;
+	return false;
+}
+
+/* Its thread block is gone: the pages go back, and the area reads as zeroes. */
+void area_discard(struct g *gp)
+{
+	size_t page = os_pagesize();
+	char *from = gp->area, *to = from + areasize, *low = page_of(from), *high = page_of(to - 1) + page;
+
+	/* Until the end: a neighbour that comes back writes there. */
+	lock(&arealock);
+	gp->areas->used &= ~bit_of(gp);
+	if (in_use(gp->areas, low)) {
+		low += page;
+		memset(from, 0, (size_t)((low < to ? low : to) - from));
+	}
+	if (low < high && in_use(gp->areas, high - page)) {
+		high -= page;
+		memset(high, 0, (size_t)(to - high));
+	}
+	if (low < high)
+		os_discard(low, (size_t)(high - low));
+	unlock(&arealock);
+}
+
+void areas_trim(void)
+{
+	size_t page = os_pagesize();
+
+	lock(&arealock);
+	if (left) {
+		char *cut = last->at + last->n * areasize, *end = cut + left * areasize;
+
+		cut = aligned(cut, page);
+		end = aligned(end, page);
+		if (cut < end)
+			os_free(cut, (size_t)(end - cut));
+	}
+	left = next = 0;
+	unlock(&arealock);
+}
+
+void area_fork_child(void)
+{
+	lock_init(&arealock, Stack);
+	left = 0;
+}

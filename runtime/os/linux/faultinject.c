@@ -1,0 +1,164 @@
+/*
+ * faultinject: makes the kernel look older, or short of something, for weft's own calls alone.
+ *
+ *	without   a feature is absent: its system call says what a kernel without it says
+ *	fail      the Nth call that gets memory, a descriptor or a kernel thread fails
+ *
+ * Both exist to run the paths that nobody's machine takes.  They sit in os_syscall(), below
+ * everybody, so that code which comes later is covered by being written in the usual way.
+ *
+ * Must never: deny what has no fallback; touch the calls of the program.
+ */
+#include "runtime/os/linux/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#define SYS_close_range_ 436
+#define CLOSE_RANGE_UNSHARE_ 2
+#define MADV_GUARD_INSTALL_ 102
+enum { EPOLL_CTL_ADD_ = 1, NUMBERS = 512, ROWS = 64 };
+
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+bool os_denying;
+bool (*os_isapart)(void);
+static unsigned denied; /* 1 << enum os_feature; written at start and by os_forbid() */
+static uint64_t off, offapart, forbidden; /* lines of own.def: for all; for some; by a filter */
+static uint64_t concerned[NUMBERS / 64]; /* numbers of these */
+static unsigned failat;
+static unsigned ncalls; /* atomic */
+
+bool os_has(enum os_feature f)
+{
+	return !(__atomic_load_n(&denied, __ATOMIC_RELAXED) >> f & 1);
+}
+
+static void concern(uint64_t calls)
+{
+	for (unsigned i = 0; i < own_ncalls; i++)
+		if (calls >> i & 1)
+			__atomic_fetch_or(&concerned[own_calls[i].nr / 64],
+					  UINT64_C(1) << own_calls[i].nr % 64, __ATOMIC_RELAXED);
+	if (calls || failat)
+		__atomic_store_n(&os_denying, true, __ATOMIC_SEQ_CST);
+}
+
+static void take_away(unsigned features, uint64_t calls)
+{
+	__atomic_fetch_or(&off, calls, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&denied, features, __ATOMIC_RELAXED);
+	concern(calls);
+}
+
+void os_forbid(const struct os_forbidden *what, bool everywhere)
+{
+	/* Of these it is no matter for the others that one thread may not. */
+	enum { HERE = 1 << OS_proc | 1 << OS_cpuclock | 1 << OS_cpus | 1 << OS_tries };
+	unsigned features = everywhere ? what->features : what->features & ~(unsigned)HERE;
+	uint64_t calls = what->calls, here = 0;
+
+	for (unsigned i = 0; i < own_ncalls; i++) {
+		uint64_t bit = UINT64_C(1) << i;
+
+		if (own_calls[i].feature < 0)
+			calls &= ~bit;
+		else if (calls & bit && !(features >> own_calls[i].feature & 1))
+			here |= bit;
+	}
+	__atomic_fetch_or(&forbidden, calls, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&offapart, here, __ATOMIC_RELAXED);
+	take_away(features, calls & ~here);
+	concern(here);
+}
+
+void os_deny(unsigned features, unsigned nth)
+{
+	uint64_t calls = 0;
+
+	failat = nth;
+	/* Descriptors are the shim's: without tries it does not come here. */
+	for (unsigned i = 0; i < own_ncalls; i++)
+		if (own_calls[i].feature >= 0 && own_calls[i].feature != OS_tries &&
+		    features >> own_calls[i].feature & 1)
+			calls |= UINT64_C(1) << i;
+	take_away(features, calls);
+}
+
+static void tell(const char *what)
+{
+	static const char head[] = "weft: fail: ", tail[] = ": fails as asked\n";
+	char line[96];
+	size_t n = strlen(what);
+
+	memcpy(line, head, sizeof(head) - 1);
+	memcpy(line + sizeof(head) - 1, what, n);
+	memcpy(line + sizeof(head) - 1 + n, tail, sizeof(tail) - 1);
+	os_write(2, line, sizeof(head) - 1 + n + sizeof(tail) - 1);
+}
+
+bool os_fault(const char *what)
+{
+	if (!failat || __atomic_add_fetch(&ncalls, 1, __ATOMIC_RELAXED) != failat)
+		return false;
+	tell(what);
+	return true;
+}
+
+/* The kernel of somebody who lacks it, or under a filter that forbids it: 0 or -errno. */
+static long lacking(long nr, long a, long b, long c)
+{
+	const long arg[] = { a, b, c };
+	uint64_t none = off | (unlikely(offapart) && os_isapart && os_isapart() ? offapart : 0);
+
+	if ((unsigned long)nr >= NUMBERS || !(concerned[nr / 64] >> nr % 64 & 1))
+		return 0;
+	for (unsigned i = 0; i < ROWS; i++) {
+		const struct own *o = &own_calls[i];
+
+		if (o->nr != nr || !(none >> i & 1))
+			continue;
+		/* Of files only those are missing; under a filter none may be opened. */
+		if (nr == SYS_openat && !(forbidden >> i & 1) && strncmp((const char *)b, "/proc", 5))
+			continue;
+		if (o->arg < 0 || o->value == OWNPID || (nr == SYS_clock_gettime ? (int)arg[o->arg] < 0
+							   : (int)arg[o->arg] == (int)o->value))
+			return -o->answer;
+	}
+	return 0;
+}
+
+static long faulting(long nr, long b, long c)
+{
+	switch (nr) {
+	case SYS_mmap:
+		return os_fault("mmap") ? -ENOMEM : 0;
+	case SYS_mprotect:
+		return os_fault("mprotect") ? -ENOMEM : 0;
+	case SYS_madvise:
+		return c == MADV_GUARD_INSTALL_ && os_fault("madvise") ? -ENOMEM : 0;
+	case SYS_epoll_create1:
+		return os_fault("epoll_create1") ? -EMFILE : 0;
+	case SYS_epoll_ctl:
+		return b == EPOLL_CTL_ADD_ && os_fault("epoll_ctl") ? -ENOSPC : 0;
+	case SYS_eventfd2:
+		return os_fault("eventfd2") ? -EMFILE : 0;
+	case SYS_openat:
+		return os_fault("openat") ? -ENFILE : 0;
+	case SYS_fcntl:
+		return b == F_DUPFD_CLOEXEC && os_fault("fcntl") ? -EMFILE : 0;
+	case SYS_close_range_: /* it leaves the table of descriptors, for one of its own */
+		return c == CLOSE_RANGE_UNSHARE_ && os_fault("close_range") ? -ENOMEM : 0;
+	}
+	return 0;
+}
+
+long os_denied(long nr, long a, long b, long c)
+{
+	long r = lacking(nr, a, b, c);
+
+	return r || !failat ? r : faulting(nr, b, c);
+}

@@ -1,0 +1,373 @@
+/*
+ * netpoll: one epoll instance, and the idle M that sleeps in it.
+ *
+ * An M without work becomes the poller when nobody is (sched.lastpoll is 0 while somebody polls,
+ * sched.polluntil is its deadline): it sleeps until a descriptor has an edge, a timer is due or
+ * netpoll_break() rings.  Ms with a P look without sleeping when their queue is empty and at every
+ * 61st schedule; sysmon does when nobody looked for long.  Several may be in epoll_wait at once:
+ * the kernel gives each event to one of them.
+ *
+ * The bell is an eventfd in the same epoll, level-triggered: only the sleeping poller reads it, all
+ * others step over it.  Before the first descriptor there is no epoll: the poller then sleeps on a
+ * futex.
+ *
+ * Rule: whoever leaves epoll clears lastpoll before it readies anybody, or it would ring its own
+ * bell.
+ *
+ * Must never: touch a descriptor of the program other than by its registration (polldesc.c).
+ */
+#include "runtime/sched/gmp.h"
+
+#include <errno.h>
+
+enum { HIGH_FD = 1016 }; /* above what programs count and close, below what makes fork copy big tables */
+
+enum { EPOLL, BELLFD, CLOCKFD, NOWN };
+static _Atomic int own[NOWN] = { -1, -1, -1 };
+#define epfd own[EPOLL]
+#define bellfd own[BELLFD]
+static _Atomic bool clockasked; /* for the third */
+static _Atomic bool futex_sleeper; /* the poller sleeps on pollbreak: it came before the epoll */
+static struct lock openlock = LOCK_INIT(Pollopen);
+
+#define BELL UINT64_MAX
+#define CLOCK (UINT64_MAX - 1)
+
+int netpoll_fd(void)
+{
+	return atomic_load_explicit(&epfd, memory_order_acquire);
+}
+
+/* A second number for fd, out of the way if possible. */
+int netpoll_dup(int fd)
+{
+	unsigned long limit = os_fdlimit();
+	int high = os_dup_above(fd, limit > HIGH_FD ? HIGH_FD : (int)limit / 2);
+
+	return high < 0 ? os_dup_above(fd, 0) : high;
+}
+
+/*
+ * While there is one thread.  The kernel makes the table of descriptors larger with a number beyond its end,
+ * and where threads share it, it waits for an RCU grace period then: the first wait for a descriptor took
+ * 4 to 20 ms.
+ */
+void netpoll_makeroom(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		int to = netpoll_dup(fd);
+
+		if (to >= 0) {
+			os_close(to);
+			return;
+		}
+	}
+}
+
+/* Moves a new descriptor of ours there; negative: an error passed on. */
+static int high(int fd)
+{
+	int to;
+
+	if (fd < 0)
+		return fd;
+	to = netpoll_dup(fd);
+	if (to < 0)
+		return fd;
+	os_close(fd);
+	return to;
+}
+
+/* A filter may refuse any of these: better no poller than one that does not sleep. */
+static bool usable(int ep, int bell)
+{
+	struct os_event ev;
+
+	return !os_poll_add(ep, bell, OS_POLLIN, BELL) && !os_poll_wait(ep, &ev, 1, OS_NOWAIT, NULL);
+}
+
+static void ring(void)
+{
+	static const uint64_t one = 1;
+
+	if (netpoll_fd() >= 0)
+		os_write(atomic_load(&bellfd), &one, sizeof(one));
+	if (atomic_load(&futex_sleeper))
+		os_futex_wake((uint32_t *)&sched.pollbreak, 1);
+}
+
+bool netpoll_open(void)
+{
+	int ep, bell;
+
+	if (netpoll_fd() >= 0)
+		return true;
+	lock(&openlock);
+	ep = atomic_load(&epfd);
+	if (ep < 0) {
+		ep = high(os_poll_create());
+		bell = high(os_eventfd());
+		if (ep >= 0 && bell >= 0 && usable(ep, bell)) {
+			atomic_store(&bellfd, bell);
+			atomic_store(&epfd, ep);
+		} else {
+			if (ep >= 0)
+				os_close(ep);
+			if (bell >= 0)
+				os_close(bell);
+			ep = -1;
+		}
+	}
+	unlock(&openlock);
+	/*
+	 * A poller on the futex must change over.  And whatever was the word set by, it was without
+	 * the descriptor until now: then nobody would ring again.
+	 */
+	if (ep >= 0) {
+		atomic_store(&sched.pollbreak, 1);
+		ring();
+	}
+	return ep >= 0;
+}
+
+/*
+ * With the first wait for such a clock; for want of a descriptor, waits notice a clock that was set
+ * forward only when they would have ended without that.
+ */
+static void open_clock(void)
+{
+	int fd;
+
+	if (atomic_exchange(&clockasked, true) || !netpoll_open())
+		return;
+	fd = high(os_clockfd());
+	if (fd < 0)
+		return;
+	lock(&openlock);
+	if (os_poll_add(netpoll_fd(), fd, OS_POLLIN | OS_POLLEDGE, CLOCK) == 0) {
+		atomic_store(&own[CLOCKFD], fd);
+		fd = -1;
+	}
+	unlock(&openlock);
+	if (fd >= 0)
+		os_close(fd);
+}
+
+bool netpoll_clocks(void)
+{
+	return atomic_load_explicit(&own[CLOCKFD], memory_order_relaxed) >= 0;
+}
+
+void netpoll_clock(void)
+{
+	/* A real-time G's M sleeps until that clock shows the time. */
+	if (unlikely(!atomic_load_explicit(&clockasked, memory_order_relaxed)) && !runtime_waits_itself())
+		open_clock();
+}
+
+/* The program wants this number, or believes that it is free. */
+bool netpoll_owns(int fd)
+{
+	for (int i = 0; fd >= 0 && i < NOWN; i++)
+		if (fd == atomic_load(&own[i]))
+			return true;
+	return false;
+}
+
+bool netpoll_owns_above(int fd, int *which)
+{
+	*which = INT32_MAX;
+	for (int i = 0; fd >= 0 && i < NOWN; i++) {
+		int have = atomic_load(&own[i]);
+
+		if (have >= fd && have < *which)
+			*which = have;
+	}
+	return *which != INT32_MAX;
+}
+
+/* Leaves the number fd to the program.  Sleepers in epoll_wait hold the file, not its number. */
+void netpoll_move(int fd)
+{
+	lock(&openlock);
+	if (netpoll_owns(fd)) {
+		int to = os_dup_above(fd, fd + 1);
+
+		if (to < 0)
+			to = netpoll_dup(fd);
+		for (int i = 0; to >= 0 && i < NOWN; i++)
+			if (fd == atomic_load(&own[i]))
+				atomic_store(&own[i], to);
+	}
+	unlock(&openlock);
+}
+
+static int wait_futex(uint64_t deadline)
+{
+	atomic_store(&futex_sleeper, true);
+	/* A break that came before the sleep has set pollbreak: the wait returns at once. */
+	if (atomic_load(&sched.pollbreak) == 0 && netpoll_fd() < 0)
+		os_futex_wait((uint32_t *)&sched.pollbreak, 0, deadline);
+	atomic_store(&futex_sleeper, false);
+	atomic_store(&sched.pollbreak, 0);
+	return 0;
+}
+
+/*
+ * CLOCK_REALTIME was set, which the kernel tells each time, read or not.  (Not read: its number may have
+ * become the program's a moment ago.)  A real-time G's own P is its M's affair, which waits for that
+ * clock itself.
+ */
+static void clock_was_set(void)
+{
+	uint64_t first;
+
+	for (int i = 0; i < MAXPROCS && allp[i]; i++)
+		timers_reaim(allp[i]);
+	first = timers_next();
+	if (first) {
+		netpoll_wake_for(first);
+		monitor_alarm(first);
+	}
+}
+
+/* Moves the program's events to the front and counts them; tells whether the bell rang. */
+static int without_bell(struct os_event *ev, int n, bool *rang)
+{
+	bool set = false;
+	int kept = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (ev[i].data == BELL)
+			*rang = true;
+		else if (unlikely(ev[i].data == CLOCK))
+			set = true;
+		else
+			ev[kept++] = ev[i];
+	}
+	if (unlikely(set))
+		clock_was_set();
+	return kept;
+}
+
+int netpoll_wait(struct os_event *ev, uint64_t deadline)
+{
+	uint64_t count, out = atomic_load_explicit(&sched.keepout, memory_order_relaxed);
+	int ep = netpoll_fd(), n;
+	bool rang = false;
+
+	if (ep < 0) {
+		m_keepout();
+		return wait_futex(deadline);
+	}
+	/*
+	 * As m_keepout(), without calls of its own: this is where a server's Ms sleep.  But whoever
+	 * wakes has his own mask again, and what nobody lets in may be pending.
+	 */
+	if (weft_tls.m == &m0) {
+		m_keepout();
+		out = 0;
+	} else if (weft_tls.m && atomic_load(&sched.shut) & ~weft_tls.m->sigmask) {
+		m_keepout();
+	}
+	n = os_poll_wait(ep, ev, NETPOLL_BATCH, deadline, out ? &out : NULL);
+	n = without_bell(ev, n, &rang);
+	if (rang) {
+		os_read(atomic_load(&bellfd), &count, sizeof(count));
+		/*
+		 * Who finds the word still set changed a heap before: the caller reads it after
+		 * this.
+		 */
+		atomic_store(&sched.pollbreak, 0);
+	}
+	return n;
+}
+
+/*
+ * Is an idle P to help with so many?  That depends on how long each of them runs: a hundred short
+ * ones are done before another M has a CPU; two that take 40 us each wait for one another while a
+ * CPU stands idle.
+ */
+static bool worth_helping(struct p *pp, unsigned woken)
+{
+	if (woken > weft_opt.pollsurplus)
+		return true;
+	return woken > 1 &&
+	       atomic_load_explicit(&pp->burst, memory_order_relaxed) >= BURST_LONG &&
+	       atomic_load_explicit(&sched.npidle, memory_order_relaxed) > 0;
+}
+
+unsigned netpoll_ready(const struct os_event *ev, int n)
+{
+	struct p *pp = getp();
+	unsigned woken = 0;
+
+	if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) != (n > 1))
+		atomic_store_explicit(&sched.pollmany, n > 1, memory_order_relaxed);
+	for (int i = 0; i < n; i++)
+		woken += polldesc_fire(ev[i].data, ev[i].events);
+	if (woken && pp) {
+		p_begins(pp);
+		if (worth_helping(pp, woken))
+			wakep();
+	}
+	return woken;
+}
+
+unsigned netpoll_look(void)
+{
+	struct os_event ev[NETPOLL_BATCH];
+	uint64_t last = atomic_load(&sched.lastpoll);
+	int ep = netpoll_fd(), n;
+	bool rang;
+
+	if (ep < 0)
+		return 0;
+	/* sysmon need not; unless there is a poller (0), or was one meanwhile. */
+	if (last)
+		atomic_compare_exchange_strong(&sched.lastpoll, &last, nanotime());
+	n = without_bell(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, OS_NOWAIT, NULL), &rang);
+	if (n)
+		return netpoll_ready(ev, n);
+	atomic_store_explicit(&sched.pollmany, false, memory_order_relaxed);
+	return 0;
+}
+
+void netpoll_break(void)
+{
+	/* The exchange deduplicates: one wake-up until the poller has cleared the word. */
+	if (atomic_exchange(&sched.pollbreak, 1) == 0)
+		ring();
+}
+
+void netpoll_wake_for(uint64_t when)
+{
+	/*
+	 * Pairs with findrunnable: the poller publishes lastpoll = 0 and polluntil, then reads
+	 * every heap; we changed a heap, then read lastpoll and polluntil.  One of us sees the
+	 * other.
+	 */
+	if (atomic_load(&sched.lastpoll) == 0) {
+		uint64_t until = atomic_load(&sched.polluntil);
+
+		if (until == 0 || until > when)
+			netpoll_break();
+	}
+}
+
+/*
+ * The copies of the parent's: an epoll that both used would tell each of the other's descriptors.
+ */
+void netpoll_fork_child(void)
+{
+	lock_init(&openlock, Pollopen);
+	atomic_store(&futex_sleeper, false);
+	atomic_store(&clockasked, false);
+	for (int i = 0; i < NOWN; i++) {
+		int fd = atomic_exchange(&own[i], -1);
+
+		if (fd >= 0)
+			os_close(fd);
+	}
+	polldesc_fork_child();
+}

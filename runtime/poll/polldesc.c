@@ -1,0 +1,593 @@
+/*
+ * polldesc: what is watched of one open descriptor of the program.
+ *
+ * Registered with our epoll once, edge-triggered, at the first would-block, until its number is
+ * closed.  An edge raises the direction's count and wakes one waiter: waiters park in the lot at
+ * the count's address and refuse to sleep when it has moved since they last tried.  (Rejected: a
+ * READY mark that a waiter consumes; two threads may read one socket, and both must see an edge
+ * that came between their try and their park.)
+ *
+ * One edge may stand for much data, so who was woken and succeeded passes the wake-up on
+ * (netpoll_pass); who found nothing need not: what comes later is a new edge.  End and error wake
+ * everybody.
+ *
+ * A waiter for several descriptors (poll, select) is linked into each; every edge wakes all of
+ * these.
+ *
+ * Life.  The caller's slot names the polldesc; users count themselves under its lock while the slot
+ * still does.  Closing the number takes it out of the slot.  With users left, the open file must
+ * outlive its number, as it does under a thread blocked in the kernel: a private number takes its
+ * place, until the last user is gone.  From before the number is closed until after, a new user
+ * gets a polldesc of its own, by a private number: which file the program's number names may change
+ * at any moment.  (Rejected: to make the user wait; close() may linger, and fclose() flushes first.)
+ * The memory is never freed, and an event carries the generation: a stale one is ignored.
+ *
+ * Locks: Pollreg (by number: registering against closing) < Polldesc < Lot.  System calls are made
+ * under Pollreg, which only threads that open and close the same number ask for.
+ */
+#include "runtime/sched/gmp.h"
+
+#include <errno.h>
+
+enum { CHUNK = 256, NCHUNKS = 4096, REGLOCKS = 64 };
+enum { ENDED = OS_POLLERR | OS_POLLHUP | OS_POLLRDHUP };
+
+struct polldesc {
+	_Atomic uint32_t seq[2];    /* edges of each direction; the lot's addresses */
+	_Atomic uint32_t nwait[2];  /* about to park, or parked */
+	_Atomic uint32_t gen;       /* of this life; an event of a former one is stale */
+	_Atomic uint32_t odd;       /* ENDED and POLLPRI bits seen: a short read proves nothing any more */
+	_Atomic uint64_t drained;   /* 1 << 32 | count at which all was read; a hint */
+	_Atomic int fd;             /* changes when the program closes its number under a user */
+	_Atomic uint32_t busy;      /* users inside a system call on fd */
+	struct lock lock;           /* rank Polldesc */
+	uint32_t users;             /* (L) */
+	bool orphan;                /* (L) its number was closed; the last user frees it */
+	struct polllink *links;     /* (L) */
+	struct polldesc *free;      /* (L pool) */
+	uint32_t index;             /* (c) */
+	uint64_t file[2];           /* (c per life) device and inode */
+} __attribute__((aligned(64)));
+
+static struct polldesc *_Atomic chunks[NCHUNKS]; /* never moved or freed */
+static uint32_t nmade;                           /* (L pool) */
+static struct polldesc *freelist;                /* (L pool) */
+static struct lock pool = LOCK_INIT(Pollpool);
+static struct lock reglocks[REGLOCKS];
+static _Atomic uint32_t closing_any; /* calls on their way that end numbers without naming each */
+_Atomic int32_t nwatched;
+
+/* The low bits say, as with every address in the lot, that no object of pthreads is meant. */
+static const void *key(const _Atomic uint32_t *word)
+{
+	return (const char *)word + 3;
+}
+
+static struct lock *reglock(int fd)
+{
+	struct lock *l = &reglocks[(unsigned)fd % REGLOCKS];
+
+#ifdef WEFT_DEBUG
+	l->rank = RankPollreg; /* always the same value */
+#endif
+	return l;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static struct polldesc *at(uint32_t index)
+{
+	struct polldesc *chunk = index < CHUNK * NCHUNKS ? atomic_load(&chunks[index / CHUNK]) : NULL;
+
+	return chunk ? &chunk[index % CHUNK] : NULL;
+}
+
+/* pool held */
+static struct polldesc *make(void)
+{
+	struct polldesc *pd;
+
+	if (nmade == CHUNK * NCHUNKS)
+		return NULL;
+	if (!atomic_load(&chunks[nmade / CHUNK]))
+		atomic_store(&chunks[nmade / CHUNK], persistentalloc(CHUNK * sizeof(*pd)));
+	pd = at(nmade);
+	if (pd) {
+		pd->index = nmade++;
+		lock_init(&pd->lock, Polldesc);
+	}
+	return pd;
+}
+
+static struct polldesc *get(int fd)
+{
+	struct polldesc *pd;
+
+	lock(&pool);
+	pd = freelist;
+	if (pd)
+		freelist = pd->free;
+	else
+		pd = make();
+	unlock(&pool);
+	if (!pd)
+		return NULL;
+	/* Nobody has it but stale events, which compare the generation first. */
+	for (int dir = 0; dir < 2; dir++)
+		atomic_store(&pd->seq[dir], 0);
+	atomic_store(&pd->odd, 0);
+	atomic_store(&pd->drained, 0);
+	atomic_store(&pd->fd, fd);
+	pd->users = 1;
+	pd->orphan = false;
+	return pd;
+}
+
+static void put(struct polldesc *pd)
+{
+	atomic_fetch_add(&pd->gen, 1);
+	lock(&pool);
+	pd->free = freelist;
+	freelist = pd;
+	unlock(&pool);
+}
+
+static uint64_t data_of(struct polldesc *pd)
+{
+	return (uint64_t)atomic_load(&pd->gen) << 32 | pd->index;
+}
+
+static int watch(struct polldesc *pd, int fd)
+{
+	return os_poll_add(netpoll_fd(), fd,
+			   OS_POLLIN | OS_POLLOUT | OS_POLLPRI | OS_POLLRDHUP | OS_POLLEDGE,
+			   data_of(pd));
+}
+
+/* ---- holding --------------------------------------------------------------------------------- */
+
+/* Watches fd; NULL: impossible. */
+static struct polldesc *watched(int fd)
+{
+	struct polldesc *pd = get(fd);
+
+	if (pd && (os_fileid(fd, pd->file) || watch(pd, fd))) {
+		put(pd);
+		pd = NULL;
+	}
+	if (pd)
+		atomic_fetch_add(&nwatched, 1);
+	return pd;
+}
+
+/* reglock held.  fd is being closed: the caller becomes the only user of what it gets. */
+static struct polldesc *private(int fd)
+{
+	int own = netpoll_dup(fd);
+	struct polldesc *pd = own >= 0 ? watched(own) : NULL;
+
+	if (pd)
+		pd->orphan = true;
+	else if (own >= 0)
+		os_close(own);
+	return pd;
+}
+
+/* reglock held.  *mine: the caller is its only user, and is counted already. */
+static struct polldesc *find_or_make(pollslot *slot, int fd, bool *mine)
+{
+	struct polldesc *pd = atomic_load(&slot->pd);
+
+	if (pd) /* put there meanwhile */
+		return pd;
+	if (atomic_load(&slot->barred))
+		return NULL;
+	if (atomic_load(&slot->closing) || atomic_load(&closing_any)) {
+		*mine = true;
+		return private(fd);
+	}
+	pd = watched(fd);
+	if (pd) {
+		pd->users = 0;
+		atomic_store(&slot->pd, pd);
+	}
+	return pd;
+}
+
+static struct polldesc *registered(pollslot *slot, int fd, bool *mine)
+{
+	struct polldesc *pd;
+
+	if (!netpoll_open())
+		return NULL;
+	lock(reglock(fd));
+	pd = find_or_make(slot, fd, mine);
+	unlock(reglock(fd));
+	return pd;
+}
+
+struct polldesc *netpoll_hold(pollslot *slot, int fd)
+{
+	pin();
+	for (;;) {
+		struct polldesc *pd = atomic_load(&slot->pd);
+		bool mine = false;
+
+		if (!pd)
+			pd = registered(slot, fd, &mine);
+		if (!pd) {
+			unpin();
+			return NULL;
+		}
+		if (mine)
+			return pd;
+		lock(&pd->lock);
+		/* The slot changes under this lock: while it names pd, pd is not given back. */
+		if (atomic_load(&slot->pd) == pd) {
+			pd->users++;
+			unlock(&pd->lock);
+			return pd;
+		}
+		unlock(&pd->lock);
+	}
+}
+
+static void drop(struct polldesc *pd)
+{
+	bool last;
+
+	lock(&pd->lock);
+	last = --pd->users == 0 && pd->orphan;
+	unlock(&pd->lock);
+	if (last) {
+		int fd = atomic_load(&pd->fd);
+
+		if (fd >= 0) {
+			os_poll_del(netpoll_fd(), fd);
+			os_close(fd);
+		}
+		put(pd);
+		atomic_fetch_sub(&nwatched, 1);
+	}
+}
+
+void netpoll_release(struct polldesc *pd)
+{
+	drop(pd);
+	unpin();
+}
+
+/* The file gets a number of ours, which users take from now on. */
+static void outlive(struct polldesc *pd, int fd, bool gone)
+{
+	int own = gone ? -1 : netpoll_dup(fd);
+
+	if (own >= 0)
+		watch(pd, own); /* before the other goes: an edge in between is seen twice, not lost */
+	atomic_store(&pd->fd, own >= 0 ? own : -1);
+	os_poll_del(netpoll_fd(), fd);
+	while (atomic_load(&pd->busy)) /* in a call that does not block, on the old number */
+		os_osyield();
+	if (own < 0) /* gone, or no number to be had: they are told EBADF */
+		polldesc_fire(data_of(pd), ENDED);
+}
+
+/* reglock held */
+static void forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
+{
+	bool used;
+
+	lock(&pd->lock);
+	atomic_store(&slot->pd, NULL);
+	used = pd->users != 0;
+	if (used) {
+		pd->orphan = true;
+		pd->users++;
+	}
+	unlock(&pd->lock);
+	if (used) {
+		outlive(pd, fd, gone);
+		drop(pd);
+	} else {
+		os_poll_del(netpoll_fd(), fd);
+		put(pd);
+		atomic_fetch_sub(&nwatched, 1);
+	}
+}
+
+/* reglock held */
+static void empty(pollslot *slot, int fd, bool gone)
+{
+	struct polldesc *pd = atomic_load(&slot->pd);
+
+	if (pd)
+		forget(slot, pd, fd, gone);
+}
+
+void netpoll_forget(pollslot *slot, int fd, bool gone)
+{
+	if (!atomic_load(&slot->pd) && !atomic_load(&slot->barred))
+		return;
+	pin();
+	lock(reglock(fd));
+	empty(slot, fd, gone);
+	atomic_store(&slot->barred, 0);
+	unlock(reglock(fd));
+	unpin();
+}
+
+void netpoll_bar(pollslot *slot, int fd)
+{
+	pin();
+	lock(reglock(fd));
+	atomic_fetch_add(&slot->barred, 1);
+	empty(slot, fd, true);
+	unlock(reglock(fd));
+	unpin();
+}
+
+void netpoll_unbar(pollslot *slot)
+{
+	uint32_t n = atomic_load(&slot->barred);
+
+	while (n && !atomic_compare_exchange_weak(&slot->barred, &n, n - 1))
+		;
+}
+
+/*
+ * Both under the lock under which others register: what is in the slot by then is emptied here, and
+ * who registers later sees that the number is being closed.
+ */
+void netpoll_closing(pollslot *slot, int fd)
+{
+	pin();
+	lock(reglock(fd));
+	atomic_fetch_add(&slot->closing, 1);
+	empty(slot, fd, false);
+	if (atomic_load_explicit(&slot->barred, memory_order_relaxed))
+		atomic_store(&slot->barred, 0);
+	unlock(reglock(fd));
+	unpin();
+}
+
+void netpoll_closed(pollslot *slot)
+{
+	atomic_fetch_sub(&slot->closing, 1);
+}
+
+void netpoll_closing_any(void)
+{
+	atomic_fetch_add(&closing_any, 1);
+}
+
+void netpoll_closed_any(void)
+{
+	atomic_fetch_sub(&closing_any, 1);
+}
+
+/* Each lock once: registering reads the count and fills the slot under one of them. */
+void netpoll_settled(void)
+{
+	pin();
+	for (int i = 0; i < REGLOCKS; i++) {
+		lock(reglock(i));
+		unlock(reglock(i));
+	}
+	unpin();
+}
+
+bool netpoll_same(pollslot *slot, int fd)
+{
+	struct polldesc *pd;
+	uint64_t file[2];
+	bool same;
+
+	pin();
+	lock(reglock(fd));
+	pd = atomic_load(&slot->pd);
+	same = !pd || (!os_fileid(fd, file) && file[0] == pd->file[0] && file[1] == pd->file[1]);
+	if (!same)
+		forget(slot, pd, fd, true);
+	unlock(reglock(fd));
+	unpin();
+	return same;
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir)
+{
+	return atomic_load(&pd->seq[dir]);
+}
+
+int netpoll_begin(struct polldesc *pd)
+{
+	/* Sequentially consistent: pairs with outlive(), which changes fd and then reads busy. */
+	atomic_fetch_add(&pd->busy, 1);
+	return atomic_load(&pd->fd);
+}
+
+void netpoll_end(struct polldesc *pd)
+{
+	atomic_fetch_sub(&pd->busy, 1);
+}
+
+struct moved {
+	const _Atomic uint32_t *word;
+	uint32_t was;
+};
+
+static int has_moved(void *arg)
+{
+	struct moved *m = arg;
+
+	return atomic_load(m->word) != m->was;
+}
+
+static int park(const _Atomic uint32_t *word, uint32_t was, uint64_t deadline,
+		enum waitreason reason)
+{
+	struct moved m = { word, was };
+	struct park pk = {
+		.addr = key(word),
+		.refuse = has_moved,
+		.arg = &m,
+		.deadline = deadline,
+		.reason = (uint8_t)reason,
+	};
+	int r = lot_park(&pk);
+
+	return r == -EAGAIN ? 0 : r;
+}
+
+int netpoll_park(struct polldesc *pd, enum polldir dir, uint32_t seq, uint64_t deadline,
+		 enum waitreason reason)
+{
+	int r;
+
+	/*
+	 * Pairs with polldesc_fire: it raises seq, then reads nwait; we raise nwait, then read seq.
+	 */
+	atomic_fetch_add(&pd->nwait[dir], 1);
+	r = park(&pd->seq[dir], seq, deadline, reason);
+	atomic_fetch_sub(&pd->nwait[dir], 1);
+	return r;
+}
+
+void netpoll_pass(struct polldesc *pd, enum polldir dir)
+{
+	if (atomic_load(&pd->nwait[dir]))
+		lot_wake(key(&pd->seq[dir]), 1, 0, READY_TAIL, NULL, NULL);
+}
+
+#define DRAINED (UINT64_C(1) << 32)
+
+void netpoll_drained(struct polldesc *pd, uint32_t seq)
+{
+	atomic_store_explicit(&pd->drained, DRAINED | seq, memory_order_relaxed);
+}
+
+bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq)
+{
+	return atomic_load_explicit(&pd->drained, memory_order_relaxed) == (DRAINED | seq) &&
+	       !atomic_load_explicit(&pd->odd, memory_order_relaxed);
+}
+
+bool netpoll_has_ended(const struct polldesc *pd)
+{
+	return atomic_load(&pd->odd) & ENDED;
+}
+
+/* ---- several at once ------------------------------------------------------------------------- */
+
+void netpoll_link(struct polllink *l)
+{
+	struct polldesc *pd = l->pd;
+
+	lock(&pd->lock);
+	l->prev = NULL;
+	l->next = pd->links;
+	if (l->next)
+		l->next->prev = l;
+	pd->links = l;
+	unlock(&pd->lock);
+}
+
+void netpoll_unlink(struct polllink *l)
+{
+	struct polldesc *pd = l->pd;
+
+	lock(&pd->lock);
+	*(l->prev ? &l->prev->next : &pd->links) = l->next;
+	if (l->next)
+		l->next->prev = l->prev;
+	unlock(&pd->lock);
+}
+
+int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reason)
+{
+	return park(&set->fired, 0, deadline, reason);
+}
+
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+static unsigned wake(struct polldesc *pd, enum polldir dir, bool all)
+{
+	atomic_fetch_add(&pd->seq[dir], 1);
+	if (!atomic_load(&pd->nwait[dir]))
+		return 0;
+	return lot_wake(key(&pd->seq[dir]), all ? ~0u : 1, 0, READY_TAIL, NULL, NULL);
+}
+
+/* The memory lasts: at worst somebody else's user tries once for nothing. */
+void netpoll_nudge(pollslot *slot, enum polldir dir)
+{
+	struct polldesc *pd = atomic_load(&slot->pd);
+
+	if (!pd)
+		return;
+	pin();
+	wake(pd, dir, true);
+	unpin();
+}
+
+static unsigned wake_links(struct polldesc *pd, uint32_t events)
+{
+	unsigned woken = 0;
+
+	lock(&pd->lock);
+	for (struct polllink *l = pd->links; l; l = l->next) {
+		if (!(events & (l->events | OS_POLLERR | OS_POLLHUP)))
+			continue;
+		/* Its frame stays while it is linked: unlinking takes this lock. */
+		atomic_store(&l->set->fired, 1);
+		woken += lot_wake(key(&l->set->fired), 1, 0, READY_TAIL, NULL, NULL);
+	}
+	unlock(&pd->lock);
+	return woken;
+}
+
+unsigned polldesc_fire(uint64_t data, uint32_t events)
+{
+	struct polldesc *pd = at((uint32_t)data);
+	bool ended = events & (OS_POLLERR | OS_POLLHUP);
+	unsigned woken = 0;
+
+	if (!pd || atomic_load(&pd->gen) != (uint32_t)(data >> 32))
+		return 0;
+	if (events & (ENDED | OS_POLLPRI))
+		atomic_fetch_or(&pd->odd, events & (ENDED | OS_POLLPRI));
+	if (events & (OS_POLLIN | OS_POLLPRI | ENDED))
+		woken += wake(pd, NETPOLL_IN, events & ENDED);
+	if (events & OS_POLLOUT || ended)
+		woken += wake(pd, NETPOLL_OUT, ended);
+	/* A link that is not seen yet was made after the event: its owner asks the kernel next. */
+	if (__atomic_load_n(&pd->links, __ATOMIC_SEQ_CST))
+		woken += wake_links(pd, events);
+	return woken;
+}
+
+/* Epoll is gone, and so is everybody who waited. */
+void polldesc_fork_child(void)
+{
+	lock_init(&pool, Pollpool);
+	for (int i = 0; i < REGLOCKS; i++)
+		lock_init(&reglocks[i], Pollreg);
+	freelist = NULL;
+	for (uint32_t i = 0; i < nmade; i++) {
+		struct polldesc *pd = at(i);
+
+		lock_init(&pd->lock, Polldesc);
+		pd->links = NULL;
+		atomic_store(&pd->busy, 0);
+		for (int dir = 0; dir < 2; dir++)
+			atomic_store(&pd->nwait[dir], 0);
+		if (pd->users && pd->orphan && atomic_load(&pd->fd) >= 0)
+			os_close(atomic_load(&pd->fd));
+		pd->users = 0;
+		pd->orphan = false;
+		put(pd);
+	}
+	atomic_store(&nwatched, 0);
+	atomic_store(&closing_any, 0);
+}

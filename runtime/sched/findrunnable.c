@@ -1,0 +1,222 @@
+/*
+ * findrunnable: what an M with a P runs next, when that is not plain to see.
+ *
+ * The order: timers that are due; once in 61 schedules the descriptors and the common queue; urgent
+ * ones; the local queue; the common queue; the descriptors; another P's queue.  Then the M idles
+ * (idle.c).
+ *
+ * Must never: be run by anybody but an M on its g0 stack; sleep.
+ */
+#include "runtime/sched/sched_inline.h"
+
+static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
+{
+	struct p *pp = mp->p;
+	uint32_t n = 0;
+	uint64_t now = nanotime();
+
+	while (n < MAXPROCS && allp[n])
+		n++;
+	for (int pass = 0; pass < STEAL_PASSES; pass++) {
+		uint32_t i = (uint32_t)(nextrand(&mp->rng) % n), stride;
+		bool last = pass == STEAL_PASSES - 1;
+
+		/* Any stride coprime to n visits each victim once. */
+		do {
+			stride = (uint32_t)(nextrand(&mp->rng) % n) + 1;
+			for (uint32_t a = stride, b = n;; ) {
+				uint32_t r = a % b;
+
+				if (r == 0) {
+					stride = b == 1 ? stride : 0;
+					break;
+				}
+				a = b;
+				b = r;
+			}
+		} while (stride == 0);
+		for (uint32_t k = 0; k < n; k++, i = (i + stride) % n) {
+			struct p *v = allp[i];
+			struct g *gp;
+
+			if (v == pp)
+				continue;
+			if (last) {
+				bool ran = false;
+
+				timers_check(v, now, &ran);
+				if (ran) {
+					gp = runqget(pp, inherit);
+					if (gp)
+						return gp;
+					*again = true;
+				}
+			}
+			/* Only one whose M is being made has work. */
+			if (atomic_load_explicit(&v->status, memory_order_relaxed) == Pidle &&
+			    runqempty(v))
+				continue;
+			gp = runqsteal(pp, v, last, now);
+			if (gp) {
+				*inherit = false;
+				return gp;
+			}
+		}
+		/* The marks do not age within one look: further passes find the same. */
+		if (weft_opt.stealage && pass == 0)
+			pass = STEAL_PASSES - 2;
+	}
+	return NULL;
+}
+
+/*
+ * At a tick that looks around; once, however many Gs share it.  Not while much is queued: what
+ * comes would go before the global queue, and a local queue that is fed again and again never
+ * leaves it its turn (a quarter of 1,000 busy connections were starved so).  sysmon looks if that
+ * lasts.
+ */
+bool poll_is_due(struct p *pp)
+{
+	return netpoll_watching() &&
+	       pp->polltick != atomic_load_explicit(&pp->schedtick, memory_order_relaxed) &&
+	       atomic_load_explicit(&sched.runqsize, memory_order_relaxed) == 0 &&
+	       runqlen(pp) < RUNQ_SIZE - NETPOLL_BATCH;
+}
+
+/*
+ * Woken without a P first; but one after the other they must not starve what is queued here: after
+ * a few wakeslices that has its turn, of one at least.  (When a row was three of them, however
+ * short, eight sleepers of 100 us were late by 370 us.)
+ */
+static bool urgent_first(struct p *pp, uint32_t tick)
+{
+	enum { ROW = 3 };
+	uint64_t now;
+
+	if (atomic_load(&sched.urgentsize) == 0)
+		return false;
+	now = nanotime();
+	if (tick != pp->urgenttick + 1)
+		pp->urgentwhen = now;
+	else if (now - pp->urgentwhen >= ROW * (uint64_t)weft_opt.wakeslice)
+		return false;
+	pp->urgenttick = tick;
+	return true;
+}
+
+/*
+ * At a tick that looks around, the common queue goes first: a local one that is fed again and again
+ * would never leave it its turn.  Where Gs compute for whole slices that is one too many here and
+ * one too few on the P that will take it when its own are through (3 and 1 of four share two Ps
+ * with 67 and 200 %): there only if nobody took from it for as long as the local ones may need.
+ */
+static bool common_first(struct p *pp, uint32_t tick)
+{
+	uint32_t gets = atomic_load_explicit(&sched.commongets, memory_order_relaxed);
+	uint32_t ring = runqring(pp);
+	uint64_t now;
+
+	if (tick % GLOBAL_TICK)
+		return false;
+	if (atomic_load(&sched.runqsize) == 0) {
+		pp->commonwhen = 0;
+		return false;
+	}
+	if (!atomic_load_explicit(&pp->mon_computes, memory_order_relaxed) || ring == 0)
+		return true;
+	now = nanotime();
+	if (pp->commonseen != gets || !pp->commonwhen) {
+		pp->commonseen = gets;
+		pp->commonwhen = now;
+	}
+	return now - pp->commonwhen >= ((ring < 2 ? ring : 2) + 2) * (uint64_t)weft_opt.slice;
+}
+
+/* The poller queues work, */
+void p_begins(struct p *pp)
+{
+	if (pp->workwhen)
+		return;
+	pp->workwhen = nanotime();
+	pp->workruns = atomic_load_explicit(&pp->runs, memory_order_relaxed);
+}
+
+/*
+ * and it is done: how long did each take?  By the clock on the wall, which costs a tenth of the M's
+ * own; hence the mean of many, and what waiting for a CPU may add to one of them bounded.
+ */
+static void p_worked_off(struct p *pp)
+{
+	uint32_t runs = atomic_load_explicit(&pp->runs, memory_order_relaxed) - pp->workruns;
+	uint64_t burst = atomic_load_explicit(&pp->burst, memory_order_relaxed);
+	uint64_t now = nanotime(), each = runs ? (now - pp->workwhen) / runs : burst;
+
+	each = each < BURST_MAX ? each : BURST_MAX;
+	atomic_store_explicit(&pp->burst, burst - burst / 8 + each / 8, memory_order_relaxed);
+	atomic_store_explicit(&pp->workedwhen, now, memory_order_relaxed);
+	pp->workwhen = 0;
+}
+
+/* With a P in hand: something to run, or NULL. */
+struct g *lookaround(struct m *mp, bool *inherit)
+{
+	struct p *pp = mp->p;
+	struct g *gp;
+	bool again;
+
+	do {
+		bool ran = false, common;
+		uint32_t tick;
+
+		again = false;
+		*inherit = false;
+		if (atomic_load(&pp->timer0))
+			timers_check(pp, nanotime(), &ran);
+		tick = atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+		if (tick % GLOBAL_TICK == 0 && poll_is_due(pp)) {
+			/* A busy queue must not starve those who wait for data. */
+			pp->polltick = tick;
+			netpoll_look();
+		}
+		common = common_first(pp, tick);
+		if (common || urgent_first(pp, tick)) {
+			lock(&sched.lock);
+			gp = globrunqget(pp, 1, !common);
+			unlock(&sched.lock);
+			if (gp)
+				return gp;
+		}
+		gp = runqget(pp, inherit);
+		if (gp)
+			return gp;
+		if (atomic_load(&sched.runqsize) > 0) {
+			lock(&sched.lock);
+			/* Urgent ones that are here still have had their row. */
+			gp = globrunqget(pp, 0, false);
+			unlock(&sched.lock);
+			if (gp)
+				return gp;
+		}
+		if (pp->workwhen)
+			p_worked_off(pp);
+		/*
+		 * Asking first saves giving the P away and taking it back where much comes; where
+		 * one at a time comes it is a call for nothing before the one that sleeps.
+		 */
+		if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) &&
+		    (nobody_polls() || atomic_load(&sched.monpolls)) && netpoll_look()) {
+			gp = runqget(pp, inherit);
+			if (gp)
+				return gp;
+		}
+		if (mp->spinning || 2 * atomic_load(&sched.nmspinning) <
+					    atomic_load(&gomaxprocs) - atomic_load(&sched.npidle)) {
+			if (!mp->spinning)
+				setspinning(mp);
+			gp = stealwork(mp, inherit, &again);
+			if (gp)
+				return gp;
+		}
+	} while (again);
+	return NULL;
+}

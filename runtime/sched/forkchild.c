@@ -1,0 +1,159 @@
+/*
+ * forkchild: the scheduler in the child of a fork(2).
+ *
+ * In the child one G and one kernel thread exist: the G that forked becomes the main G on M0 (a
+ * foreign thread that forked is made one); other Gs are gone, as POSIX says of threads; their
+ * stacks stay mapped (values of the program may lie there).  Queues, timers, the parking lot, the
+ * pools and the idle lists start empty.  sysmon starts with the next thread: most children exec.
+ *
+ * Nothing is locked in the parent while the kernel copies.  libc takes all locks of malloc between
+ * its prepare handlers and the copy, and who holds one of those may need ours: a G that lost its P
+ * inside malloc waits for sched.lock to get one.  (It was tried: the storm of forks in tests/stress
+ * hangs.)  Nor may the caller be pinned: the P it holds while it waits there must be takeable.  So
+ * other threads may be anywhere in their changes, and pages are not even copied at one instant.
+ * The child keeps only what cannot be half done: the table of Gs (entries made before they are
+ * counted, and looked at again here), settings, memory that nobody lists.  What was cut for stacks
+ * and small objects and not yet used is lost to the child.
+ *
+ * Must never: start a kernel thread, park or yield in the child before the rebuild is complete;
+ * read a list.
+ */
+#include "runtime/sched/gmp.h"
+
+#include <string.h>
+
+static void reset_p(struct p *pp)
+{
+	pp->m = NULL;
+	pp->link = NULL;
+	atomic_store(&pp->sysm, NULL);
+	pp->mon_schedwhen = 0; /* a preemption signal that was on its way went to the parent */
+	atomic_store(&pp->runqhead, 0);
+	atomic_store(&pp->runqtail, 0);
+	atomic_store(&pp->runnext, NULL);
+	memset(pp->gfree, 0, sizeof(pp->gfree));
+	atomic_store(&pp->giveup, false);
+	/* The ids of this process start elsewhere (g_seedids). */
+	pp->tids = (struct idcache){ 0 };
+	pp->hand_m = NULL;
+	lock_init(&pp->timerslock, Timers);
+	/* The array may have been about to be exchanged for a bigger one. */
+	pp->timers = NULL;
+	pp->ntimers = pp->captimers = 0;
+	pp->timerlist = NULL;
+	atomic_store(&pp->timer0, 0);
+	atomic_store(&pp->status, Pidle);
+}
+
+static void reset_sched(void)
+{
+	lock_init(&sched.lock, Sched);
+	sched.runq = sched.urgent = (struct gqueue){ 0 };
+	atomic_store(&sched.runqsize, 0);
+	atomic_store(&sched.urgentsize, 0);
+	atomic_store(&sched.monuntil, 0);
+	atomic_store(&sched.monwake, 0);
+	atomic_store(&sched.monpolls, false);
+	sched.midle = sched.mdead = sched.mfree = NULL;
+	sched.nmidle = 0;
+	sched.pidle = sched.pstart = NULL;
+	sched.npstart = sched.nmstarting = 0;
+	atomic_store(&sched.npidle, 0);
+	atomic_store(&sched.nmspinning, 0);
+	atomic_store(&sched.needspinning, 0);
+	atomic_store(&sched.sysmonwait, 0);
+	atomic_store(&sched.lastpoll, 1);
+	atomic_store(&sched.polluntil, 0);
+	atomic_store(&sched.pollbreak, 0);
+	gfree_fork_child();
+	atomic_store(&sched.scarce, false);
+}
+
+static void reset_gs(struct g *self)
+{
+	uint32_t n = atomic_load(&sched.nallgs);
+
+	/* Counted in a page that was copied late, its entry in one that was copied before. */
+	while (n && !g_at(n - 1))
+		n--;
+	atomic_store(&sched.nallgs, n);
+	g_fork_child();
+	for (uint32_t i = 0; i < n; i++) {
+		struct g *gp = g_at(i);
+
+		if (gp == self || gstatus(gp) == Gidle)
+			continue;
+		gp->allgidx = i;
+		atomic_store(&gp->status, Gdead);
+		atomic_store(&gp->m, NULL);
+		gp->home = NULL;
+	}
+}
+
+/* A thread that was no G becomes one: nobody else is here. */
+static struct g *adopt(void)
+{
+	struct g *gp = g_make();
+
+	if (!gp)
+		weft_throw("no memory for a process after a fork");
+	gp->goid = atomic_fetch_add(&sched.goidgen, 1) + 1;
+	g_setname(gp, "main");
+	g_set_tls(gp, arch_getfs(), (uint32_t)os_getpid());
+	return gp;
+}
+
+void runtime_fork_child(void)
+{
+	struct g *self = weft_tls.g;
+	int n = atomic_load(&gomaxprocs);
+
+	/* sysmon may have been asking for the P; it does not exist here. */
+	__atomic_store_n(&weft_tls.nop, NOP_NONE, __ATOMIC_RELAXED);
+	hold(); /* no P to be had yet */
+	reset_sched();
+	arena_fork_child();
+	stack_fork_child();
+	sigstack_fork_child();
+	reset_gs(self);
+	if (!self) {
+		self = adopt();
+		hold();
+	}
+	lot_fork_child();
+	netpoll_fork_child();
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		reset_p(allp[i]);
+		if (i >= n) {
+			atomic_store(&allp[i]->status, Pdead);
+		} else if (i > 0) {
+			allp[i]->link = sched.pidle;
+			sched.pidle = allp[i];
+			atomic_fetch_add(&sched.npidle, 1);
+		}
+	}
+	atomic_store(&self->parkaddr, NULL);
+	self->parked = NULL;
+	self->sysdepth = 0;
+	self->priority = 0;
+	self->home = NULL;
+	self->cputime = self->systime = 0; /* this process's begin here, as M0's readings do */
+	self->tid = (uint32_t)os_getpid();
+	self->tls->tid = self->tid;
+	g_seedids();
+	g_main_ = self;
+	start_m0(self, m0.fs, (char *)m0.g0top);
+	if (self->lockdepth) {
+		self->lockedm = &m0;
+		m0.lockedg = self;
+	}
+	acquirep(&m0, allp[0]);
+	m_fork_child();
+	realtime_fork_child();
+	sysmon_forget();
+	handoff_fork_child();
+	pinreport_fork_child();
+	aside_fork_child();
+	dump_fork_child();
+	unpin();
+}

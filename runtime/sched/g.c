@@ -1,0 +1,526 @@
+/*
+ * g: making and finding Gs, and what each of them is.
+ *
+ * struct g is never freed and never moves: dumps walk all of them without a lock.  Free ones are in
+ * gfree.c.
+ */
+#include "runtime/sched/gmp.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+enum { IDBATCH = 16 };
+enum { ID_MIN = 0x10000000, ID_MAX = 0x3fffffff }; /* above every kernel id, inside FUTEX_TID_MASK */
+
+struct g *g_at(uint32_t i)
+{
+	struct g *chunk = i < nelem(sched.gchunks) * GCHUNK
+				  ? atomic_load_explicit(&sched.gchunks[i / GCHUNK].gs,
+							 memory_order_acquire)
+				  : NULL;
+
+	return chunk ? &chunk[i % GCHUNK] : NULL;
+}
+
+/*
+ * There may be so many.  The kernel refuses a thread long before its threads fill the memory, and
+ * programs count on it; a G costs so little that one that makes them without end would have the
+ * machine kill somebody.  Only who has many pays for the question.
+ */
+static uint32_t limit(uint32_t have)
+{
+	enum { EACH = 10240, FEW = 16384 }; /* bytes of a parked G, and what always may be */
+	size_t most = nelem(sched.gchunks) * GCHUNK, fit;
+
+	if (weft_opt.threads)
+		return weft_opt.threads < most ? (uint32_t)weft_opt.threads + 1 : (uint32_t)most;
+	if (have < FEW)
+		return FEW;
+	fit = os_memory() / 4 / EACH; /* they will use more than that */
+	return (uint32_t)(fit < FEW ? FEW : fit < most ? fit : most);
+}
+
+static struct g *make_in(struct gchunk *c, uint32_t i)
+{
+	struct g *gp = &atomic_load(&c->gs)[i % GCHUNK];
+
+	gp->allgidx = i;
+	if (c->areas) {
+		gp->area = c->areas[i % GCHUNK].at;
+		gp->areas = c->areas[i % GCHUNK].of;
+	}
+	atomic_store(&gp->status, Gdead);
+	c->made = i % GCHUNK + 1;
+	return gp;
+}
+
+/* One that lived, or was to (L allgs); nspare says that there is one. */
+static struct g *spare(void)
+{
+	uint32_t k = sched.sparehint, full = atomic_load(&sched.nallgs) / GCHUNK;
+	struct gchunk *c;
+	struct g *gp;
+
+	for (;; k++) {
+		c = &sched.gchunks[k];
+		if (c->bare || (k < full && c->made < GCHUNK))
+			break;
+	}
+	sched.sparehint = k;
+	atomic_fetch_sub(&sched.nspare, 1);
+	gp = c->bare;
+	if (!gp)
+		return make_in(c, k * GCHUNK + c->made);
+	c->bare = gp->schedlink;
+	c->nbare--;
+	return gp;
+}
+
+/*
+ * All Gs of a chunk are bare: its memory goes back, and reads as zeroes, which is Gs that were never
+ * made.  Where their areas are is kept beside.  A late reader of one finds no thread.
+ */
+static void give_back(struct gchunk *c)
+{
+	struct g *gs = atomic_load(&c->gs);
+
+	if (!c->areas)
+		c->areas = persistentalloc(GCHUNK * sizeof(*c->areas));
+	if (!c->areas)
+		return;
+	for (int i = 0; i < GCHUNK; i++)
+		c->areas[i] = (struct area){ gs[i].area, gs[i].areas };
+	c->bare = NULL;
+	c->nbare = c->made = 0;
+	os_discard(gs, GCHUNK * sizeof(*gs));
+}
+
+void g_bare(struct g *gp)
+{
+	uint32_t k = gp->allgidx / GCHUNK;
+	struct gchunk *c = &sched.gchunks[k];
+
+	lock(&sched.allglock);
+	gp->schedlink = c->bare;
+	c->bare = gp;
+	atomic_fetch_add(&sched.nspare, 1);
+	if (k < sched.sparehint)
+		sched.sparehint = k;
+	if (++c->nbare == GCHUNK)
+		give_back(c);
+	unlock(&sched.allglock);
+}
+
+static struct g *one_more(void)
+{
+	uint32_t i = atomic_load(&sched.nallgs);
+	struct gchunk *c = &sched.gchunks[i / GCHUNK];
+	struct g *gp;
+
+	if (i / GCHUNK >= nelem(sched.gchunks))
+		return NULL;
+	if (!atomic_load(&c->gs))
+		atomic_store_explicit(&c->gs, persistentalloc(GCHUNK * sizeof(*gp)),
+				      memory_order_release);
+	if (!atomic_load(&c->gs))
+		return NULL;
+	gp = make_in(c, i);
+	atomic_store(&sched.nallgs, i + 1);
+	return gp;
+}
+
+/* A bare G, or one that never lived; NULL: no memory, or too many of them exist. */
+struct g *g_make(void)
+{
+	static _Atomic uint32_t most; /* as asked when the last chunk began */
+	uint32_t have = atomic_load(&sched.nallgs);
+	struct g *gp = NULL;
+
+	if (!atomic_load_explicit(&sched.nspare, memory_order_relaxed)) {
+		if (have % GCHUNK == 0 || have >= atomic_load(&most))
+			atomic_store(&most, limit(have));
+		if (have >= atomic_load(&most))
+			return NULL;
+	}
+	lock(&sched.allglock);
+	gp = atomic_load(&sched.nspare) ? spare() : one_more();
+	unlock(&sched.allglock);
+	return gp;
+}
+
+void g_fork_child(void)
+{
+	uint32_t n = atomic_load(&sched.nallgs);
+
+	lock_init(&sched.allglock, Allgs);
+	/* What was bare, or given back, may have been on its way back to life when the copy was made. */
+	for (uint32_t k = 0; k * GCHUNK < n; k++) {
+		struct gchunk *c = &sched.gchunks[k];
+
+		c->bare = NULL;
+		c->nbare = 0;
+		c->made = n - k * GCHUNK < GCHUNK ? n - k * GCHUNK : GCHUNK;
+		c->areas = NULL;
+	}
+	atomic_store(&sched.nspare, 0);
+	sched.sparehint = 0;
+}
+
+/* The next of a range of ids; taken from the common count by the batch, as Go's goidcache. */
+static uint64_t nextof(struct idcache *c, uint64_t (*batch)(void))
+{
+	if (c->next == c->end) {
+		c->next = batch();
+		c->end = c->next + IDBATCH;
+	}
+	return c->next++;
+}
+
+/* ---- thread ids ---- */
+
+/*
+ * The count never ends, the ids do: after 805 million threads they begin again, and a thread may
+ * live that had one of the first.  Up to tidsafe none of the living has an id that is counted next.
+ * Beyond, the distance from here to the nearest id in use says how far it is safe to go.
+ */
+#define IDS (uint64_t)(ID_MAX - ID_MIN)
+
+static uint32_t id_of(uint64_t n)
+{
+	return ID_MIN + (uint32_t)(n % IDS);
+}
+
+/* From the id of count n to the next one that is in use, wrapping around. */
+static uint64_t distance(uint64_t n)
+{
+	uint64_t here = n % IDS, least = IDS;
+
+	for (uint32_t i = 0, all = atomic_load(&sched.nallgs); i < all; i++) {
+		struct g *gp = g_at(i);
+		uint64_t d;
+
+		if (!galive(gp) || gp->tid < ID_MIN)
+			continue;
+		d = (gp->tid - ID_MIN + IDS - here) % IDS;
+		least = d < least ? d : least;
+	}
+	return least;
+}
+
+/* Makes sure of the next ones (L allgs). */
+static void look_ahead(void)
+{
+	enum { FAR = 1 << 20, SKIP = 4096 };
+	uint64_t n = atomic_load(&sched.tidgen), free;
+
+	while ((free = distance(n)) < IDBATCH)
+		n += SKIP; /* as large as what one of the living may cost */
+	atomic_store(&sched.tidgen, n);
+	atomic_store(&sched.tidsafe, n + (free < FAR ? free : FAR));
+}
+
+static uint64_t tid_batch(void)
+{
+	for (;;) {
+		uint64_t n = atomic_fetch_add(&sched.tidgen, IDBATCH);
+
+		if (likely(n + IDBATCH <= atomic_load(&sched.tidsafe)))
+			return n;
+		lock(&sched.allglock);
+		if (atomic_load(&sched.tidgen) + IDBATCH > atomic_load(&sched.tidsafe))
+			look_ahead();
+		unlock(&sched.allglock);
+	}
+}
+
+uint32_t g_nextid(void)
+{
+	struct p *pp;
+	uint64_t n;
+
+	pin();
+	pp = getp();
+	/* What a P has kept since long ago may be in use again. */
+	if (pp && unlikely(pp->tids.end + IDS / 2 < atomic_load(&sched.tidgen)))
+		pp->tids.next = pp->tids.end;
+	n = pp ? nextof(&pp->tids, tid_batch) : tid_batch();
+	unpin();
+	return id_of(n);
+}
+
+/*
+ * Ids stand as owners in objects that processes share, so two processes must not count from one
+ * start. Multiplied by the golden ratio, process ids near each other start far apart.
+ */
+void g_seedids(void)
+{
+	uint64_t start = (uint32_t)os_getpid() * 0x9e3779b1u;
+
+	atomic_store(&sched.tidgen, start);
+	atomic_store(&sched.tidsafe, start + IDS - 1); /* the first round is everybody's */
+}
+
+/* ---- goids ---- */
+
+static uint64_t goid_batch(void)
+{
+	return atomic_fetch_add(&sched.goidgen, IDBATCH);
+}
+
+static uint64_t nextgoid(void)
+{
+	struct p *pp;
+	uint64_t n;
+
+	pin();
+	pp = getp();
+	n = pp ? nextof(&pp->goids, goid_batch) : atomic_fetch_add(&sched.goidgen, 1);
+	unpin();
+	return n + 1;
+}
+
+static void entry(void *arg)
+{
+	unpin(); /* g_start pinned it */
+	hooks.gmain(arg);
+}
+
+int g_shape(struct gattr *a)
+{
+	int err;
+
+	if (a->stacksize == 0)
+		a->stacksize = sched.defstack;
+	err = stack_shape(a, &a->shape);
+	if (err)
+		return err;
+	a->class = (uint8_t)gfree_class(&a->shape);
+	a->shaped = true;
+	return 0;
+}
+
+/* A free G with an area and such a stack, or one that gets them; NULL: no memory. */
+static inline struct g *outfit(const struct gattr *a)
+{
+	struct g *gp = g_take(a);
+
+	if (!gp)
+		return NULL;
+	if (likely(gp->stack.slot || (a->shape.user && gp->stack.base)))
+		stack_fit(&gp->stack, a);
+	else if (!area_alloc(gp, a) || !stack_alloc(&gp->stack, a)) {
+		g_bare(gp);
+		return NULL;
+	}
+	return gp;
+}
+
+struct g *g_new(const struct gattr *a, int *err)
+{
+	struct gattr full;
+	struct g *gp;
+
+	*err = 0;
+	if (unlikely(!a->shaped)) {
+		full = *a;
+		*err = g_shape(&full);
+		if (*err)
+			return NULL;
+		a = &full;
+	}
+	gp = outfit(a);
+	if (unlikely(!gp) && scavenge_scarce(a->class))
+		gp = outfit(a);
+	if (!gp) {
+		*err = -ENOMEM;
+		return NULL;
+	}
+	gp->goid = nextgoid();
+	gp->name[0] = '\0';
+	atomic_store_explicit(&gp->interrupted, false, memory_order_relaxed);
+	atomic_store_explicit(&gp->parkaddr, NULL, memory_order_relaxed);
+	gp->parked = NULL;
+	gp->sysdepth = 0;
+	gp->cputime = gp->systime = 0;
+	gp->data = NULL;
+	gp->intpc = 0;
+	if (weft_tls.g && !(atomic_load_explicit(&duties, memory_order_relaxed) & DutyGs))
+		gp->gs = weft_tls.g->gs;
+	else
+		gp->gs = arch_getgs();
+	gp->sigmask = weft_tls.g ? weft_tls.g->sigmask : os_sigmask_get();
+	gp->sp = arch_newctx(gp->stack.top, entry, gp);
+	return gp;
+}
+
+void g_set_tls(struct g *gp, void *fsbase, uint32_t tid)
+{
+	ptrdiff_t off = (char *)&weft_tls - (char *)arch_getfs();
+
+	gp->fs = fsbase;
+	gp->tid = tid;
+	gp->tls = (struct weft_tls *)((char *)fsbase + off);
+	*gp->tls = (struct weft_tls){ .g = gp, .tid = tid };
+}
+
+void *g_tlsarea(struct g *gp)
+{
+	return gp->area;
+}
+
+void *g_tls(struct g *gp)
+{
+	return gp->fs;
+}
+
+uint64_t g_id(const struct g *gp)
+{
+	return gp->goid;
+}
+
+uint32_t g_tid(const struct g *gp)
+{
+	return gp->tid;
+}
+
+void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard)
+{
+	*base = gp->stack.base;
+	*size = (size_t)(gp->stack.top - gp->stack.base);
+	*guard = gp->stack.guard;
+}
+
+void g_setname(struct g *gp, const char *name)
+{
+	size_t i = 0;
+
+	for (; i < sizeof(gp->name) - 1 && name[i]; i++)
+		gp->name[i] = name[i];
+	gp->name[i] = '\0';
+	if (gp != g_main_ && !atomic_load_explicit(&sched.named, memory_order_relaxed))
+		atomic_store_explicit(&sched.named, true, memory_order_relaxed);
+}
+
+void g_getname(const struct g *gp, char name[16])
+{
+	memcpy(name, gp->name, sizeof(gp->name));
+	name[15] = '\0';
+}
+
+void g_copyname(struct g *to, const struct g *from)
+{
+	memcpy(to->name, from->name, sizeof(to->name));
+}
+
+uint64_t g_mask(const struct g *gp)
+{
+	return gp->sigmask;
+}
+
+void g_setmask(struct g *gp, uint64_t mask)
+{
+	if (gp != weft_tls.g) {
+		gp->sigmask = mask;
+		return;
+	}
+	/*
+	 * The kernel's first, unpinned: what it lets in is delivered here and now, and then a
+	 * handler finds in its context what we are about to note.  The same goes for a preemption
+	 * in between.
+	 */
+	os_sigmask(mask);
+	g_notemask(mask);
+}
+
+long g_setgs(uintptr_t base)
+{
+	enum { ARCH_SET_GS = 0x1001 };
+	struct g *gp = weft_tls.g;
+	long r;
+
+	hold(); /* the kernel and the notes as one step */
+	r = os_syscall(SYS_arch_prctl, ARCH_SET_GS, (long)base, 0, 0, 0, 0);
+	if (!r)
+		gp->gs = getm()->gs = base;
+	unpin();
+	return r;
+}
+
+void g_notemask(uint64_t mask)
+{
+	hold();
+	weft_tls.g->sigmask = mask;
+	getm()->sigmask = mask;
+	unpin();
+}
+
+bool runtime_keepout(uint64_t set)
+{
+	struct m *mp = weft_tls.m;
+
+	/* M0 looks before each sleep what all keep out (m_keepout()), and shuts out nothing else. */
+	if (weft_tls.g || !mp || mp == &m0)
+		return false;
+	mp->sigmask |= set; /* settle_kernel() takes it back */
+	return true;
+}
+
+void g_notekernel(uint64_t kernelmask)
+{
+	hold();
+	getm()->sigmask = kernelmask;
+	unpin();
+}
+
+void g_interruptedat(uintptr_t pc, uintptr_t sp)
+{
+	weft_tls.g->intpc = pc;
+	weft_tls.g->intsp = sp;
+}
+
+struct g *g_next(uint32_t *i)
+{
+	uint32_t n = atomic_load(&sched.nallgs);
+
+	while (*i < n) {
+		struct g *gp = g_at((*i)++);
+
+		if (galive(gp))
+			return gp;
+	}
+	return NULL;
+}
+
+void *_Atomic *g_mailbox(struct g *gp)
+{
+	return &gp->mailbox;
+}
+
+void *g_data(struct g *gp)
+{
+	return gp->data;
+}
+
+void g_setdata(struct g *gp, void *data)
+{
+	gp->data = data;
+}
+
+struct g *g_main(void)
+{
+	return g_main_;
+}
+
+bool g_waits(const struct g *gp)
+{
+	return gstatus(gp) == Gwaiting;
+}
+
+int g_ostid(const struct g *gp)
+{
+	struct m *mp = atomic_load(&gp->m);
+
+	/* struct m is never freed, so a stale pointer reads an old id at worst. */
+	return mp ? mp->ostid : 0;
+}

@@ -1,0 +1,695 @@
+/*
+ * gmp: G, M, P and the scheduler's global state.  Every field says who may touch it.
+ *
+ *   (o) owner only: the M that owns the P, or the G itself / the M that runs it
+ *   (a) atomic, anybody
+ *   (L) under the lock named
+ *   (c) constant after creation
+ *
+ * Private to runtime/: the shim sees runtime.h only.
+ */
+#ifndef WEFT_GMP_H
+#define WEFT_GMP_H
+
+#include <stdatomic.h>
+
+#include "runtime/arch/arch.h"
+#include "runtime/arch/sigframe.h"
+#include "runtime/base/lock.h"
+#include "runtime/base/log.h"
+#include "runtime/base/options.h"
+#include "runtime/os/os.h"
+#include "runtime/runtime.h"
+
+#define throw(...) weft_throw(__VA_ARGS__)
+#define nelem(a) (sizeof(a) / sizeof((a)[0]))
+
+enum gstatus { Gidle = 0, Grunnable = 1, Grunning = 2, Gsyscall = 3, Gwaiting = 4, Gdead = 6 };
+/* Psignal is Prunning with the preemption signal on its way to the M (preempt.c). */
+enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4, Psignal = 5 };
+
+enum {
+	RUNQ_SIZE = 256,     /* local ring */
+	BURST_LONG = 20000,  /* ns; who runs longer at a time is worth a CPU */
+	BURST_MAX = 100000,  /* and more than this counts as this */
+	GLOBAL_TICK = 61,    /* every 61st schedule looks at the global queue first */
+	MONITOR_SLICE = 100000, /* ns for which sysmon and its aside may compute at once: the least there is */
+	GFREE_HIGH = 64,     /* local free Gs: at 64 ... */
+	GFREE_LOW = 31,      /* ... move down to 31 */
+	GFREE_REFILL = 32,   /* refill from global by 32 */
+	STEAL_PASSES = 4,
+	MAXPROCS = 1024,
+	GCHUNK = 1024,       /* Gs per chunk of the table of all Gs */
+	SPARE_BELOW = 16,    /* as near to maxm no M is made that nobody waits for */
+};
+
+struct timer {
+	uint64_t when;            /* (L timers) CLOCK_MONOTONIC ns */
+	uint64_t wall;            /* (c) the same moment on clock, which may be set; 0: on no other */
+	int clock;                /* (c) */
+	/*
+	 * Runs under the timers lock of its P; a G it returns is readied once the timer is
+	 * detached.
+	 */
+	struct g *(*fn)(void *arg);
+	void *arg;
+	struct p *_Atomic pp;     /* whose heap holds it; NULL: none */
+	uint32_t idx;             /* (L timers) place in the heap */
+	struct timer *next;       /* (L timers) in timerlist */
+};
+
+struct gqueue {                   /* singly linked through schedlink; guarded by its owner's lock */
+	struct g *head, *tail;
+	int32_t size;
+};
+
+struct stack {
+	char *slot;               /* memory of ours: guard and stack; NULL on the program's own stack */
+	size_t size;              /* of the slot */
+	size_t guard;             /* at its low end */
+	char *base;               /* lowest address of the stack, guard included */
+	char *top;                /* first byte above the usable stack */
+	bool used;                /* since its pages were given back */
+};
+
+/* Address space of which pieces of one size are cut (L stack). */
+struct reservation {
+	char *at;                 /* the rest: */
+	size_t each;
+	uint32_t left;            /* so many pieces */
+	uint32_t next;            /* how many the next one has */
+};
+
+struct gfreelist {                /* through schedlink; its owner's, or under gfreelock */
+	struct g *head;
+	int32_t n;
+};
+
+enum { NCLASS = 16 };             /* shapes with lists of their own; the last: all others */
+
+struct gclass {
+	size_t size, guard;       /* of the slot (c once counted in ngclass) */
+	struct gfreelist free;    /* (L gfree) */
+	struct g *tail;           /* (L gfree) its last; means nothing while it is empty */
+	int32_t low;              /* (L gfree) shortest since scavenge.c looked; */
+	int32_t cold;             /* (L gfree) so many were not used then: to be given back */
+	bool settled;             /* (L gfree) all here have given back what they can */
+	struct reservation slots; /* (L stack) */
+};
+
+struct side;
+
+struct g {
+	uintptr_t sp;             /* saved context while not running (o) */
+	void *fs;                 /* thread block (c per life) */
+	struct weft_tls *tls;     /* inside it */
+	_Atomic uint32_t status;  /* enum gstatus; changed by whoever owns the G in that state */
+	struct m *_Atomic m;      /* whose stack pointer is on its stack; NULL: nobody's */
+	struct g *schedlink;      /* in a gqueue or free list (its lock) */
+	uint64_t goid;            /* (c per life) */
+	uint32_t tid;             /* (c per life) */
+
+	uint32_t sysdepth;        /* nesting of entersyscall (o) */
+	uintptr_t syscallsp;      /* stack of who entered; for dumps (o) */
+	uint8_t waitreason;       /* (o) until it waits, then read by dumps */
+	const void *waitaddr;
+	uint64_t waitsince;       /* set when eyes are on (trace, dump), else 0 */
+
+	struct m *lockedm;        /* wired to this M (o, or when parked: L sched) */
+	uint32_t lockdepth;       /* (o) */
+	bool kept;                /* wired by runtime_wireall(), for good (o) */
+	struct m *home;           /* (o) where it made children; runs no other G (home.c) */
+
+	const void *_Atomic parkaddr; /* what it waits for in the lot; NULL: nothing (L lot's bucket of it) */
+	struct waiter *parked;    /* (L same) the wait an interrupt may end */
+	_Atomic bool interrupted; /* an interrupt came and found nobody waiting; by anybody, cleared by (o) */
+
+	struct stack stack;       /* (c) while alive */
+	char *area;               /* where its thread block is, */
+	struct areas *areas;      /* and beside which others (c once set) */
+	void *data;               /* the shim's */
+	void *_Atomic mailbox;    /* the shim's, and not reset between lives */
+	char name[16];            /* written by anybody, read by dumps: torn reads are harmless */
+	uint64_t sigmask;         /* kernel mask while it runs (o) */
+	uintptr_t gs;             /* base of GS, which is the program's alone (o) */
+	uintptr_t intpc, intsp;   /* where a signal of ours interrupted it, while it is off its CPU; 0: nowhere (o) */
+	_Atomic uint32_t cpuseq;  /* odd: the next, m and the M's cpustart change */
+	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c), */
+	uint64_t systime;         /* and how many of them the kernel's */
+	_Atomic uint64_t sliceused; /* of its slice, when it gave way to an urgent G; ns */
+	uint32_t allgidx;         /* (c) */
+	uint8_t class;            /* whose free list it goes to; of its stack (c while it has one) */
+	int priority;             /* (o) real-time: it has a P of its own; 0: none */
+	bool drop;                /* (o) freed as soon as its stack is left */
+};
+
+struct m {
+	uintptr_t sp;             /* where mstart goes on when this M leaves for good (c) */
+	void *g0top;              /* g0's stack starts here on every mcall (c) */
+	void *fs;                 /* thread block of g0 (c) */
+	struct g *curg;           /* (o) */
+	struct p *p;              /* (o) NULL: none */
+	struct p *nextp;          /* (L sched) handed by startm before the wake-up */
+	struct p *oldp;           /* (o) the P it left for a system call */
+	struct p *_Atomic sigp;   /* the P whose preemption signal is on its way here (preempt.c) */
+	bool spinning;            /* (o) looks for work; counted in nmspinning */
+	bool dying;               /* (o) leaves for good */
+	_Atomic uint32_t park;    /* futex: 0 asleep or about to be, 1 woken */
+	struct m *schedlink;      /* (L sched) idle or dead list */
+	struct m *alllink;        /* (L sched) */
+	struct m **allback;       /* (L sched) what points to it there */
+	struct g *lockedg;        /* the only G it may run (o); another M may run it too, if this is its home */
+	int32_t id;               /* (c) */
+	int32_t ostid;            /* kernel id */
+	char shown[16];           /* as it is called since mnames.c looked (L sched) */
+	uintptr_t os;             /* handle for joinosproc */
+	char *stack;              /* memory of both its stacks (NULL: M0) */
+	size_t stacksize;
+	uint64_t rng;             /* (o) */
+	uint64_t sigmask;         /* what the kernel has for this thread (o) */
+	uintptr_t gs;             /* the same, of GS (o) */
+	char *sigstack;           /* the alternate stack that the kernel has for this thread (c) */
+	struct side *spare;       /* (o) a side stack that nobody needs once this M has left the kernel */
+	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c), */
+	uint64_t sysstart;        /* and the kernel's part of it; SYS_UNKNOWN */
+	uint64_t napns;           /* (o) current nap of an idle M */
+	uint64_t idlesince;       /* (L sched) */
+	_Atomic int32_t locks;    /* runtime locks held, for dumps */
+
+	/* sysmon's notes (blocked.c), while on its list of Ms without a P */
+	struct m *takenlink;
+	struct g *_Atomic takenfrom; /* the G that blocks; NULL: not on the list, which others may ask */
+	uint64_t takencpu;        /* CPU used at the last look */
+	uint64_t takenkick;       /* when it was last signalled to come back, */
+	uint32_t takenkicks;      /* and how often; the M reads it */
+	_Atomic bool takensent;   /* the last signal has left; the M reads it */
+	uint64_t takensince;      /* for blockreport.c: when the block began, */
+	_Atomic int takensite;    /* and where; PINREPORT_NOT: it is over, or nobody wants to know */
+};
+
+struct idcache {
+	uint64_t next, end;
+};
+
+struct p {
+	int32_t id;
+	_Atomic uint32_t status;  /* enum pstatus */
+	struct p *link;           /* (L sched) idle list, or pstart */
+	bool own;                 /* (c) of one wired G, on no list: realtime.c */
+	bool startspinning;       /* (L sched) of the M it waits for in pstart */
+	struct m *m;              /* back link (NULL when idle) */
+	_Atomic uint32_t schedtick;   /* every schedule (o) */
+	_Atomic uint32_t runs;        /* every G that began to run, also what inherits a slice (o) */
+	uint32_t commonseen;      /* sched.commongets at a tick that looks around, */
+	uint64_t commonwhen;      /* and since when it is that; 0: nothing waited there (o) */
+	uint64_t workwhen;        /* when Gs were queued here by the poller; 0: worked off, */
+	uint32_t workruns;        /* runs at that time (o) */
+	_Atomic uint64_t burst;   /* ns that one of them takes, mean; */
+	_Atomic uint64_t workedwhen; /* when they were worked off last (o; sysmon reads both) */
+	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
+	uint32_t urgenttick;      /* schedtick of the last urgent one, */
+	uint64_t urgentwhen;      /* and when the row of them began that it ended (o) */
+	_Atomic uint32_t syscalltick; /* every system call (o, or who retook it) */
+	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
+
+	/* Ring: head is taken by CAS (owner and thieves), tail written by the owner alone. */
+	_Atomic uint32_t runqhead;
+	_Atomic uint32_t runqtail;
+	struct g *_Atomic runq[RUNQ_SIZE];
+	struct g *_Atomic runnext;    /* owner sets; anybody may CAS to NULL */
+
+	/*
+	 * What a thief saw at its last look: work still here then has aged (stealage). Hints, (a).
+	 */
+	_Atomic uint64_t marktime;
+	_Atomic uint32_t marktail;
+	_Atomic uint32_t markruns;
+	struct g *_Atomic marknext;
+
+	struct gfreelist gfree[NCLASS]; /* (o) */
+	_Atomic bool giveup;      /* to the common lists, please (scavenge.c) */
+	struct idcache goids, tids; /* (o) */
+
+	struct lock timerslock;   /* rank Timers */
+	struct timer **timers;    /* (L timers) 4-ary heap */
+	uint32_t ntimers, captimers;
+	struct timer *timerlist;  /* (L timers) those that the heap had no room for */
+	_Atomic uint64_t timer0;  /* when of the first, 0: none; written under the lock */
+
+	/* sysmon's notes (sysmon only) */
+	uint32_t mon_schedtick, mon_syscalltick;
+	uint64_t mon_schedwhen, mon_syscallwhen;
+	uint32_t mon_stuck;       /* looks that found queued work and no progress */
+	uint32_t mon_runs;        /* runs at the last one */
+	bool mon_fresh;           /* a look found a new schedtick; until wake_for_queued sees it */
+	bool mon_quick;           /* the same, and no preemption made it: this P schedules by itself */
+	uint64_t mon_used;        /* what its G had used of its slice when it began to run */
+	struct m *hand_m;         /* blocked.c's: whom it watches here, */
+	uint32_t hand_tick;       /* since this tick, */
+	uint64_t hand_cpu;        /* which had used this much CPU at the last look */
+	uint64_t hand_still;      /* and has used no more since; 0: it moves; */
+	uint32_t hand_doubts;     /* times in a row that it was not blocked after all */
+	uint64_t mon_askwhen;     /* the running slice was asked to end, last time; 0: not yet */
+	uint64_t mon_longwhen;    /* its G was seen to compute, last time; 0: never; */
+	uint64_t mon_stay;        /* ns for which it counts as computing after that */
+	uint32_t mon_longtick;    /* watched for that since this tick, */
+	uint64_t mon_longcpu;     /* when its M had used this much CPU */
+	struct m *mon_sleepm;     /* its M when sysmon went to sleep, if it computed; NULL: it did not */
+	uint64_t mon_sleepcpu;    /* and what that M had used */
+	uint64_t mon_servewhen;   /* many had run since the look before, last time; 0: never */
+	_Atomic bool mon_computes; /* not long ago: sysmon runs its timers */
+
+	/* The request: sysmon writes while it holds the P in Psignal, the M reads after it. */
+	uint32_t asktick;
+	uint64_t askused;         /* 0: the slice is over; else for an urgent G, with so much used */
+	_Atomic bool askforce;    /* also inside libc */
+	_Atomic bool asksent;     /* the kernel has the signal */
+	/*
+	 * When the slice began whose schedtick this is, if a preemption did it (o; sysmon reads).
+	 */
+	_Atomic uint32_t switchtick;
+	_Atomic uint64_t switchwhen;
+};
+
+/* Of a count with one writer at a time: a P's owner, or who holds the lock. */
+static inline void count_up(_Atomic uint32_t *n)
+{
+	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+struct area {
+	char *at;
+	struct areas *of;
+};
+
+struct gchunk {
+	struct g *_Atomic gs;     /* GCHUNK of them; never moved or unmapped */
+	struct g *bare;           /* (L allgs) without a stack: any new thread may have them; */
+	uint32_t nbare;           /* so many */
+	uint32_t made;            /* (L allgs) the first so many are Gs, the rest zeroes */
+	struct area *areas;       /* (L allgs) theirs, while the structs are zeroes */
+};
+
+struct sched {
+	struct lock lock;         /* rank Sched */
+	struct gqueue runq;       /* (L) global queue */
+	struct gqueue urgent;     /* (L) woken while no P was free: taken before anything else */
+	_Atomic int32_t runqsize; /* mirror of the size of both, read without the lock */
+	_Atomic int32_t urgentsize;
+	_Atomic uint32_t commongets; /* how often somebody took from runq (written under lock) */
+	struct m *midle;          /* (L) LIFO */
+	int32_t nmidle;           /* (L) */
+	int32_t nm;               /* (L) Ms alive, sysmon apart */
+	int32_t mnext;            /* (L) next id */
+	int32_t maxm;             /* limit (c) */
+	_Atomic bool keepms;      /* idle Ms stay */
+	_Atomic bool named;       /* some G but main was given a name: mnames.c */
+	struct m *mdead;          /* (L) left, to be joined by maker */
+	struct m *mfree;          /* (L) structs to reuse */
+	struct m *allm;           /* (L) */
+	struct p *pidle;          /* (L) LIFO */
+	struct p *pstart;         /* (L) Ps whose M is being made; the first M that comes takes one */
+	int32_t npstart;          /* (L) how many */
+	int32_t nmstarting;       /* (L) Ms made that have not arrived yet */
+	_Atomic int32_t npidle;
+	_Atomic int32_t nmspinning;
+	_Atomic uint32_t needspinning; /* a wake-up found a spinner finishing (Go's needspinning) */
+
+	struct lock gfreelock;    /* rank Gfree */
+	struct gclass gclass[NCLASS];
+	_Atomic uint32_t ngclass; /* appended (L gfree) */
+	_Atomic bool scarce;      /* memory was refused (scavenge.c) */
+
+	struct lock allglock;     /* rank Allgs */
+	struct gchunk gchunks[4096]; /* all Gs ever made */
+	_Atomic uint32_t nspare;  /* of these, bare ones and those whose chunk was given back (L allgs) */
+	uint32_t sparehint;       /* (L allgs) no chunk before this has any */
+	_Atomic uint32_t nallgs;
+	_Atomic uint64_t goidgen;
+	_Atomic uint64_t tidgen;
+	_Atomic uint64_t tidsafe; /* up to here no thread that lives has the id (g.c) */
+	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
+
+	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
+	_Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
+	_Atomic uint64_t polluntil;  /* until when (0: for ever) */
+	_Atomic bool pollmany;       /* the last poll that found something found several; a hint */
+	_Atomic uint32_t pollbreak;  /* futex of the poller */
+
+	_Atomic uint64_t monuntil; /* sysmon sleeps until then and wants to be woken for what comes sooner; 0: no */
+	_Atomic uint32_t monwake;  /* futex of that sleep, */
+	_Atomic bool monpolls;     /* which may be in the poller */
+
+	unsigned ncpu;            /* (L) CPUs, as last heard */
+	_Atomic bool oversubscribed; /* more Ps than CPUs */
+	_Atomic bool attended;    /* somebody sees to signals while all Gs are parked (parkinglot_wait.c) */
+	_Atomic uint64_t keepout; /* and these are his, not an idle M's */
+	_Atomic uint64_t shut;    /* nor may a poller let these in for a moment when it wakes */
+	uint64_t starttime;
+	size_t defstack;          /* default stack size (c) */
+};
+
+extern struct sched sched hidden;
+extern struct p *allp[MAXPROCS] hidden;
+extern _Atomic int32_t gomaxprocs hidden;
+extern struct m m0 hidden;
+extern struct g *g_main_ hidden;
+extern struct runtime_hooks hooks hidden;
+
+static inline struct m *getm(void)
+{
+	struct g *gp = weft_tls.g;
+
+	/*
+	 * A G's M changes at every switch; only code that cannot be switched may keep the result.
+	 */
+	return gp ? atomic_load_explicit(&gp->m, memory_order_relaxed) : weft_tls.m;
+}
+
+static inline uint32_t gstatus(const struct g *gp)
+{
+	return atomic_load_explicit(&gp->status, memory_order_relaxed);
+}
+
+/* Neither made, nor of a chunk that was given back, nor dead. */
+static inline bool galive(const struct g *gp)
+{
+	uint32_t s = gstatus(gp);
+
+	return s != Gdead && s != Gidle;
+}
+
+static inline uint64_t nextrand(uint64_t *s)
+{
+	uint64_t x = *s;
+
+	/* xorshift64*: enough for picking victims. */
+	x ^= x >> 12;
+	x ^= x << 25;
+	x ^= x >> 27;
+	*s = x;
+	return x * 0x2545f4914f6cdd1dULL;
+}
+
+static inline void gfree_push(struct gfreelist *l, struct g *gp)
+{
+	gp->schedlink = l->head;
+	l->head = gp;
+	l->n++;
+}
+
+static inline struct g *gfree_pop(struct gfreelist *l)
+{
+	struct g *gp = l->head;
+
+	if (gp) {
+		l->head = gp->schedlink;
+		l->n--;
+	}
+	return gp;
+}
+
+/* The part of s that a life may use: of its slot, or the program's own stack. */
+static inline void stack_fit(struct stack *s, const struct gattr *a)
+{
+	s->base = a->stack ? a->stack : s->slot;
+	s->top = s->base + (a->stack ? a->stacksize : a->shape.top);
+	s->used = true;
+}
+
+/* ---- proc.c, m.c, p.c ---- */
+void schedule(void *unused) __attribute__((noreturn)) hidden;
+void ready(struct g *gp, enum readyhow how) hidden;
+/* goready() of who is pinned before and after. */
+void goready_pinned(struct g *gp, enum readyhow how) hidden;
+void globrunqput(struct g *gp, bool front) hidden;
+void globrunqputbatch(struct gqueue *q, bool front) hidden;
+void globrunqwoken(struct g *gp) hidden; /* without a P: nobody would look */
+void wakep(void) hidden;
+void resetspinning(struct m *mp) hidden;
+void startm(struct p *pp, bool spinning) hidden;
+void stopm(struct m *mp, uint64_t until) hidden;
+void handoffp(struct p *pp) hidden;
+void acquirep(struct m *mp, struct p *pp) hidden;
+struct p *releasep(struct m *mp) hidden;
+struct p *p_new(int id) hidden;
+struct p *pidleget(void) hidden;   /* sched.lock held */
+void pidleput(struct p *pp) hidden; /* sched.lock held */
+int procresize(unsigned n, unsigned ncpu) hidden;
+bool p_retire_if_dying(struct m *mp) hidden;
+void mcall(void (*fn)(void *)) hidden;
+void mexit(struct m *mp) __attribute__((noreturn)) hidden;
+void m_init(struct m *mp) hidden;
+bool m_reap(void) hidden;
+int m_start_wanted(void) hidden;
+bool m_wants_spare(void) hidden;
+bool m_make_idle(void) hidden; /* where a kernel thread can be made */
+void m_make_spare(void) hidden; /* maker only */
+void m_fork_child(void) hidden;
+void m_keepout(void) hidden; /* an M without a G is about to sleep */
+void stoplockedm(struct m *mp) hidden;
+void startlockedm(struct m *mp, struct g *gp) hidden;
+void mwake(struct m *mp) hidden; /* one that sleeps in stopm or stoplockedm */
+void exitsyscall0(void *gp) hidden;
+void regainp(struct g *gp) hidden;
+
+/* ---- home.c ---- */
+void home_go(struct g *gp) hidden;    /* the caller, which is wired to an M that waits for it */
+void home_leave(struct g *gp) hidden; /* the caller ends: so its home is none, unless it is there */
+void home_over(struct m *mp) hidden;  /* the G has ended elsewhere */
+
+/* ---- realtime.c ---- */
+void realtime_fork_child(void) hidden;
+
+/* ---- findrunnable.c, idle.c ---- */
+struct g *lookaround(struct m *mp, bool *inherit) hidden; /* with a P: something to run, or NULL */
+struct g *findrunnable(struct m *mp, bool *inherit) hidden; /* may idle; returns with a P */
+void idle(struct m *mp) hidden;        /* without a P, until there is one */
+void setspinning(struct m *mp) hidden;
+bool nobody_polls(void) hidden;
+bool anywork(void) hidden;
+bool poll_is_due(struct p *pp) hidden;
+void p_begins(struct p *pp) hidden; /* who the poller made ready queue here */
+
+/*
+ * On g0, of the G that was switched away and goes on later: from the release on its context may be
+ * used by others.
+ */
+static inline struct m *offm(struct g *gp)
+{
+	struct m *mp = weft_tls.m;
+
+	mp->curg = NULL;
+	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	return mp;
+}
+
+/* ---- park.c ---- */
+/*
+ * Parks the caller, who is pinned, made itself Gwaiting and may have been readied since.  why and
+ * addr are for dumps.
+ */
+void gopark_pinned(enum waitreason why, const void *addr) hidden;
+void goready(struct g *gp, enum readyhow how) hidden;
+
+/* ---- runq.c ---- */
+void runqput(struct p *pp, struct g *gp, bool next) hidden;
+struct g *runqget_ring(struct p *pp) hidden; /* past runnext */
+struct g *runqsteal(struct p *pp, struct p *victim, bool next, uint64_t now) hidden;
+bool runqempty(struct p *pp) hidden;
+uint32_t runqlen(struct p *pp) hidden;
+uint32_t runqring(struct p *pp) hidden; /* without runnext */
+void runqdrain(struct p *pp, struct gqueue *q) hidden;
+struct g *globrunqget(struct p *pp, int32_t max, bool urgent) hidden; /* sched.lock held */
+
+/* ---- timer.c ---- */
+void timer_add(struct timer *t, uint64_t when) hidden;
+void timers_reaim(struct p *pp) hidden; /* some clock was set */
+uint64_t timers_realtime(struct p *pp) hidden; /* of the first, CLOCK_REALTIME ns; 0: on no such clock */
+bool timer_del(struct timer *t) hidden; /* false: it ran or was never added */
+/* Runs what is due on pp; returns the next deadline (0: none), ran tells whether any did. */
+uint64_t timers_check(struct p *pp, uint64_t now, bool *ran) hidden;
+uint64_t timers_next(void) hidden;      /* earliest over all Ps, 0: none */
+void timers_move(struct p *from, struct p *to) hidden;
+
+/* ---- netpoll.c ---- */
+enum { NETPOLL_BATCH = 128 };
+/* Sleeps as the poller until an event, broken or deadline (0: none): events of descriptors. */
+int netpoll_wait(struct os_event *ev, uint64_t deadline) hidden;
+unsigned netpoll_ready(const struct os_event *ev, int n) hidden; /* wakes who waits for them: how many */
+unsigned netpoll_look(void) hidden;     /* both, without sleeping */
+void netpoll_break(void) hidden;
+void netpoll_wake_for(uint64_t when) hidden; /* the poller must not sleep past this */
+bool netpoll_open(void) hidden;         /* false: the kernel gives no epoll */
+int netpoll_fd(void) hidden;            /* -1: not open */
+int netpoll_dup(int fd) hidden;
+bool netpoll_clocks(void) hidden;       /* somebody has waited for a clock that may be set */
+void netpoll_fork_child(void) hidden;
+
+/* ---- polldesc.c ---- */
+unsigned polldesc_fire(uint64_t data, uint32_t events) hidden; /* how many it woke */
+void polldesc_fork_child(void) hidden;
+extern _Atomic int32_t nwatched hidden;
+
+/* Some descriptor is registered, so an idle M must poll. */
+static inline bool netpoll_watching(void)
+{
+	return atomic_load_explicit(&nwatched, memory_order_relaxed) > 0;
+}
+
+/* ---- stackshape.c ---- */
+/* The slot that a asks for.  0, -EINVAL: no such stack can be; -ENOMEM: none so large. */
+int stack_shape(const struct gattr *a, struct shape *s) hidden;
+
+/* ---- stack.c, tlsarea.c ---- */
+char *reserved(struct reservation *r, size_t each) hidden; /* a piece; NULL: no memory */
+void reserved_trim(struct reservation *r) hidden;          /* what is not cut yet goes back */
+bool stack_alloc(struct stack *s, const struct gattr *a) hidden; /* shaped */
+bool stack_free(struct stack *s) hidden;
+void stack_discard(struct stack *s) hidden;
+void stack_fork_child(void) hidden;
+/* Before a thread block is made, also where there was one; false: no memory. */
+bool area_alloc(struct g *gp, const struct gattr *a) hidden;
+/* As many pieces of this size as may be reserved at once, when next is what use would justify. */
+uint32_t reserve_count(uint32_t next, size_t each) hidden;
+void area_discard(struct g *gp) hidden;
+void areas_trim(void) hidden;
+void area_fork_child(void) hidden;
+
+/* ---- g.c, gfree.c, persistent.c ---- */
+uint32_t gfree_class(const struct shape *s) hidden;
+struct g *g_take(const struct gattr *a) hidden; /* shaped; with such a stack, or bare; NULL: no memory */
+void g_bare(struct g *gp) hidden; /* dead and without a stack: for whichever shape comes */
+void g_fork_child(void) hidden;
+int32_t g_cached(const struct p *pp) hidden;
+void gfree_fork_child(void) hidden;
+/* Of the common lists, for scavenge.c. */
+bool gfree_has(uint32_t class) hidden;   /* some; a hint */
+struct g *gfree_take_any(void) hidden;   /* with a stack of ours; NULL: none */
+bool gfree_unsettled(void) hidden;       /* somebody has memory to give back; a hint */
+bool gfree_cool(void) hidden;            /* marks what was not used since the last call: is there any? */
+int32_t gfree_take_cold(uint32_t class, int32_t most, struct gfreelist *to) hidden; /* of so many */
+void gfree_put_cold(uint32_t class, struct gfreelist *from) hidden; /* who gave back what they can */
+
+/* ---- scavenge.c ---- */
+void scavenge_look(uint64_t now) hidden; /* sysmon: now and then */
+uint64_t scavenge_when(void) hidden;     /* sysmon must not sleep past this; 0: nothing is to be done */
+uint64_t scavenge_step(void) hidden;     /* maker: some work; ns to rest before the next, 0: it is done */
+/* The kernel refused memory for such a stack.  True: another try may have it, or do without. */
+bool scavenge_scarce(uint32_t class) hidden;
+void *persistentalloc(size_t n) hidden; /* zeroed, never freed; NULL: no memory */
+struct g *g_at(uint32_t i) hidden;
+struct g *g_make(void) hidden;
+void g_seedids(void) hidden; /* at the start of a process; of a fork child too */
+void g_cachefree(struct p *pp) hidden;
+
+/* ---- retake.c, sysmonsleep.c, preempt.c ---- */
+/* sysmon only: a look at all Ps; at most so long a sleep, less when somebody's slice ends; */
+void monitor_look(uint64_t now) hidden;
+void monitor_sleep(uint32_t us) hidden;
+uint64_t monitor_pollgap(uint64_t usual) hidden; /* and ns after which it polls for busy Ms */
+void monitor_alarm(uint64_t when) hidden; /* sysmon must not sleep past this, if it is interested */
+void p_leave_slow(struct p *pp, uint32_t to) hidden;
+
+/* ---- sysmon.c, schedtrace.c ---- */
+void sysmon_taken(void) hidden; /* sysmon's notice that a P was taken */
+void sysmon_forget(void) hidden; /* fork child: it is gone */
+void sysmon_wake(void) hidden;
+void schedtrace(bool detail) hidden;
+const char *waitreason_text(unsigned r) hidden;
+
+/* ---- blocked.c ---- */
+/* sysmon only */
+/*
+ * Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever).
+ */
+uint32_t handoff_look(uint64_t now) hidden;
+bool handoff_lists(const struct m *mp) hidden; /* not to be reused yet; any thread */
+bool handoff_still_possible(void) hidden; /* what was there may be forbidden by now */
+bool handoff_possible(void) hidden; /* at start; cheap while the process has one thread */
+void handoff_fork_child(void) hidden;
+
+void handoff_report_open(void) hidden; /* at exit: counts the blocks that go on; any thread */
+
+/* ---- spawner.c ---- */
+bool maker_start(void) hidden;      /* once a process; false: no kernel thread */
+bool maker_runs(void) hidden;       /* it makes Ms, and the caller is not it */
+bool maker_call(void) hidden;       /* there are Ms to make or to join; false: it does not run */
+void maker_spare(void) hidden;      /* one M in reserve, please */
+void maker_fork_child(void) hidden;
+
+/* ---- procfs.c: sysmon only ---- */
+int aside_blocked(int tid, struct os_where *w) hidden; /* as os_blocked */
+bool aside_moves(int tid) hidden;  /* on a CPU right now: nobody need be asked */
+bool aside_runs(int tid) hidden;   /* on a CPU, or waiting for one; false also if nobody tells */
+unsigned aside_ncpu(void) hidden;  /* as os_ncpu */
+void aside_fork_child(void) hidden;
+
+void aside_rename(int tid, const char *name) hidden;
+
+/* ---- mnames.c: sysmon only ---- */
+void names_look(uint64_t now) hidden; /* now and then; 0: before a long sleep */
+
+/* ---- dump.c ---- */
+void dump_fork_child(void) hidden;
+
+/* ---- blockreport.c ---- */
+enum { PINREPORT_NOT = -2 };
+int pinreport_begin(struct g *gp, const struct os_where *w) hidden; /* a site for pinreport_end */
+void pinreport_end(int site, uint64_t ns) hidden;
+void pinreport_fork_child(void) hidden;
+
+/* ---- sigstack.c ---- */
+size_t m_sigstack_size(void) hidden;
+void m_sigstack(struct m *mp) hidden; /* on the M: the kernel has mp->sigstack from now on */
+char *m0_sigstack(void) hidden; /* its memory; NULL: none */
+void m_sidestack_drop(struct m *mp) hidden; /* its end */
+void sigstack_fork_child(void) hidden;
+
+/* ---- schedinit.c, forkchild.c ---- */
+void start_m0(struct g *gp, void *fs, char *top) hidden;
+void arena_fork_child(void) hidden;
+
+/* ---- wireall.c ---- */
+enum {
+	DutyCputime = 1, /* somebody asked for a G's CPU time */
+	DutyWire = 2,	 /* runtime_wireall() */
+	DutySystime = 4, /* or for the kernel's part of it; then DutyCputime, too */
+	DutyGs = 8,      /* the base of GS may change unseen */
+};
+/* What is to be done at each switch; none, in most processes.  Bits are only ever added. */
+extern _Atomic unsigned duties hidden;
+void duties_leave(struct g *gp, struct m *mp) hidden;
+
+/* ---- cputime.c ---- */
+void cputime_start(struct g *gp) hidden; /* main, on M0 */
+void cputime_enter(struct g *gp, struct m *mp) hidden;
+void cputime_leave(struct g *gp, struct m *mp) hidden;
+
+/* ---- parkinglot.c ---- */
+void lot_init(void) hidden;
+void lot_fork_child(void) hidden;
+
+/*
+ * The P of the calling M leaves Prunning for another status: after this no signal is on its way for
+ * it.
+ */
+static inline void p_leave(struct p *pp, uint32_t to)
+{
+	uint32_t s = Prunning;
+
+	/* Sequentially consistent: pairs with sysmon's read of sysmonwait before it sleeps deep. */
+	if (unlikely(!atomic_compare_exchange_strong(&pp->status, &s, to)))
+		p_leave_slow(pp, to);
+}
+
+static inline struct p *getp(void)
+{
+	struct m *mp = getm();
+
+	return mp ? mp->p : NULL;
+}
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * idle: how an M that finds no work gives its P up and sleeps, and who looks for work meanwhile.
+ *
+ * One of the idle Ms sleeps as the poller (netpoll.c), the others until they are woken or, while
+ * some P is busy, for a nap.
+ *
+ * Spinning.  An M that has a P and looks for work in other queues counts in nmspinning.  Rule
+ * against lost wake-ups, as in Go: who submits work from outside a P first publishes it, then reads
+ * nmspinning (wakep); who stops spinning first decrements nmspinning, then looks at every queue
+ * again.  Both are sequentially consistent, so one of them sees the other.
+ *
+ * Must never: sleep with a P.
+ */
+#include "runtime/sched/sched_inline.h"
+
+enum {
+	NAP_MAX = 2000000, /* ns; an idle M looks at least this often while another P is busy */
+};
+
+void setspinning(struct m *mp)
+{
+	mp->spinning = true;
+	atomic_fetch_add(&sched.nmspinning, 1);
+	atomic_store(&sched.needspinning, 0);
+}
+
+/* An M that found work stops spinning; there may be more, so somebody else may have to look. */
+void resetspinning(struct m *mp)
+{
+	int32_t n;
+
+	mp->spinning = false;
+	n = atomic_fetch_sub(&sched.nmspinning, 1) - 1;
+	if (n < 0)
+		throw("resetspinning: nmspinning is %d", n);
+	if (weft_opt.readywake || atomic_load(&sched.runqsize) > 0 ||
+	    runqlen(mp->p) > weft_opt.wakesurplus)
+		wakep();
+}
+
+/* True when some queue or heap has what an idle P could do. */
+bool anywork(void)
+{
+	uint64_t first;
+
+	if (atomic_load(&sched.runqsize) > 0)
+		return true;
+	for (int i = 0; i < MAXPROCS && allp[i]; i++)
+		if (!runqempty(allp[i]))
+			return true;
+	first = timers_next();
+	return first && first <= nanotime();
+}
+
+/* Descriptors are watched, and no M sleeps in epoll to hear of them. */
+bool nobody_polls(void)
+{
+	return netpoll_watching() && atomic_load(&sched.lastpoll) != 0;
+}
+
+/* Gets an idle P for an M that has none. */
+static bool takeidlep(struct m *mp)
+{
+	struct p *pp;
+
+	lock(&sched.lock);
+	pp = pidleget();
+	unlock(&sched.lock);
+	if (!pp)
+		return false;
+	acquirep(mp, pp);
+	return true;
+}
+
+/* Sleep of an idle M: 0 until woken, else the next look (something here is busy, work may age). */
+static uint64_t naptime(struct m *mp)
+{
+	if (!weft_opt.nap || atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs))
+		return 0;
+	if (mp->napns < (uint64_t)weft_opt.nap)
+		mp->napns = weft_opt.nap;
+	else if (mp->napns < NAP_MAX)
+		mp->napns *= 2;
+	return nanotime() + mp->napns;
+}
+
+/* Timers or descriptors need an M that hears them. */
+static bool must_poll(void)
+{
+	return timers_next() || netpoll_watching();
+}
+
+/*
+ * As the poller (lastpoll was exchanged for 0), without a P; afterwards the M has one, or looks
+ * again.
+ */
+static void poll_idle(struct m *mp, uint64_t nap)
+{
+	struct os_event ev[NETPOLL_BATCH];
+	/* Order: lastpoll = 0 before the heaps are read (netpoll_wake_for). */
+	uint64_t until = timers_next();
+	bool polled = until || netpoll_watching();
+	int n = 0;
+
+	if (polled) {
+		atomic_store(&sched.polluntil, until);
+		n = netpoll_wait(ev, nap && (!until || nap < until) ? nap : until);
+	}
+	/*
+	 * Before anybody is readied: who adds a timer or wakes an idle P must not take us for
+	 * asleep.
+	 */
+	atomic_store(&sched.polluntil, 0);
+	atomic_store(&sched.lastpoll, nanotime());
+	if (n && takeidlep(mp)) {
+		/*
+		 * Those who waited run here next: waking another M for them costs more than they
+		 * do.
+		 */
+		netpoll_ready(ev, n);
+		return;
+	}
+	if (n)
+		netpoll_ready(ev, n);
+	if (polled && anywork() && takeidlep(mp))
+		setspinning(mp);
+}
+
+/*
+ * Without a P: sleeps, as the poller if there is something to poll and nobody does, until there is
+ * one.
+ *
+ * An M that goes idle meanwhile, with timers of its own, leaves them to the poller and sleeps for
+ * good.  So an M takes lastpoll only when there is something to poll; and once it has put it back,
+ * whether it slept or not, it asks again: it has been taken for the poller until then
+ * (tests/model/poller.pml).  When no P is idle, the Ms that run them ask.
+ */
+void idle(struct m *mp)
+{
+	for (;;) {
+		uint64_t nap = naptime(mp);
+
+		if (must_poll() && atomic_exchange(&sched.lastpoll, 0) != 0) {
+			poll_idle(mp, nap);
+			if (mp->p)
+				return;
+			if (atomic_load(&sched.npidle) > 0)
+				continue;
+		}
+		stopm(mp, nap);
+		if (mp->p)
+			return;
+		if (anywork() && takeidlep(mp)) {
+			setspinning(mp);
+			return;
+		}
+	}
+}
+
+/* A spinning M waits a little for work before it gives its P up: sleeping and waking cost more. */
+static bool spin_for_work(void)
+{
+	uint64_t until = nanotime() + weft_opt.spin;
+
+	while (nanotime() < until) {
+		if (anywork())
+			return true;
+		for (int i = 0; i < 30; i++)
+			arch_pause();
+	}
+	return false;
+}
+
+struct g *findrunnable(struct m *mp, bool *inherit)
+{
+	bool waited = weft_opt.spin == 0;
+
+	for (;;) {
+		struct g *gp = lookaround(mp, inherit);
+		bool spun = mp->spinning;
+
+		if (gp)
+			return gp;
+		if (spun && !waited && !nobody_polls()) {
+			/*
+			 * Once: work that is queued elsewhere but not aged must not keep us here.
+			 */
+			waited = true;
+			if (spin_for_work())
+				continue;
+		}
+		lock(&sched.lock);
+		if (atomic_load(&sched.runqsize) > 0) {
+			gp = globrunqget(mp->p, 0, true);
+			unlock(&sched.lock);
+			return gp;
+		}
+		if (!spun && atomic_load(&sched.needspinning)) {
+			setspinning(mp);
+			unlock(&sched.lock);
+			continue;
+		}
+		pidleput(releasep(mp));
+		unlock(&sched.lock);
+		if (spun) {
+			mp->spinning = false;
+			/* Before the last look: work submitted after it must find no spinner. */
+			if (atomic_fetch_sub(&sched.nmspinning, 1) <= 0)
+				throw("findrunnable: negative nmspinning");
+			if ((atomic_load(&sched.runqsize) > 0 ||
+			     (weft_opt.readywake && anywork())) &&
+			    takeidlep(mp)) {
+				setspinning(mp);
+				continue;
+			}
+		}
+		idle(mp);
+	}
+}

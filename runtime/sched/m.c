@@ -1,0 +1,731 @@
+/*
+ * m: kernel threads: starting, stopping, handing a P over, leaving.
+ *
+ * Idle Ms are a LIFO list under sched.lock and sleep on m->park.  park goes 0 -> 1 by whoever wakes
+ * and 1 -> 0 by the M itself.  M0 is the program's main thread and never leaves: the kernel ties
+ * the process to it.  Other Ms are joinable threads of libc (hooks.newosproc), so that setuid and
+ * friends reach them; sysmon joins those that left and frees their stacks.
+ */
+#include "runtime/sched/gmp.h"
+
+#include <errno.h>
+
+enum { G0_STACK = 256 * 1024 };
+
+void m_init(struct m *mp)
+{
+	mp->rng = (weft_opt.chaos ? (uint64_t)weft_opt.chaos * 0x9e3779b97f4a7c15ULL
+				  : nanotime()) +
+		  (uint64_t)(mp->id + 1) * 0xd1342543de82ef95ULL;
+	mp->rng |= 1;
+}
+
+/*
+ * A P whose M is being made, for whoever comes first: the making takes locks of libc's, and who
+ * holds one may be a G that waits for this very P. sched.lock held.
+ */
+static struct p *pstartget(struct m *mp)
+{
+	struct p *pp = sched.pstart;
+
+	if (!pp || mp->dying)
+		return NULL;
+	sched.pstart = pp->link;
+	sched.npstart--;
+	pp->link = NULL;
+	mp->spinning = pp->startspinning;
+	return pp;
+}
+
+/* Whoever came faster has the P it was made for: then it waits for another. */
+static void mstart0(void *unused)
+{
+	struct m *mp = weft_tls.m;
+	struct p *pp;
+
+	if (mp->lockedg)
+		schedule(unused); /* until its G has a turn */
+	lock(&sched.lock);
+	sched.nmstarting--;
+	pp = pstartget(mp);
+	unlock(&sched.lock);
+	if (pp)
+		acquirep(mp, pp);
+	while (!mp->p)
+		stopm(mp, 0);
+	schedule(unused);
+}
+
+/* On the new kernel thread, with FS on its own block. */
+static void *mstart(void *arg)
+{
+	struct m *mp = arg;
+
+	weft_tls.m = mp;
+	mp->fs = arch_getfs();
+	mp->ostid = os_gettid();
+	mp->sigmask = os_sigmask_get();
+	mp->gs = arch_getgs();
+	m_sigstack(mp);
+	/* g0's frames start below this one, which mexit() returns to. */
+	mp->g0top = (void *)(((uintptr_t)__builtin_frame_address(0) - 1024) & ~(uintptr_t)63);
+	arch_mcall(&mp->sp, mp->fs, mp->g0top, mstart0, NULL);
+	return NULL;
+}
+
+/* The two of sched.allm, with sched.lock: there may be thousands. */
+static void all_add(struct m *mp)
+{
+	mp->alllink = sched.allm;
+	mp->allback = &sched.allm;
+	if (sched.allm)
+		sched.allm->allback = &mp->alllink;
+	sched.allm = mp;
+}
+
+static void all_drop(struct m *mp)
+{
+	*mp->allback = mp->alllink;
+	if (mp->alllink)
+		mp->alllink->allback = mp->allback;
+}
+
+void mexit(struct m *mp)
+{
+	m_sidestack_drop(mp);
+	lock(&sched.lock);
+	all_drop(mp);
+	sched.nm--;
+	mp->schedlink = sched.mdead;
+	sched.mdead = mp;
+	unlock(&sched.lock);
+	maker_call();
+	arch_gogo(mp->sp, mp->fs);
+}
+
+/* Pairs with the hook's store: nothing else of the M is written by its maker after it. */
+static uintptr_t mp_os(const struct m *mp)
+{
+	return __atomic_load_n(&mp->os, __ATOMIC_ACQUIRE);
+}
+
+/* Joins an M that left (maker only: it may block).  False: there is none. */
+bool m_reap(void)
+{
+	struct m **link, *mp;
+
+	lock(&sched.lock);
+	/*
+	 * One may have ended before its maker came to note its handle, or sysmon's list
+	 * (blocked.c) may still hold it: next time.
+	 */
+	for (link = &sched.mdead; *link && (!mp_os(*link) || handoff_lists(*link));
+	     link = &(*link)->schedlink)
+		;
+	mp = *link;
+	if (mp)
+		*link = mp->schedlink;
+	unlock(&sched.lock);
+	if (!mp)
+		return false;
+	hooks.joinosproc(mp->os);
+	os_free(mp->stack, mp->stacksize);
+	/* The struct m itself is persistent memory: reused by newm through this list. */
+	lock(&sched.lock);
+	mp->schedlink = sched.mfree;
+	sched.mfree = mp;
+	unlock(&sched.lock);
+	return true;
+}
+
+/* spared: there are enough, and the caller can do without. */
+static struct m *allocm(bool spared)
+{
+	struct m *mp;
+	int n;
+
+	lock(&sched.lock);
+	if (spared && sched.nm + SPARE_BELOW > sched.maxm) {
+		sched.nm++; /* newm() takes it back */
+		unlock(&sched.lock);
+		return NULL;
+	}
+	mp = sched.mfree;
+	if (mp)
+		sched.mfree = mp->schedlink;
+	n = ++sched.nm;
+	unlock(&sched.lock);
+	if (n > sched.maxm) {
+		weft_say("too many kernel threads: %d system calls block at once and maxthreads is "
+			 "%d (raise it with WEFT=maxthreads=N)",
+			 n, sched.maxm);
+		os_exit(125);
+	}
+	if (!mp)
+		mp = persistentalloc(sizeof(*mp));
+	if (!mp)
+		return NULL;
+	*mp = (struct m){ 0 };
+	return mp;
+}
+
+/* From low to high: guard, signal stack, guard, g0's stack. */
+static int stacks(struct m *mp)
+{
+	size_t page = os_pagesize(), sig = m_sigstack_size(), g0size = runtime_ostack(G0_STACK);
+	int err;
+
+	mp->stacksize = page + sig + page + g0size;
+	mp->stack = os_reserve(mp->stacksize);
+	if (!mp->stack)
+		return -ENOMEM;
+	mp->sigstack = mp->stack + page;
+	err = os_guard(mp->stack, page);
+	return err ? err : os_guard(mp->sigstack + sig, page);
+}
+
+/*
+ * A new M, which starts by looking at pstart, or waits for the G that it is for; NULL when the
+ * kernel gives no thread.
+ */
+static struct m *newm(struct g *own)
+{
+	size_t g0size = runtime_ostack(G0_STACK);
+	struct m *mp = allocm(own != NULL);
+	int err = -ENOMEM;
+
+	if (mp)
+		err = stacks(mp);
+	if (!err) {
+		lock(&sched.lock);
+		mp->id = ++sched.mnext;
+		mp->lockedg = own;
+		all_add(mp);
+		unlock(&sched.lock);
+		m_init(mp);
+		err = hooks.newosproc(mstart, mp, mp->stack + mp->stacksize - g0size, g0size, &mp->os);
+		if (err) {
+			lock(&sched.lock);
+			all_drop(mp);
+			unlock(&sched.lock);
+		}
+	}
+	if (err) {
+		if (mp && mp->stack)
+			os_free(mp->stack, mp->stacksize);
+		lock(&sched.lock);
+		sched.nm--;
+		if (mp) {
+			mp->schedlink = sched.mfree;
+			sched.mfree = mp;
+		}
+		unlock(&sched.lock);
+	}
+	return err ? NULL : mp;
+}
+
+void mwake(struct m *mp)
+{
+	atomic_store(&mp->park, 1);
+	os_futex_wake((uint32_t *)&mp->park, 1);
+}
+
+/*
+ * What an M lets in, the process lets in; and an idle one has the mask of the last G it ran, which may
+ * have ended, or keep out by now what nobody is to let in.
+ */
+void m_keepout(void)
+{
+	struct m *mp = weft_tls.m;
+	uint64_t out = atomic_load_explicit(&sched.keepout, memory_order_relaxed);
+
+	if (!out || !mp)
+		return;
+	/*
+	 * What another process sends to main by its thread's id waits in the kernel for M0 alone.  So
+	 * that one keeps out no more than all Gs do, and passes on what comes (the signal thread tells
+	 * it of changes: runtime_shut(), which reads the note after it wrote the word).
+	 */
+	do {
+		if (mp == &m0)
+			out = atomic_load(&sched.shut);
+		if (mp->sigmask != out) {
+			os_sigmask(out);
+			__atomic_store_n(&mp->sigmask, out, __ATOMIC_SEQ_CST);
+		}
+	} while (mp == &m0 && out != atomic_load(&sched.shut));
+}
+
+/* It may have looked at the word just before it fell asleep: who depends on it asks again. */
+static void m0_look(void)
+{
+	os_futex_wake((uint32_t *)&m0.park, 1);
+}
+
+/* Who sleeps in the poller may have another mask there than when it wakes: it looks at shut again. */
+void runtime_shut(uint64_t set)
+{
+	uint64_t was = atomic_exchange(&sched.shut, set);
+
+	if (set & ~was && !runtime_allkeepout(set)) {
+		netpoll_break();
+	} else if (was & ~set && !__atomic_load_n(&m0.curg, __ATOMIC_RELAXED)) {
+		m0_look();
+		netpoll_break();
+	}
+}
+
+bool runtime_allkeepout(uint64_t set)
+{
+	struct m *mp, *own;
+	bool all = true;
+
+	lock(&sched.lock);
+	own = getm(); /* has its own mask, or a call's that the kernel knows in the call only */
+	for (mp = sched.allm; mp && all; mp = mp->alllink)
+		all = mp == own || (__atomic_load_n(&mp->sigmask, __ATOMIC_SEQ_CST) & set) == set;
+	unlock(&sched.lock);
+	if (!all && !__atomic_load_n(&m0.curg, __ATOMIC_RELAXED))
+		m0_look();
+	return all;
+}
+
+/*
+ * Sleeps until startm hands a P over, or until the deadline (0: none); then m->p may still be NULL.
+ * The M is on the idle list meanwhile; a nap that ends takes it off again.
+ */
+void stopm(struct m *mp, uint64_t until)
+{
+	struct p *pp;
+
+	if (mp->p || mp->spinning)
+		throw("stopm: m%d has a P or spins", mp->id);
+	lock(&sched.lock);
+	pp = pstartget(mp);
+	if (pp) {
+		unlock(&sched.lock);
+		acquirep(mp, pp);
+		return;
+	}
+	mp->schedlink = sched.midle;
+	sched.midle = mp;
+	sched.nmidle++;
+	mp->idlesince = nanotime();
+	unlock(&sched.lock);
+	while (atomic_load(&mp->park) == 0) {
+		struct m **link;
+
+		m_keepout(); /* each time: a handler has added to the mask, or all keep out others now */
+		if (os_futex_wait((uint32_t *)&mp->park, 0, until) != -ETIMEDOUT)
+			continue;
+		lock(&sched.lock);
+		for (link = &sched.midle; *link && *link != mp; link = &(*link)->schedlink)
+			;
+		if (*link) {
+			*link = mp->schedlink;
+			sched.nmidle--;
+			unlock(&sched.lock);
+			return;
+		}
+		unlock(&sched.lock); /* taken off by a waker: its wake-up is coming */
+		until = 0;
+	}
+	atomic_store(&mp->park, 0);
+	lock(&sched.lock);
+	pp = mp->nextp;
+	mp->nextp = NULL;
+	unlock(&sched.lock);
+	if (mp->dying)
+		mexit(mp);
+	if (pp)
+		acquirep(mp, pp);
+}
+
+/* Makes an M for what is in pstart; the caller has counted it in nmstarting. */
+static void startnewm(void)
+{
+	struct p *pp;
+
+	if (newm(NULL))
+		return;
+	/* No kernel thread to be had: the P waits idle, whoever next needs one takes it. */
+	lock(&sched.lock);
+	sched.nmstarting--;
+	/* There will be none: an M that is about to go idle finds it. */
+	pp = runtime_nomore() ? NULL : sched.pstart;
+	if (pp) {
+		sched.pstart = pp->link;
+		sched.npstart--;
+		pp->link = NULL;
+		if (pp->startspinning)
+			atomic_fetch_sub(&sched.nmspinning, 1);
+		pidleput(pp);
+	}
+	unlock(&sched.lock);
+}
+
+/*
+ * One more M is needed only when there are more Ps in pstart than Ms on their way: a new one may
+ * need long until it runs, and Ps come back to pstart thousands of times meanwhile. sched.lock
+ * held; true: counted, to be made.
+ */
+static bool startcount(void)
+{
+	if (sched.npstart <= sched.nmstarting || runtime_nomore())
+		return false;
+	sched.nmstarting++;
+	return true;
+}
+
+/* Runs pp (Pidle, off the idle list; NULL: take one) on an idle or new M. */
+void startm(struct p *pp, bool spinning)
+{
+	struct m *mp;
+
+	lock(&sched.lock);
+	if (!pp)
+		pp = pidleget();
+	if (!pp) {
+		if (spinning)
+			atomic_fetch_sub(&sched.nmspinning, 1);
+		unlock(&sched.lock);
+		return;
+	}
+	mp = sched.midle;
+	if (mp) {
+		sched.midle = mp->schedlink;
+		sched.nmidle--;
+		mp->nextp = pp;
+		mp->spinning = spinning;
+		unlock(&sched.lock);
+		mwake(mp);
+		return;
+	}
+	pp->startspinning = spinning;
+	pp->link = sched.pstart;
+	sched.pstart = pp;
+	sched.npstart++;
+	if (maker_runs()) {
+		bool call = sched.npstart > sched.nmstarting;
+
+		unlock(&sched.lock);
+		if (call)
+			maker_call();
+	} else {
+		bool make = startcount();
+
+		unlock(&sched.lock);
+		if (make)
+			startnewm();
+	}
+}
+
+/* Starts the Ms that were wanted where none can be made (maker only). */
+int m_start_wanted(void)
+{
+	for (int n = 0;; n++) {
+		bool make;
+
+		lock(&sched.lock);
+		make = startcount();
+		unlock(&sched.lock);
+		if (!make)
+			return n;
+		startnewm();
+	}
+}
+
+/*
+ * One M in reserve, once Ps were taken: a P that is taken next need not wait until a kernel thread
+ * is made. What is read without the lock is a hint: one more or one fewer does no harm.
+ */
+static struct m *lastspare; /* while it is not there yet, another would not help; never freed */
+
+bool m_wants_spare(void)
+{
+	struct m *last = __atomic_load_n(&lastspare, __ATOMIC_RELAXED);
+
+	return !(runtime_nomore() || __atomic_load_n(&sched.nmidle, __ATOMIC_RELAXED) > 0 ||
+	    __atomic_load_n(&sched.pstart, __ATOMIC_RELAXED) ||
+	    __atomic_load_n(&sched.nm, __ATOMIC_RELAXED) + SPARE_BELOW > sched.maxm ||
+	    (last && !__atomic_load_n(&last->ostid, __ATOMIC_RELAXED)));
+}
+
+/* An M that is idle at first; false: none is to be had. */
+bool m_make_idle(void)
+{
+	struct m *mp;
+
+	lock(&sched.lock);
+	sched.nmstarting++;
+	unlock(&sched.lock);
+	mp = newm(NULL);
+	if (!mp) {
+		lock(&sched.lock);
+		sched.nmstarting--;
+		unlock(&sched.lock);
+	}
+	__atomic_store_n(&lastspare, mp, __ATOMIC_RELAXED);
+	return mp != NULL;
+}
+
+/* maker only. */
+void m_make_spare(void)
+{
+	if (m_wants_spare())
+		m_make_idle();
+}
+
+void m_fork_child(void)
+{
+	lastspare = NULL; /* it will never be there */
+}
+
+/* At most one starter at a time: a spinner that finds work starts the next. */
+void wakep(void)
+{
+	int32_t none = 0;
+	struct p *pp;
+
+	/* The work is published before we look for a spinner (proc.c, "Spinning"). */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load(&sched.nmspinning) != 0 ||
+	    !atomic_compare_exchange_strong(&sched.nmspinning, &none, 1))
+		return;
+	lock(&sched.lock);
+	pp = pidleget();
+	if (!pp) {
+		/* All busy: the next M about to go idle must look once more. */
+		atomic_store(&sched.needspinning, 1);
+		atomic_fetch_sub(&sched.nmspinning, 1);
+		unlock(&sched.lock);
+		return;
+	}
+	atomic_store(&sched.needspinning, 0);
+	unlock(&sched.lock);
+	startm(pp, true);
+}
+
+/* A P whose M blocks: somebody else must run it if there is anything to run. */
+void handoffp(struct p *pp)
+{
+	uint64_t t0 = atomic_load(&pp->timer0);
+
+	if (pp->id >= atomic_load(&gomaxprocs) || !runqempty(pp) ||
+	    atomic_load(&sched.runqsize) > 0) {
+		startm(pp, false);
+		return;
+	}
+	if (atomic_load(&sched.nmspinning) + atomic_load(&sched.npidle) == 0) {
+		int32_t none = 0;
+
+		if (atomic_compare_exchange_strong(&sched.nmspinning, &none, 1)) {
+			startm(pp, true);
+			return;
+		}
+	}
+	lock(&sched.lock);
+	if (atomic_load(&sched.runqsize) > 0) {
+		unlock(&sched.lock);
+		startm(pp, false);
+		return;
+	}
+	/* The last running P, and nobody polls: timers and descriptors need somebody. */
+	if (atomic_load(&sched.npidle) == atomic_load(&gomaxprocs) - 1 &&
+	    atomic_load(&sched.lastpoll) != 0 && (timers_next() || netpoll_watching())) {
+		unlock(&sched.lock);
+		startm(pp, false);
+		return;
+	}
+	pidleput(pp);
+	unlock(&sched.lock);
+	if (t0)
+		netpoll_wake_for(t0);
+}
+
+/* ---- wired Gs -------------------------------------------------------------------------------- */
+
+void lockosthread(void)
+{
+	struct g *gp = weft_tls.g;
+
+	if (!gp || gp->lockdepth++)
+		return;
+	pin();
+	gp->lockedm = unlikely(gp->home != NULL) && !gp->sysdepth ? gp->home : getm();
+	gp->lockedm->lockedg = gp;
+	unpin();
+	if (unlikely(gp->home != NULL))
+		home_go(gp);
+}
+
+void unlockosthread(void)
+{
+	struct g *gp = weft_tls.g;
+
+	if (!gp || !gp->lockdepth || --gp->lockdepth)
+		return;
+	/* In one piece: a G with an M that has no such G would be handed to it for nothing. */
+	pin();
+	if (gp->lockedm != gp->home)
+		gp->lockedm->lockedg = NULL;
+	gp->lockedm = NULL;
+	unpin();
+}
+
+int g_start_wired(struct g *gp)
+{
+	struct m *mp;
+
+	/* Libc's locks: as spawner.c says, but that another M goes on with the P meanwhile. */
+	entersyscall();
+	mp = newm(gp);
+	exitsyscall();
+	if (!mp)
+		return -EAGAIN;
+	gp->lockedm = mp;
+	gp->lockdepth = 1;
+	atomic_fetch_add(&sched.nglive, 1);
+	gp->tls->locks = 1; /* as in g_start() */
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	pin();
+	lock(&sched.lock);
+	globrunqput(gp, false); /* any M may find it, and wakes mp */
+	unlock(&sched.lock);
+	unpin();
+	wakep();
+	return 0;
+}
+
+/* With an idle M at hand: it gets the P, and gp as the next to run. */
+static void leavem01(void *arg)
+{
+	struct g *gp = arg;
+	struct m *mp = offm(gp);
+
+	runqput(mp->p, gp, true);
+	handoffp(releasep(mp));
+	while (!mp->p)
+		stopm(mp, 0);
+	schedule(NULL);
+}
+
+static void leavem00(void *arg)
+{
+	struct g *gp = arg;
+	struct m *mp = offm(gp);
+
+	lock(&sched.lock);
+	globrunqput(gp, true);
+	unlock(&sched.lock);
+	/* The P goes to another M, which finds gp; this one is not on the idle list yet. */
+	handoffp(releasep(mp));
+	while (!mp->p)
+		stopm(mp, 0);
+	schedule(NULL);
+}
+
+/*
+ * Waits for an idle M, once and not for long: the maker may need a lock of libc's whose holder
+ * waits for this P. Without one, M0 itself would take the P back, and run all others, who were
+ * created later, before it finds gp.
+ */
+static bool await_idlem(void)
+{
+	enum { TRIES = 40, US = 50 };
+
+	for (int i = 0; i < TRIES && !__atomic_load_n(&sched.midle, __ATOMIC_RELAXED); i++) {
+		if (i == 0)
+			maker_spare();
+		os_usleep(US);
+	}
+	return __atomic_load_n(&sched.midle, __ATOMIC_RELAXED) != NULL;
+}
+
+void leavem0(void)
+{
+	struct g *gp = weft_tls.g;
+
+	if (!gp || gp == g_main_ || gp->home || gp->lockdepth || gp->sysdepth ||
+	    (atomic_load_explicit(&duties, memory_order_relaxed) & DutyWire))
+		return;
+	/* As in runtime_preempt(): we may be in a handler. */
+	pin();
+	if (getm() == &m0)
+		m0.sigmask = os_sigmask_get();
+	unpin();
+	if (getm() == &m0 && await_idlem())
+		mcall(leavem01);
+	/* M0 may be woken for something else and find gp first: then again. */
+	while (getm() == &m0)
+		mcall(leavem00);
+}
+
+/* The P stays, and its timers are this sleep's. */
+static void stop_with_own(struct m *mp)
+{
+	struct p *pp = mp->p;
+
+	while (atomic_load(&mp->park) == 0) {
+		uint64_t when = atomic_load(&pp->timer0), wall = when ? timers_realtime(pp) : 0;
+		bool ran;
+
+		if (when && when <= nanotime())
+			timers_check(pp, nanotime(), &ran);
+		else if (!wall)
+			os_futex_wait((uint32_t *)&mp->park, 0, when);
+		else if (os_futex_wait_realtime((uint32_t *)&mp->park, 0, wall) == -ETIMEDOUT)
+			timers_reaim(pp); /* the clock may have been set */
+	}
+	atomic_store(&mp->park, 0);
+}
+
+/* Its G may be elsewhere (home.c); then what that one lets in is none of this M's. */
+static void keepout_away(const struct m *mp)
+{
+	if (!__atomic_load_n(&mp->lockedg->lockedm, __ATOMIC_RELAXED))
+		m_keepout();
+}
+
+/*
+ * The M of a wired G gives its P away and sleeps until somebody brings the G back with a P; or until
+ * the G has ended elsewhere: then the M is nobody's, and has a P too.
+ */
+void stoplockedm(struct m *mp)
+{
+	struct p *pp;
+
+	if (mp->p && mp->p->own) {
+		stop_with_own(mp);
+		return;
+	}
+	if (mp->p)
+		handoffp(releasep(mp));
+	while (atomic_load(&mp->park) == 0) {
+		keepout_away(mp);
+		os_futex_wait((uint32_t *)&mp->park, 0, 0);
+	}
+	atomic_store(&mp->park, 0);
+	lock(&sched.lock);
+	pp = mp->nextp;
+	mp->nextp = NULL;
+	if (pp)
+		acquirep(mp, pp);
+	unlock(&sched.lock);
+	if (!pp)
+		home_over(mp);
+}
+
+/* mp picked a G that belongs to another M: hands its P to that one and sleeps. */
+void startlockedm(struct m *mp, struct g *gp)
+{
+	struct m *owner = gp->lockedm;
+
+	lock(&sched.lock);
+	owner->nextp = releasep(mp);
+	unlock(&sched.lock);
+	mwake(owner);
+	stopm(mp, 0);
+	while (!mp->p)
+		stopm(mp, 0);
+}

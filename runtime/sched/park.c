@@ -1,0 +1,206 @@
+/*
+ * park: the one way to block and the one way to wake.
+ *
+ * A G that parks was made Gwaiting before anybody could ready it, and goes to sleep whatever
+ * happens.  It may be readied before it left its stack; gp->m tells who picks it when that is so.
+ * That one waits (settle), on g0 and with nothing of its own still to leave, so two cannot wait for
+ * each other.  No lock is held across the switch.
+ */
+#include "runtime/sched/sched_inline.h"
+
+/* Nobody runs on gp's stack any more. */
+static inline void parked(struct g *gp)
+{
+	/* Release: pairs with settle() of who was told to run it, perhaps long ago. */
+	atomic_store_explicit(&gp->m, NULL, memory_order_release);
+}
+
+static void park0(void *arg)
+{
+	struct m *mp = weft_tls.m;
+
+	mp->curg = NULL;
+	parked(arg);
+	schedule(NULL);
+}
+
+/*
+ * First of all on the stack of the G that runs next, which is pinned as everything that was
+ * switched away.
+ */
+static inline struct m *arrived(void)
+{
+	struct g *gp = weft_tls.g;
+	struct m *mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
+
+	settle_kernel(mp, gp);
+	return mp;
+}
+
+static void switched(void *arg)
+{
+	arrived();
+	parked(arg);
+}
+
+/*
+ * Straight to the next G of this P, if that is what schedule() would do: g0 and one change of FS
+ * less.  after runs on its stack.
+ */
+static inline __attribute__((always_inline)) bool to_next(struct m *mp, struct g *gp, void (*after)(void *))
+{
+	bool inherit;
+	struct g *next = nextlocal(mp, &inherit);
+
+	if (!next)
+		return false;
+	settle(mp, next, inherit);
+	arch_switch(&gp->sp, next->sp, next->fs, after, gp);
+	return true;
+}
+
+void gopark_pinned(enum waitreason why, const void *addr)
+{
+	struct g *gp = weft_tls.g;
+	struct m *mp = getm();
+
+	if (unlikely(!mp || !mp->p))
+		throw("gopark: g%lu has no P", gp->goid);
+	lockrank_none("gopark");
+	gp->waitreason = (uint8_t)why;
+	gp->waitaddr = addr;
+	if (weft_opt.dumpsig || weft_opt.schedtrace)
+		gp->waitsince = nanotime();
+	if (!to_next(mp, gp, switched))
+		mcall(park0);
+	gp->waitreason = WaitNone;
+	gp->waitaddr = NULL;
+}
+
+/* Makes a runnable G known to the scheduler. */
+static inline void ready_pinned(struct g *gp, enum readyhow how)
+{
+	struct p *pp = getp();
+
+	if (unlikely(atomic_load_explicit(&realtime, memory_order_relaxed))) {
+		if (gp->priority) {
+			mwake(gp->lockedm);
+			return;
+		}
+		if (pp && pp->own)
+			pp = NULL;
+	}
+	if (likely(pp)) {
+		if (how == READY_NEXT)
+			putnext(pp, gp);
+		else
+			runqput(pp, gp, false);
+		if (weft_opt.readywake)
+			wakep();
+	} else {
+		/* No P here (foreign thread, sysmon, a G in a system call): nobody would look. */
+		lock(&sched.lock);
+		globrunqwoken(gp);
+		unlock(&sched.lock);
+		wakep();
+		monitor_alarm(0);
+	}
+}
+
+void ready(struct g *gp, enum readyhow how)
+{
+	pin();
+	ready_pinned(gp, how);
+	unpin();
+}
+
+void goready_pinned(struct g *gp, enum readyhow how)
+{
+	/*
+	 * No compare-and-swap: exactly one waker gets hold of a parked G (parkinglot.h), two would be seen
+	 * here or in execute().
+	 */
+	uint32_t s = atomic_load_explicit(&gp->status, memory_order_acquire);
+
+	if (unlikely(s != Gwaiting))
+		throw("goready: g%lu has status %u", gp->goid, s);
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_relaxed);
+	ready_pinned(gp, how);
+}
+
+void goready(struct g *gp, enum readyhow how)
+{
+	pin();
+	goready_pinned(gp, how);
+	unpin();
+}
+
+/* Nobody runs on gp's stack any more, and nobody ever will in this life. */
+static void left(struct g *gp)
+{
+	bool drop = gp->drop;
+
+	gp->lockedm = NULL;
+	gp->lockdepth = 0;
+	gp->kept = false;
+	atomic_store_explicit(&gp->status, Gdead, memory_order_relaxed);
+	/* Release: pairs with g_await_off(); then it is another's. */
+	atomic_store_explicit(&gp->m, NULL, memory_order_release);
+	if (drop)
+		g_free(gp);
+}
+
+static void exited(void *arg)
+{
+	arrived();
+	left(arg);
+}
+
+static void exit0(void *arg)
+{
+	struct m *mp = weft_tls.m;
+	struct g *gp = arg;
+	/* What was not waited for is told; none, and the M that made it goes on. */
+	bool locked = mp->lockedg && (gp->lockdepth || os_has_children());
+
+	mp->curg = NULL;
+	gp->home = NULL;
+	/*
+	 * An M that ends stays marked: it must not start others, which would inherit what it
+	 * carries.
+	 */
+	if (mp == &m0 || !locked)
+		mp->lockedg = NULL;
+	left(arg);
+	if (locked && mp != &m0) {
+		/*
+		 * What the wired G did to its kernel thread (policy, affinity, namespaces) dies
+		 * with it; what it made hears of it.
+		 */
+		handoffp(releasep(mp));
+		mexit(mp);
+	}
+	schedule(NULL);
+}
+
+/*
+ * ended is called before the stack is left, so that whom it readies can be switched to at once; who
+ * frees the G after that waits for the stack (g_await_off).  True: nobody will, it is dropped.
+ */
+void goexit(bool (*ended)(void *arg), void *arg)
+{
+	struct g *gp = weft_tls.g;
+
+	syscall_reset();
+	if (unlikely(gp->priority))
+		runtime_realtime(0);
+	if (atomic_fetch_sub(&sched.nglive, 1) == 1)
+		hooks.lastexit();
+	pin(); /* for good */
+	if (unlikely(gp->home != NULL))
+		home_leave(gp);
+	gp->drop = ended(arg);
+	if (!to_next(getm(), gp, exited))
+		mcall(exit0);
+	__builtin_unreachable();
+}

@@ -1,0 +1,249 @@
+/*
+ * proc: who runs.  The scheduler's heart; read this file first.
+ *
+ * G    a user-level thread: a stack, a glibc thread block, a saved stack pointer.
+ * M    a kernel thread.  Runs scheduler code on its g0 stack and Gs on theirs.
+ * P    the right to run Gs, gomaxprocs of them, each with a local queue and timers.  An M must own a P to
+ *      run a G; an M in a system call leaves its P behind, where sysmon may take it.
+ *
+ * schedule() runs on g0, never returns, and starts at the top of g0's stack each time (mcall), so
+ * nothing on g0 survives a switch.  FS belongs to the stack: on g0 it is the M's block, on a G the
+ * G's.
+ *
+ * Where we depart from Go (options, see options.def; the figures that decided are in HACKING.md):
+ *   readywake=0    ready() from a running G wakes nobody: the G just readied most likely runs next here.
+ *   wakesurplus=N  creation wakes an idle P only when more than N Gs are queued locally.
+ *   nap=NS         an idle M looks again after a nap, doubling, while another P is busy.
+ *   stealage=NS    only work that has waited is stolen.
+ * sysmon backs all of them up: queued work with an idle P is found within its period.  What a P
+ * runs next is looked for in findrunnable.c; who finds nothing is in idle.c, with the rule against lost
+ * wake-ups.
+ *
+ * Must never: block while holding a P; call libc; run on a G's stack after the G was published
+ * elsewhere.
+ */
+#include "runtime/sched/sched_inline.h"
+
+struct sched sched = { .lock = LOCK_INIT(Sched),
+		       .gfreelock = LOCK_INIT(Gfree),
+		       .allglock = LOCK_INIT(Allgs) };
+struct p *allp[MAXPROCS];
+_Atomic int32_t gomaxprocs;
+struct m m0;
+struct g *g_main_;
+struct runtime_hooks hooks;
+int weft_on;
+__thread struct weft_tls weft_tls __attribute__((tls_model("initial-exec")));
+
+void mcall(void (*fn)(void *))
+{
+	struct g *gp = weft_tls.g;
+	struct m *mp;
+
+	/* Pinned until it runs again: neither g0's top nor the switch back may meet a handler. */
+	pin();
+	mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
+	if (unlikely(atomic_load_explicit(&duties, memory_order_relaxed)))
+		duties_leave(gp, mp);
+	arch_mcall(&gp->sp, mp->fs, mp->g0top, fn, gp);
+	unpin();
+}
+
+/*
+ * gp was woken, or has ended, before it left its stack (park.c); its M is about to, unless the
+ * kernel stopped it there.  A yield lets only threads of our own priority run, and the caller's may
+ * be a real-time one, on that M's CPU: soon it sleeps instead.
+ */
+void g_await_off(struct g *gp)
+{
+	enum { SPIN = 64, YIELD = 64 * SPIN, SLEEP_US = 20 };
+
+	for (unsigned i = 1; atomic_load_explicit(&gp->m, memory_order_acquire); i++) {
+		if (i % SPIN)
+			arch_pause();
+		else if (i < YIELD)
+			os_osyield();
+		else
+			os_usleep(SLEEP_US);
+	}
+}
+
+static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool inherit)
+{
+	settle(mp, gp, inherit);
+	settle_kernel(mp, gp);
+	arch_gogo(gp->sp, gp->fs);
+}
+
+/*
+ * The M of a wired G, with a P, when all that waits stands in the global queue.  True: its own G is
+ * first and goes on.  When the first is wired to another M, that one gets the P: a third M that
+ * took it, looked and passed it on would double the switches of two that yield to each other.
+ */
+static bool own_turn(struct m *mp)
+{
+	struct p *pp = mp->p;
+	uint64_t first = atomic_load(&pp->timer0);
+	struct m *owner = NULL;
+	struct g *gp;
+
+	if (pp->own || !runqempty(pp) || (first && nanotime() >= first) || weft_opt.chaos ||
+	    pp->id >= atomic_load(&gomaxprocs))
+		return false;
+	lock(&sched.lock);
+	gp = sched.urgent.head ? sched.urgent.head : sched.runq.head;
+	if (gp && gp->lockedm) {
+		owner = gp->lockedm;
+		globrunqget(pp, 1, true);
+		if (owner != mp)
+			owner->nextp = releasep(mp);
+	}
+	unlock(&sched.lock);
+	if (owner && owner != mp)
+		mwake(owner);
+	return owner == mp;
+}
+
+void schedule(void *unused)
+{
+	struct m *mp = weft_tls.m;
+
+	(void)unused;
+	for (;;) {
+		struct g *gp;
+		bool inherit;
+
+		if (mp->p && !mp->spinning && (gp = nextlocal(mp, &inherit)))
+			execute(mp, gp, inherit);
+		if (mp->lockedg) {
+			if (!mp->p || !own_turn(mp))
+				stoplockedm(mp);
+			if (unlikely(!mp->lockedg))
+				continue;
+			execute(mp, mp->lockedg, false);
+		}
+		if (mp->p && unlikely(atomic_load_explicit(&mp->p->giveup, memory_order_relaxed)))
+			g_cachefree(mp->p);
+		if (p_retire_if_dying(mp))
+			idle(mp);
+		gp = findrunnable(mp, &inherit);
+		if (mp->spinning)
+			resetspinning(mp);
+		mp->napns = 0;
+		if (gp->lockedm && gp->lockedm != mp) {
+			startlockedm(mp, gp);
+			continue;
+		}
+		execute(mp, gp, inherit);
+	}
+}
+
+void g_start(struct g *gp)
+{
+	struct p *pp;
+
+	atomic_fetch_add(&sched.nglive, 1);
+	gp->tls->locks = 1; /* pinned as everything that was switched away; entry() unpins */
+	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	pin();
+	pp = getp();
+	if (pp && !pp->own) {
+		/*
+		 * In the order of creation, as natively: nobody who was first is pushed out of
+		 * runnext.
+		 */
+		bool first = !atomic_load_explicit(&pp->runnext, memory_order_relaxed);
+
+		if (first)
+			first = putnext(pp, gp);
+		else
+			runqput(pp, gp, false);
+		/* Alone in runnext, at most one more than in the ring: no surplus. */
+		if (weft_opt.wakesurplus == 0 ||
+		    (!first && runqlen(pp) > weft_opt.wakesurplus))
+			wakep();
+	} else {
+		ready(gp, READY_TAIL);
+	}
+	unpin();
+}
+
+static void gosched0(void *arg)
+{
+	struct g *gp = arg;
+
+	offm(gp);
+	lock(&sched.lock);
+	globrunqput(gp, false);
+	unlock(&sched.lock);
+	schedule(NULL);
+}
+
+static void goyield0(void *arg)
+{
+	struct g *gp = arg;
+
+	runqput(offm(gp)->p, gp, false);
+	schedule(NULL);
+}
+
+void gosched(void)
+{
+	struct p *pp;
+	bool alone;
+
+	/*
+	 * The kernel's turn as well, where it decides between Ms that both have work: with more Ps
+	 * than CPUs, and for a wired G, whose M may share its only CPU, at a real-time priority,
+	 * with the one it yields to.
+	 */
+	if (unlikely(atomic_load_explicit(&sched.oversubscribed, memory_order_relaxed) ||
+		     (weft_tls.g && weft_tls.g->lockdepth)))
+		os_osyield();
+	pin();
+	pp = getp();
+	/* Nobody else to run: as the kernel's sched_yield, go on. */
+	alone = !pp || pp->own || (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
+			atomic_load(&pp->timer0) == 0 && !weft_opt.chaos);
+	unpin();
+	if (!alone)
+		mcall(gosched0);
+}
+
+void goyield(void)
+{
+	bool have;
+
+	pin();
+	have = getp() && !getp()->own;
+	unpin();
+	if (have)
+		mcall(goyield0);
+}
+
+/* Chaos makes decisions that nobody may rely on: where an order is promised it has none to make. */
+void runtime_promised(void)
+{
+	if (unlikely(weft_opt.chaos))
+		weft_opt.chaos = 0;
+}
+
+void runtime_yieldhere(void)
+{
+	struct g *gp = weft_tls.g;
+	struct m *mp;
+
+	if (unlikely(weft_tls.preempt))
+		runtime_wish();
+	if (likely(!weft_opt.chaos) || !gp || gp->sysdepth)
+		return;
+	mp = getm();
+	switch (nextrand(&mp->rng) % 16) {
+	case 0:
+		mcall(gosched0);
+		break;
+	case 1:
+		mcall(goyield0);
+		break;
+	}
+}

@@ -1,0 +1,329 @@
+/*
+ * runq: a P's queue of runnable Gs, and batches from the global one.
+ *
+ * A ring of 256 plus runnext.  The owner alone writes the tail; head moves by compare-and-swap, by
+ * the owner and by thieves.  runnext holds the G just readied by the running one: run next, it
+ * inherits the time slice, so a ping-pong pair counts as one.
+ *
+ *   owner put:   slot store, tail store-release      pairs with  thief's tail load-acquire
+ *   taker:       slot load, head CAS release         pairs with  owner's head load-acquire (slot reuse)
+ *
+ * Stealing takes the older half, as Go does.  Beyond Go: work is stolen only when it has aged
+ * (option stealage; a thief must have seen it one look earlier) or the queue is long, because
+ * moving a G that its P would run within microseconds costs more than it gains.  stealage=0 is Go's
+ * rule.
+ */
+#include "runtime/sched/sched_inline.h"
+
+enum { STEAL_LONG = 8 }; /* a queue this long is stolen from at once */
+
+bool runqempty(struct p *pp)
+{
+	/* Tail twice: runqput kicks runnext to the ring between our reads otherwise unseen. */
+	for (;;) {
+		uint32_t h = atomic_load(&pp->runqhead);
+		uint32_t t = atomic_load(&pp->runqtail);
+		struct g *next = atomic_load(&pp->runnext);
+
+		if (t == atomic_load(&pp->runqtail))
+			return h == t && next == NULL;
+	}
+}
+
+uint32_t runqring(struct p *pp)
+{
+	uint32_t h = atomic_load_explicit(&pp->runqhead, memory_order_relaxed);
+	uint32_t t = atomic_load_explicit(&pp->runqtail, memory_order_relaxed);
+	uint32_t n = t - h;
+
+	return n > RUNQ_SIZE ? 0 : n; /* head and tail of different moments */
+}
+
+uint32_t runqlen(struct p *pp)
+{
+	return runqring(pp) +
+	       (atomic_load_explicit(&pp->runnext, memory_order_relaxed) != NULL);
+}
+
+/* Moves half of a full ring and gp to the global tail; false when thieves made room meanwhile. */
+static bool runqputslow(struct p *pp, struct g *gp, uint32_t h, uint32_t t)
+{
+	struct g *batch[RUNQ_SIZE / 2 + 1];
+	struct gqueue q;
+	uint32_t n = (t - h) / 2;
+
+	for (uint32_t i = 0; i < n; i++)
+		batch[i] = atomic_load_explicit(&pp->runq[(h + i) % RUNQ_SIZE],
+						memory_order_relaxed);
+	if (!atomic_compare_exchange_strong_explicit(&pp->runqhead, &h, h + n,
+						     memory_order_release, memory_order_relaxed))
+		return false;
+	batch[n++] = gp;
+	for (uint32_t i = n - 1; weft_opt.chaos && i > 0; i--) {
+		uint32_t k = (uint32_t)(nextrand(&getm()->rng) % (i + 1));
+		struct g *swap = batch[i];
+
+		batch[i] = batch[k];
+		batch[k] = swap;
+	}
+	for (uint32_t i = 0; i + 1 < n; i++)
+		batch[i]->schedlink = batch[i + 1];
+	batch[n - 1]->schedlink = NULL;
+	q = (struct gqueue){ batch[0], batch[n - 1], (int32_t)n };
+	lock(&sched.lock);
+	globrunqputbatch(&q, false);
+	unlock(&sched.lock);
+	return true;
+}
+
+void runqput(struct p *pp, struct g *gp, bool next)
+{
+	if (weft_opt.chaos && next && nextrand(&getm()->rng) % 2)
+		next = false;
+	if (next) {
+		gp = atomic_exchange(&pp->runnext, gp);
+		if (!gp)
+			return;
+	}
+	for (;;) {
+		uint32_t h = atomic_load_explicit(&pp->runqhead, memory_order_acquire);
+		uint32_t t = atomic_load_explicit(&pp->runqtail, memory_order_relaxed);
+
+		if (t - h < RUNQ_SIZE) {
+			atomic_store_explicit(&pp->runq[t % RUNQ_SIZE], gp, memory_order_relaxed);
+			atomic_store_explicit(&pp->runqtail, t + 1, memory_order_release);
+			return;
+		}
+		if (runqputslow(pp, gp, h, t))
+			return;
+	}
+}
+
+struct g *runqget_ring(struct p *pp)
+{
+	for (;;) {
+		uint32_t h = atomic_load_explicit(&pp->runqhead, memory_order_acquire);
+		uint32_t t = atomic_load_explicit(&pp->runqtail, memory_order_relaxed);
+		struct g *gp;
+
+		if (t == h)
+			return NULL;
+		gp = atomic_load_explicit(&pp->runq[h % RUNQ_SIZE], memory_order_relaxed);
+		if (atomic_compare_exchange_strong_explicit(&pp->runqhead, &h, h + 1,
+							    memory_order_release,
+							    memory_order_relaxed))
+			return gp;
+	}
+}
+
+/* How many of the n Gs at head h were here at a look at least stealage ago; renews the mark. */
+static uint32_t aged(struct p *v, uint32_t h, uint32_t t, uint64_t now, bool *nextaged)
+{
+	uint64_t then = atomic_load_explicit(&v->marktime, memory_order_relaxed);
+	struct g *next = atomic_load_explicit(&v->runnext, memory_order_relaxed);
+	uint32_t mark = atomic_load_explicit(&v->marktail, memory_order_relaxed);
+	uint32_t runs = atomic_load_explicit(&v->runs, memory_order_relaxed);
+	int32_t old = (int32_t)(mark - h);
+
+	*nextaged = false;
+	if (now - then < (uint64_t)weft_opt.stealage)
+		return t - h >= STEAL_LONG ? t - h : 0;
+	/* The same one in runnext may have run a hundred times since. */
+	*nextaged = next && next == atomic_load_explicit(&v->marknext, memory_order_relaxed) &&
+		    runs == atomic_load_explicit(&v->markruns, memory_order_relaxed);
+	atomic_store_explicit(&v->marktail, t, memory_order_relaxed);
+	atomic_store_explicit(&v->marknext, next, memory_order_relaxed);
+	atomic_store_explicit(&v->markruns, runs, memory_order_relaxed);
+	atomic_store_explicit(&v->marktime, now, memory_order_relaxed);
+	if (t - h >= STEAL_LONG)
+		return t - h;
+	return old > 0 && (uint32_t)old <= t - h ? (uint32_t)old : 0;
+}
+
+static struct g *stealnext(struct p *victim)
+{
+	struct g *next = atomic_load_explicit(&victim->runnext, memory_order_relaxed);
+
+	if (!next)
+		return NULL;
+	/* The owner most likely is about to block and run it: give it 3 us. */
+	if (weft_opt.stealage == 0 && atomic_load(&victim->status) == Prunning)
+		os_usleep(3);
+	return atomic_compare_exchange_strong(&victim->runnext, &next, NULL) ? next : NULL;
+}
+
+/* Half of the victim's ring (rounded up) goes to pp; the last one taken is returned to be run. */
+struct g *runqsteal(struct p *pp, struct p *victim, bool next, uint64_t now)
+{
+	uint32_t to = atomic_load_explicit(&pp->runqtail, memory_order_relaxed);
+
+	for (;;) {
+		uint32_t h = atomic_load_explicit(&victim->runqhead, memory_order_acquire);
+		uint32_t t = atomic_load_explicit(&victim->runqtail, memory_order_acquire);
+		uint32_t n = t - h;
+		bool nextaged = next;
+
+		if (n > RUNQ_SIZE)
+			continue; /* read at different moments */
+		if (weft_opt.stealage && !weft_opt.chaos) {
+			uint32_t old = aged(victim, h, t, now, &nextaged);
+
+			n = n - n / 2 < old ? n - n / 2 : old;
+		} else {
+			n = n - n / 2;
+		}
+		if (n == 0)
+			return nextaged ? stealnext(victim) : NULL;
+		if (n > RUNQ_SIZE / 2)
+			continue;
+		/* pp's ring is empty (that is why it steals), so n slots are free past its tail. */
+		for (uint32_t i = 0; i < n; i++) {
+			struct g *gp = atomic_load_explicit(&victim->runq[(h + i) % RUNQ_SIZE],
+							    memory_order_relaxed);
+			atomic_store_explicit(&pp->runq[(to + i) % RUNQ_SIZE], gp,
+					      memory_order_relaxed);
+		}
+		if (!atomic_compare_exchange_strong_explicit(&victim->runqhead, &h, h + n,
+							     memory_order_release,
+							     memory_order_relaxed))
+			continue;
+		n--;
+		if (n)
+			atomic_store_explicit(&pp->runqtail, to + n, memory_order_release);
+		return atomic_load_explicit(&pp->runq[(to + n) % RUNQ_SIZE], memory_order_relaxed);
+	}
+}
+
+/* Takes all of a P that nobody runs (it dies): order kept. */
+void runqdrain(struct p *pp, struct gqueue *q)
+{
+	bool inherit;
+	struct g *gp;
+
+	*q = (struct gqueue){ 0 };
+	while ((gp = runqget(pp, &inherit))) {
+		gp->schedlink = NULL;
+		if (q->tail)
+			q->tail->schedlink = gp;
+		else
+			q->head = gp;
+		q->tail = gp;
+		q->size++;
+	}
+}
+
+/* ---- global queue: sched.lock held ----------------------------------------------------------- */
+
+static void setsize(int32_t n)
+{
+	sched.runq.size = n;
+	atomic_store(&sched.runqsize, n + sched.urgent.size);
+}
+
+/*
+ * Woken by a timer, by the kernel or from outside, and no P was at hand.  If all Ps compute for
+ * long, one is preempted for it (retake.c).  A queue of its own: in the common one, those who
+ * compute and wait for their next slice would look the same, and the time after which somebody is
+ * preempted become everybody's slice.
+ */
+void globrunqwoken(struct g *gp)
+{
+	if (!weft_opt.wakeslice) {
+		globrunqput(gp, false);
+		return;
+	}
+	gp->schedlink = NULL;
+	if (sched.urgent.tail)
+		sched.urgent.tail->schedlink = gp;
+	else
+		sched.urgent.head = gp;
+	sched.urgent.tail = gp;
+	sched.urgent.size++;
+	atomic_store(&sched.urgentsize, sched.urgent.size);
+	setsize(sched.runq.size);
+}
+
+static struct g *urgentget(void)
+{
+	struct g *gp = sched.urgent.head;
+
+	sched.urgent.head = gp->schedlink;
+	if (!sched.urgent.head)
+		sched.urgent.tail = NULL;
+	sched.urgent.size--;
+	atomic_store(&sched.urgentsize, sched.urgent.size);
+	setsize(sched.runq.size);
+	return gp;
+}
+
+void globrunqput(struct g *gp, bool front)
+{
+	if (front) {
+		gp->schedlink = sched.runq.head;
+		sched.runq.head = gp;
+		if (!sched.runq.tail)
+			sched.runq.tail = gp;
+	} else {
+		gp->schedlink = NULL;
+		if (sched.runq.tail)
+			sched.runq.tail->schedlink = gp;
+		else
+			sched.runq.head = gp;
+		sched.runq.tail = gp;
+	}
+	setsize(sched.runq.size + 1);
+}
+
+void globrunqputbatch(struct gqueue *q, bool front)
+{
+	if (!q->head)
+		return;
+	if (front) {
+		q->tail->schedlink = sched.runq.head;
+		sched.runq.head = q->head;
+		if (!sched.runq.tail)
+			sched.runq.tail = q->tail;
+	} else {
+		if (sched.runq.tail)
+			sched.runq.tail->schedlink = q->head;
+		else
+			sched.runq.head = q->head;
+		sched.runq.tail = q->tail;
+	}
+	setsize(sched.runq.size + q->size);
+}
+
+/*
+ * An urgent one, or up to min(half a ring, a fair share) of the others, of which all but one go to
+ * pp's ring.  Without `urgent` the others are first: urgent ones that keep coming (each request of a
+ * busy server, heard by sysmon) would never leave them a turn.  max 0: no bound.
+ */
+struct g *globrunqget(struct p *pp, int32_t max, bool urgent)
+{
+	int32_t n = sched.runq.size;
+	struct g *gp;
+
+	if (sched.urgent.head && (urgent || n == 0))
+		return urgentget();
+	if (n == 0)
+		return NULL;
+	if (n > sched.runq.size / atomic_load(&gomaxprocs) + 1)
+		n = sched.runq.size / atomic_load(&gomaxprocs) + 1;
+	if (max > 0 && n > max)
+		n = max;
+	if (n > RUNQ_SIZE / 2)
+		n = RUNQ_SIZE / 2;
+	setsize(sched.runq.size - n);
+	count_up(&sched.commongets);
+	gp = sched.runq.head;
+	sched.runq.head = gp->schedlink;
+	while (--n > 0) {
+		struct g *more = sched.runq.head;
+
+		sched.runq.head = more->schedlink;
+		runqput(pp, more, false);
+	}
+	if (!sched.runq.head)
+		sched.runq.tail = NULL;
+	return gp;
+}

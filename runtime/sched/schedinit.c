@@ -1,0 +1,141 @@
+/*
+ * schedinit: the calling thread becomes the main G on M0 and P0; and the same again in a fork child.
+ */
+#include "runtime/sched/gmp.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { G0_STACK = 256 * 1024 };
+
+uint64_t nanotime(void)
+{
+	return os_nanotime();
+}
+
+void *runtime_g0tls(void)
+{
+	struct m *mp = getm();
+
+	return mp ? mp->fs : NULL;
+}
+
+void runtime_notsc(void)
+{
+	os_time_notsc();
+}
+
+bool runtime_busy(void)
+{
+	return weft_tls.locks != 0 || weft_tls.m != NULL;
+}
+
+void *runtime_mtls(void)
+{
+	struct m *mp = getm();
+
+	return !mp ? NULL : mp == &m0 ? g_main_->fs : mp->fs;
+}
+
+size_t runtime_ostack(size_t net)
+{
+	size_t page = os_pagesize(), taken = hooks.stacktaken ? hooks.stacktaken() : 0;
+
+	return net + ((taken + page - 1) & -page);
+}
+
+bool runtime_fault(const char *what)
+{
+	return os_fault(what);
+}
+
+long runtime_denied_slow(long nr, long a, long b, long c)
+{
+	return os_denied(nr, a, b, c);
+}
+
+bool runtime_probe(void)
+{
+	os_deny(weft_opt.without, weft_opt.fail);
+	os_time_init();
+	arch_wrfsbase = os_has(OS_wrfsbase) && arch_has_wrfsbase();
+	os_guard_init();
+	return handoff_possible();
+}
+
+/* gp runs on M0 from now on; top: end of M0's g0 stack. */
+void start_m0(struct g *gp, void *fs, char *top)
+{
+	ptrdiff_t off = (char *)&weft_tls - (char *)arch_getfs();
+
+	m0 = (struct m){ .fs = fs, .g0top = top, .sigstack = m0_sigstack() };
+	m0.ostid = os_gettid();
+	m0.sigmask = gp->sigmask = os_sigmask_get();
+	m0.gs = gp->gs = arch_getgs();
+	m_init(&m0);
+	*(struct weft_tls *)((char *)fs + off) = (struct weft_tls){ .m = &m0 };
+	m0.curg = gp;
+	m0.allback = &sched.allm;
+	sched.allm = &m0;
+	sched.nm = 1;
+	atomic_store(&gp->m, &m0);
+	atomic_store(&gp->status, Grunning);
+	atomic_store(&sched.nglive, 1);
+}
+
+static int start_p(struct m *mp)
+{
+	unsigned ncpu = os_ncpu();
+
+	procresize(weft_opt.procs ? weft_opt.procs : ncpu, ncpu);
+	if (!allp[0])
+		return -ENOMEM;
+	lock(&sched.lock);
+	for (struct p **link = &sched.pidle; *link; link = &(*link)->link) {
+		if (*link == allp[0]) {
+			*link = allp[0]->link;
+			atomic_fetch_sub(&sched.npidle, 1);
+			break;
+		}
+	}
+	unlock(&sched.lock);
+	acquirep(mp, allp[0]);
+	return 0;
+}
+
+int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
+{
+	struct g *gp;
+	void *stack, *fs;
+
+	hooks = *h;
+	lot_init();
+	sched.starttime = nanotime();
+	sched.maxm = (int32_t)weft_opt.maxthreads;
+	sched.defstack = weft_opt.stacksize ? weft_opt.stacksize : 8 << 20;
+	atomic_store(&sched.lastpoll, 1);
+	stack = os_alloc(G0_STACK);
+	fs = hooks.newmtls();
+	if (!stack || !fs || !m0_sigstack())
+		return -ENOMEM;
+	gp = g_make();
+	if (!gp)
+		return -ENOMEM;
+	g_main_ = gp;
+	gp->goid = atomic_fetch_add(&sched.goidgen, 1) + 1;
+	g_seedids();
+	g_setname(gp, "main");
+	g_set_tls(gp, tls, tid);
+	start_m0(gp, fs, (char *)stack + G0_STACK);
+	cputime_start(gp);
+	if (os_has_children()) {
+		gp->home = &m0;
+		m0.lockedg = gp;
+	}
+	if (start_p(&m0)) {
+		weft_tls = (struct weft_tls){ 0 }; /* no G: every wrapper passes through for good */
+		return -ENOMEM;
+	}
+	weft_on = 1;
+	return 0;
+}

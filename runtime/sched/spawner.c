@@ -1,0 +1,92 @@
+/*
+ * spawner: the kernel thread that makes the others, and buries them, and thread blocks.
+ *
+ * libc makes a kernel thread under locks of its own: the loader's, the list of stacks, malloc's;
+ * joining one takes them too.  A G may hold one of these and be off its CPU, queued for a P.  An M
+ * that waited for the lock would keep its P from that G, and sysmon, which alone takes Ps away,
+ * would be gone for good (tests/stress/forks with one P hangs so).  This thread has no P, takes
+ * none away, and nothing waits for it: what it was asked for stands in sched.pstart meanwhile,
+ * where an M that becomes idle finds it.
+ *
+ * It is also clean: a new kernel thread inherits its maker's policy, affinity, filters and
+ * namespaces, which a wired G may have changed on its M.
+ *
+ * Must never: run a G; hold a runtime lock while it makes or joins.
+ */
+#include "runtime/sched/gmp.h"
+
+static _Atomic uint32_t bell; /* futex: counts calls */
+static _Atomic bool spare;    /* one M more, without a P */
+static bool running;          /* atomic */
+static _Atomic int32_t self;  /* its kernel id */
+
+static void *maker(void *unused)
+{
+	(void)unused;
+	atomic_store(&self, os_gettid());
+	for (;;) {
+		uint32_t n = atomic_load(&bell);
+		uint64_t rest;
+
+		m_start_wanted();
+		if (atomic_exchange(&spare, false))
+			m_make_spare();
+		/* Thousands may have left, and another be wanted meanwhile. */
+		if (m_reap())
+			continue;
+		rest = scavenge_step();
+		os_futex_wait((uint32_t *)&bell, n, rest ? nanotime() + rest : 0);
+	}
+	return NULL;
+}
+
+static bool begin(void)
+{
+	size_t size = runtime_ostack(128 * 1024);
+	char *stack;
+	uintptr_t os;
+
+	if (__atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
+		return true;
+	stack = os_reserve(size);
+	if (stack && !hooks.newosproc(maker, NULL, stack, size, &os))
+		return true;
+	if (stack)
+		os_free(stack, size);
+	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
+	return false;
+}
+
+bool maker_start(void)
+{
+	return likely(__atomic_load_n(&running, __ATOMIC_RELAXED)) || begin();
+}
+
+bool maker_call(void)
+{
+	if (!__atomic_load_n(&running, __ATOMIC_RELAXED))
+		return false;
+	atomic_fetch_add(&bell, 1);
+	os_futex_wake((uint32_t *)&bell, 1);
+	return true;
+}
+
+void maker_spare(void)
+{
+	if (!atomic_exchange(&spare, true))
+		maker_call();
+}
+
+bool maker_runs(void)
+{
+	/* Itself it need not ask.  Only who has no G and no M can be it. */
+	return __atomic_load_n(&running, __ATOMIC_RELAXED) &&
+	       (weft_tls.g || weft_tls.m || atomic_load(&self) != os_gettid());
+}
+
+void maker_fork_child(void)
+{
+	running = false;
+	atomic_store(&spare, false);
+	atomic_store(&self, 0);
+}

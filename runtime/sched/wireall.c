@@ -1,0 +1,48 @@
+/*
+ * wireall: from some moment on every G keeps the kernel thread that it is on.
+ *
+ * For a run-time in the process that takes a thread for a kernel thread while it is inside, with
+ * masks, stacks and ids of the kernel's that it sets itself, and cannot be seen to be entered or
+ * left: Go, loaded as a library.  A G is wired when it leaves its M for the first time after that
+ * moment, before anybody else can run it.  Such a run-time also spins and waits for others without
+ * a word to us, so there are as many Ps as Gs, and none waits for a turn.
+ *
+ * Rejected: to wire each G at once; a parked one has no M yet, and wherever it goes on is as good.
+ *
+ * Must never: be undone.
+ */
+#include "runtime/sched/gmp.h"
+
+_Atomic unsigned duties;
+
+/* gp is on mp, which is the caller's, pinned and about to take gp off it. */
+void duties_leave(struct g *gp, struct m *mp)
+{
+	unsigned d = atomic_load_explicit(&duties, memory_order_relaxed);
+
+	if (d & DutyCputime)
+		cputime_leave(gp, mp);
+	if (d & DutyGs)
+		gp->gs = mp->gs = arch_getgs();
+	if ((d & DutyWire) && !gp->kept) {
+		gp->kept = true;
+		if (gp->lockdepth++ == 0) {
+			gp->lockedm = mp;
+			mp->lockedg = gp;
+		}
+	}
+}
+
+void runtime_uses_gs(void)
+{
+	atomic_fetch_or(&duties, DutyGs);
+}
+
+void runtime_wireall(void)
+{
+	unsigned gs = (unsigned)atomic_load(&sched.nglive) + 1;
+	unsigned ps = (unsigned)atomic_load(&gomaxprocs);
+
+	atomic_fetch_or(&duties, DutyWire);
+	procresize(gs > ps ? gs : ps, 0);
+}

@@ -1,0 +1,451 @@
+/*
+ * blocked: the P of an M that blocks where we do not see it.
+ *
+ * A call that the shim knows goes through entersyscall and leaves its P behind.  Everything else
+ * that blocks (a lock inside libc, a resolver's poll, an inline futex of an OpenMP runtime, a page
+ * fault) would keep it.  sysmon finds such an M in two steps:
+ *
+ *   suspect   the P's schedtick stands still, and so does the CPU clock of the M (0.3 us to read)
+ *   proof     the kernel says that the thread is blocked, and where (os_blocked through procfs.c, 10 us)
+ *
+ * The clock alone would do wrong thousands of times: a thread that waits for a CPU uses none
+ * either.  With work waiting and no P idle, two looks a tenth of a millisecond apart decide;
+ * without, an M loses its P after 10 ms, so that a process that waits as a whole lets sysmon sleep.
+ *
+ * The G need not cooperate, so taking the P is a handshake on a word of its thread block,
+ * weft_tls.nop (lock.h):
+ *
+ *	sysmon                                  G
+ *	nop = NOP_ASKED                         locks++            (pin, lock)
+ *	membarrier                              nop != 0?          wait, or get a P
+ *	locks == 0, gp on mp with pp, still?    ...
+ *	P taken, nop = NOP_TAKEN                locks--
+ *
+ * Either the G sees NOP_ASKED or we see its locks.  The G's side is two plain instructions; the
+ * fence it lacks is membarrier(2) on ours (0.3 us).  The fence makes the taking exact even if the
+ * proof is no longer true; chaos takes Ps from Ms that run.
+ *
+ * Without membarrier the CPU clock is the fence.  It is read after NOP_ASKED is stored, and moves
+ * whenever the M runs: a clock that stands where the first look found it says that the M left its
+ * CPU before that look, and a context switch is a full fence on both of its sides.  So its locks
+ * are as they were then, and it will see NOP_ASKED.  That needs a clock that counts nanoseconds: one
+ * that counts ticks stands still under an M that runs.  Where the kernel has neither, weft does not
+ * start (handoff_possible()).
+ *
+ * Without /proc, or where it may not be asked, an M that stood still for KEEP is taken for blocked.
+ * If it waits for a CPU instead, it goes on without a P and is called back: slower, and still exact.
+ *
+ * From NOP_ASKED to the answer nothing here takes a lock or waits: the G may be spinning for it.  A
+ * G whose P was taken goes on without one, in the kernel and then in the program's code, until it
+ * next enters the runtime: pin_slow() gets a P as a return from a system call does, or queues the G
+ * and the M sleeps.  One that computes without calling us is found by its CPU clock and sent signal
+ * 32; the handler does the same.  The word is NOP_KICKED until the handler has run, so the signal
+ * meets no system call that the shim knows.
+ *
+ * gp->tls stays mapped when the thread ends: a dead G keeps its thread block, and stack_free() is
+ * for blocks that never lived.  A G that ended and lives again has a word that reads NOP_NONE.
+ *
+ * Rejected: a flag in struct m, read through getm(): what pin() protects is exactly the way to the
+ * M.
+ *
+ * Must never: take a P from a G inside the runtime; run on anything but sysmon.
+ */
+#include "runtime/sched/gmp.h"
+
+enum {
+	LOOK_MIN = 80000,      /* ns between two looks */
+	LOOK_SUSPECT = 100,    /* us until the next when an M stands still and work waits */
+	LOOK_WORK = 800,       /* us when work waits: with LOOK_SUSPECT less than a millisecond */
+	DOUBT = 100000,        /* ns longer that an M must stand still for each time it was not blocked, */
+	DOUBTS = 4,            /* of so many at most */
+	KICK_AGAIN = 1000000,  /* ns until an M without a P is signalled once more */
+	PATIENCE = 20,         /* signals after which the PC no longer counts */
+	CHAOS_TAKES = 8,       /* chaos: one look in so many takes a P from an M that may run */
+};
+
+#define WORK_LASTS 10000000ULL /* ns after which no work means that none will come */
+#define KEEP 10000000ULL       /* ns an M keeps its P when no work waits */
+
+static uint64_t lastlook, lastwork;
+static uint32_t lastwish, quick;
+static struct m *taken;        /* Ms whose P was taken and that have not come back */
+static bool have_fence, have_clock;
+static bool impossible;        /* neither is exact: nothing is taken */
+static uint64_t rng = 1;
+
+/* ---- the G's side ---------------------------------------------------------------------------- */
+
+void pin_slow(void)
+{
+	struct g *gp = weft_tls.g;
+
+	/* Inside already: whoever asks will find that and leave us alone. */
+	if (weft_tls.locks != 1)
+		return;
+	for (uint32_t i = 1;; i++) {
+		uint32_t s = NOP_TAKEN;
+
+		/* Acquire: pairs with the store of NOP_TAKEN; mp->p reads NULL. */
+		if (__atomic_compare_exchange_n(&weft_tls.nop, &s, NOP_NONE, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+			break;
+		if (s == NOP_NONE)
+			return;
+		/*
+		 * A handful of instructions of sysmon's, if it is on a CPU; or a signal that comes
+		 * as soon as we are in user mode.
+		 */
+		arch_pause();
+		if (i % 1024)
+			continue;
+		os_osyield();
+		if (s != NOP_KICKED || !atomic_load(&getm()->takensent))
+			continue;
+		/*
+		 * Blocked by a system call that nobody saw?  If it does not come now that we return
+		 * from the kernel, it never will.
+		 */
+		os_sigunblock(SIGPREEMPT);
+		__atomic_compare_exchange_n(&weft_tls.nop, &s, NOP_TAKEN, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
+	}
+	/* As in runtime_preempt(): we may be in a handler. */
+	getm()->sigmask = os_sigmask_get();
+	regainp(gp);
+}
+
+bool runtime_rejoin_asked(void)
+{
+	uint32_t nop = __atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED);
+
+	if (likely(nop != NOP_KICKED && nop != NOP_TAKEN))
+		return false;
+	/* Only now may the G enter the runtime: until here the signal was on its way to this M. */
+	if (nop == NOP_KICKED)
+		__atomic_store_n(&weft_tls.nop, NOP_TAKEN, __ATOMIC_RELEASE);
+	return !runtime_busy();
+}
+
+bool runtime_rejoin_forced(void)
+{
+	/* The M is this one until the G gets a P: it cannot be switched without. */
+	return getm()->takenkicks > PATIENCE;
+}
+
+void runtime_rejoin(void)
+{
+	pin();
+	unpin();
+}
+
+/* ---- sysmon's -------------------------------------------------------------------------------- */
+
+/* Something an M with a P could do at once, and nobody about to do it. */
+static bool starving(void)
+{
+	return atomic_load(&sched.npidle) == 0 && atomic_load(&sched.nmspinning) == 0 && anywork();
+}
+
+/* After the fence: gp is outside the runtime, on mp, with pp; and cannot enter before we answer. */
+static bool outside(struct p *pp, struct m *mp, struct g *gp, struct weft_tls *tls)
+{
+	/* First: the rest is stable once this reads 0. */
+	if (__atomic_load_n(&tls->locks, __ATOMIC_ACQUIRE))
+		return false;
+	/* A new life of gp has another word, or this one at NOP_NONE again. */
+	return gp->tls == tls && __atomic_load_n(&tls->nop, __ATOMIC_RELAXED) == NOP_ASKED &&
+	       atomic_load(&gp->m) == mp && __atomic_load_n(&mp->curg, __ATOMIC_RELAXED) == gp &&
+	       __atomic_load_n(&mp->p, __ATOMIC_RELAXED) == pp && pp->m == mp;
+}
+
+/* The block that began at mp->takensince is over, or the process. */
+static void block_ends(struct m *mp, uint64_t now)
+{
+	int site = atomic_exchange(&mp->takensite, PINREPORT_NOT);
+
+	if (unlikely(site != PINREPORT_NOT))
+		pinreport_end(site, now - mp->takensince);
+}
+
+void handoff_report_open(void)
+{
+	uint64_t now = nanotime();
+
+	lock(&sched.lock);
+	for (struct m *mp = sched.allm; mp; mp = mp->alllink)
+		if (mp->takenfrom)
+			block_ends(mp, now);
+	unlock(&sched.lock);
+}
+
+static void note_taken(struct m *mp, struct g *gp, uint64_t cpu, uint64_t since)
+{
+	if (mp->takenfrom) {
+		block_ends(mp, since);
+	} else {
+		mp->takenlink = taken;
+		taken = mp;
+	}
+	mp->takenfrom = gp;
+	mp->takencpu = cpu;
+	mp->takensince = since;
+	atomic_store(&mp->takensite, PINREPORT_NOT);
+	mp->takenkick = 0;
+	mp->takenkicks = 0;
+}
+
+/* The kernel's word, or what must do without it: see above. */
+static bool is_blocked(struct m *mp, uint64_t since, uint64_t now, struct os_where *where)
+{
+	int r = aside_blocked(mp->ostid, where);
+
+	return r < 0 ? have_clock && now - since >= KEEP : r;
+}
+
+/*
+ * Its CPU clock.  Where that may not be read (a filter forbids it) it stands still, and all rests on
+ * membarrier and the kernel's word.
+ */
+static bool reads_clock(struct m *mp, uint64_t *cpu)
+{
+	*cpu = 0;
+	return !have_clock || !os_thread_cpu(mp->ostid, cpu);
+}
+
+/* It has not run since the look that read cpu. */
+static bool stands(struct m *mp, uint64_t cpu)
+{
+	uint64_t still;
+
+	return reads_clock(mp, &still) && still == cpu;
+}
+
+/* Takes pp from mp if mp is blocked outside the runtime (any: if it is outside). */
+static bool take(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, uint64_t now, bool any)
+{
+	struct g *gp = __atomic_load_n(&mp->curg, __ATOMIC_ACQUIRE);
+	struct weft_tls *tls = gp ? gp->tls : NULL;
+	uint32_t asked = NOP_ASKED, s = Prunning;
+	struct os_where where = { 0 };
+
+	/* Most of the time the runtime is where it is: no need to ask. */
+	if (!tls || __atomic_load_n(&tls->locks, __ATOMIC_RELAXED))
+		return false;
+	if (!any && !is_blocked(mp, since, now, &where))
+		return false;
+	__atomic_store_n(&tls->nop, NOP_ASKED, __ATOMIC_SEQ_CST);
+	if (have_fence)
+		os_membarrier();
+	/* The clock before the locks: see above. */
+	if ((!any && !stands(mp, cpu)) || !outside(pp, mp, gp, tls))
+		goto leave;
+	/* The last step that may fail; only sysmon changes a P whose M is outside. */
+	if (!atomic_compare_exchange_strong(&pp->status, &s, Pidle))
+		goto leave;
+	mp->p = NULL;
+	pp->m = NULL;
+	gp->syscallsp = where.sp; /* for dumps, as the status */
+	atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
+	note_taken(mp, gp, cpu, since);
+	/* Release: pairs with pin_slow's acquire. */
+	__atomic_store_n(&tls->nop, NOP_TAKEN, __ATOMIC_RELEASE);
+	pp->hand_m = NULL;
+	sysmon_taken();
+	handoffp(pp);
+	/* Most likely it is still where it was. */
+	if (unlikely(weft_opt.pinreport) && !any)
+		atomic_store(&mp->takensite, pinreport_begin(gp, &where));
+	return true;
+leave:
+	/* Not a plain store: the block may have begun a new life meanwhile. */
+	__atomic_compare_exchange_n(&tls->nop, &asked, NOP_NONE, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+	return false;
+}
+
+/*
+ * mp stands still since hand_still; true: pp was taken from it.  The proof costs two wake-ups, and
+ * on a busy machine an M stands still again and again because it waits for its CPU: each time that
+ * it was not blocked it is left alone for longer: there, one that is blocked keeps its P for 0.4 ms
+ * more than elsewhere.
+ */
+static bool take_if_still(struct p *pp, struct m *mp, uint64_t now, bool work)
+{
+	uint64_t still = now - pp->hand_still;
+
+	if (still < (work ? pp->hand_doubts * (uint64_t)DOUBT : KEEP))
+		return false;
+	if (take(pp, mp, pp->hand_cpu, pp->hand_still, now, false)) {
+		pp->hand_doubts = 0;
+		return true;
+	}
+	if (pp->hand_doubts < DOUBTS)
+		pp->hand_doubts++;
+	return false;
+}
+
+/* One P; true: its M stands still. */
+static bool look_p(struct p *pp, uint64_t now, bool work)
+{
+	uint32_t tick = atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+	uint64_t cpu, used;
+	bool moved;
+
+	if (atomic_load(&pp->status) != Prunning || !mp || !mp->ostid) {
+		pp->hand_m = NULL;
+		return false;
+	}
+	if (unlikely(weft_opt.chaos) && have_fence && nextrand(&rng) % CHAOS_TAKES == 0 &&
+	    take(pp, mp, 0, now, now, true))
+		return false;
+	if (!reads_clock(mp, &cpu))
+		return false;
+	used = pp->hand_m == mp ? cpu - pp->hand_cpu : ~0ULL;
+	moved = used || pp->hand_tick != tick;
+	pp->hand_m = mp;
+	pp->hand_tick = tick;
+	pp->hand_cpu = cpu;
+	if (moved) {
+		pp->hand_still = 0;
+		/* It did not compute all the time: it may have stopped in between. */
+		return used < (now - lastlook) / 8 * 7;
+	}
+	if (!pp->hand_still)
+		pp->hand_still = now;
+	return !take_if_still(pp, mp, now, work);
+}
+
+/*
+ * gp, without a P, may compute: if so its M gets a signal, whose handler makes it rejoin
+ * (runtime_rejoin).
+ */
+static bool kick(struct m *mp, struct g *gp, uint64_t now)
+{
+	struct weft_tls *tls = gp->tls;
+	uint32_t s = NOP_TAKEN;
+
+	/*
+	 * Whoever gets EINTR from a call we do not see would not know why: only one that runs is
+	 * signalled.
+	 */
+	if (now - mp->takenkick < KICK_AGAIN)
+		return false;
+	mp->takenkick = now;
+	if (!aside_runs(mp->ostid))
+		return false;
+	mp->takenkicks++;
+	atomic_store(&mp->takensent, false);
+	/* From here on it stays on this M until the handler has run. */
+	if (!__atomic_compare_exchange_n(&tls->nop, &s, NOP_KICKED, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return false;
+	if (os_tgkill(os_getpid(), mp->ostid, SIGPREEMPT))
+		__atomic_store_n(&tls->nop, NOP_TAKEN, __ATOMIC_RELEASE);
+	else
+		atomic_store(&mp->takensent, true);
+	return true;
+}
+
+/* The Ms without a P: forgets those that came back.  True: one computes. */
+static bool look_taken(uint64_t now)
+{
+	struct m **link = &taken, *mp;
+	bool computes = false;
+
+	while ((mp = *link)) {
+		struct g *gp = mp->takenfrom;
+		uint32_t nop = __atomic_load_n(&gp->tls->nop, __ATOMIC_RELAXED);
+		uint64_t cpu;
+
+		if (atomic_load(&gp->m) != mp || (nop != NOP_TAKEN && nop != NOP_KICKED)) {
+			*link = mp->takenlink;
+			block_ends(mp, now);
+			atomic_store_explicit(&mp->takenfrom, NULL, memory_order_release);
+			continue;
+		}
+		link = &mp->takenlink;
+		if (os_thread_cpu(mp->ostid, &cpu) || cpu == mp->takencpu)
+			continue;
+		mp->takencpu = cpu;
+		block_ends(mp, now);
+		if (nop == NOP_TAKEN)
+			computes |= kick(mp, gp, now);
+	}
+	return computes;
+}
+
+bool handoff_lists(const struct m *mp)
+{
+	/* Acquire: pairs with look_taken(), whose last word on an M it is. */
+	return atomic_load_explicit(&mp->takenfrom, memory_order_acquire) != NULL;
+}
+
+uint32_t handoff_look(uint64_t now)
+{
+	bool work, suspect = false, computes;
+
+	if (now - lastlook < LOOK_MIN)
+		return lastwish;
+	if (impossible)
+		return 0;
+	/* Whoever wants to know where threads block wants to know all. */
+	work = starving() || unlikely(weft_opt.pinreport);
+	computes = look_taken(now);
+	for (int i = 0; i < MAXPROCS && allp[i]; i++)
+		suspect |= look_p(allp[i], now, work);
+	lastlook = now;
+	if (work)
+		lastwork = now;
+	/*
+	 * On a busy machine an M waits for its CPU again and again and is no longer suspect for
+	 * that.
+	 */
+	quick = !work || !suspect ? LOOK_SUSPECT : quick * 2 < LOOK_WORK ? quick * 2 : LOOK_WORK;
+	if (work && suspect)
+		lastwish = quick / 2;
+	else
+		/* A queue is empty for moments. */
+		lastwish = computes || now - lastwork < WORK_LASTS ? LOOK_WORK : 0;
+	return lastwish;
+}
+
+/* Two readings of the own clock differ, however soon the second comes. */
+static bool clocks_are_exact(void)
+{
+	uint64_t last = 0, now;
+
+	for (int i = 0; i < 4; i++) {
+		if (os_thread_cpu(os_gettid(), &now) || now == last)
+			return false;
+		last = now;
+	}
+	return true;
+}
+
+bool handoff_possible(void)
+{
+	struct os_where w;
+	uint64_t cpu;
+
+	have_fence = os_membarrier_start() == 0;
+	have_clock = os_thread_cpu(os_gettid(), &cpu) == 0;
+	impossible = !(have_clock && clocks_are_exact()) &&
+		     !(have_fence && (have_clock || os_blocked(os_gettid(), &w) >= 0));
+	return !impossible;
+}
+
+bool handoff_still_possible(void)
+{
+	have_fence &= os_has(OS_membarrier);
+	have_clock &= os_has(OS_cpuclock);
+	impossible |= !have_clock && !(have_fence && os_has(OS_proc));
+	return !impossible;
+}
+
+void handoff_fork_child(void)
+{
+	lastlook = 0;
+	lastwish = 0;
+	taken = NULL;
+}

@@ -1,0 +1,57 @@
+/*
+ * mnames: what the kernel calls an M, for top -H, perf and gdb.
+ *
+ * A thread's name is its G's; an M runs many.  A system call at each switch would be too dear, so
+ * sysmon looks now and then, and before it sleeps for long, at the Ms that have a G, and has those
+ * renamed that are called otherwise: an M that computes or blocks for long has its G's name after
+ * a tenth of a second.  One without a G keeps the last.  M0 keeps main's, which is the name of the
+ * process.  Nothing is done before somebody has named a thread other than main.
+ *
+ * Must never: rename while it holds a lock.
+ */
+#include "runtime/sched/gmp.h"
+
+#include <string.h>
+
+enum { EVERY = 100000000, BATCH = 16 }; /* ns */
+
+struct named {
+	int tid;
+	char name[16];
+};
+
+/* Ms that are not called as they should; at most BATCH, the others next time. */
+static int differ(struct named *list)
+{
+	int n = 0;
+
+	lock(&sched.lock);
+	for (struct m *mp = sched.allm; mp && n < BATCH; mp = mp->alllink) {
+		struct g *gp = __atomic_load_n(&mp->curg, __ATOMIC_RELAXED);
+		int tid = __atomic_load_n(&mp->ostid, __ATOMIC_RELAXED);
+
+		if (mp == &m0 || !gp || !tid)
+			continue;
+		g_getname(gp, list[n].name);
+		if (!list[n].name[0] || !strcmp(list[n].name, mp->shown))
+			continue;
+		memcpy(mp->shown, list[n].name, sizeof(mp->shown));
+		list[n++].tid = tid;
+	}
+	unlock(&sched.lock);
+	return n;
+}
+
+void names_look(uint64_t now)
+{
+	static uint64_t next;
+	struct named list[BATCH];
+	int n;
+
+	if (likely(!atomic_load_explicit(&sched.named, memory_order_relaxed)) || (now && now < next))
+		return;
+	next = (now ? now : nanotime()) + EVERY;
+	n = differ(list);
+	for (int i = 0; i < n; i++)
+		aside_rename(list[i].tid, list[i].name);
+}

@@ -1,0 +1,203 @@
+/*
+ * preempt: taking the CPU away from a G that computes.
+ *
+ * sysmon looks at every P (retake.c) and asks one to give way by signal 32 to its M.  The
+ * switch happens inside the handler, on a side stack of weft's that the frame was copied to
+ * (sigstack.c): a G that is resumed there on any M returns through the frame, and sigreturn restores
+ * every register, vector and x87 state included.  FS is not part of the frame.
+ *
+ * Nobody may see EINTR or a short transfer because of us, so an M is only signalled while its G
+ * computes:
+ *
+ *	sysmon         Prunning -> Psignal, notes the P in m->sigp, sends the signal
+ *	the handler    takes m->sigp, Psignal -> Prunning: its first act, wherever it finds the M
+ *	anybody else   who takes a P out of Prunning does so by compare-and-swap (p_leave) and waits, on its
+ *	               own M, until the handler has run
+ *
+ * So at most one signal is on its way to an M, an M never sleeps with one coming, and m->p cannot
+ * change between the asking and the handler's first act.  What remains is a libc function that
+ * blocks without our seeing: the kernel is asked first whether the thread runs.
+ *
+ * A signal that is on its way may be kept out for long by somebody who blocked it past us; who waits
+ * for it notices (p_leave_slow), and sysmon sends it again.
+ *
+ * Whom sysmon asks, and when, is in retake.c.
+ *
+ * Safe points.  Everything of the runtime that depends on its M or P is pinned (lock.h), and the
+ * shim tells by the PC whether a lock of libc may be held; the handler then leaves a wish, which is
+ * honoured at the next cheap moment (runtime_wish), and sysmon asks again.
+ *
+ * Must never: be asked for by anybody but sysmon; switch on g0, pinned, or inside entersyscall.
+ */
+#include "runtime/sysmon/sysmon.h"
+
+enum {
+	RESEND = 10000000,     /* ns after which a signal without effect is sent again */
+	YIELD_EVERY = 1000,    /* pauses: some tens of us, more than a signal takes that was sent */
+	FORCE = 20000000,      /* ns after which the PC no longer counts */
+};
+
+void p_leave_slow(struct p *pp, uint32_t to)
+{
+	struct m *mp = getm();
+
+	for (unsigned spins = 1;; spins++) {
+		uint32_t s = Prunning;
+
+		if (atomic_compare_exchange_strong(&pp->status, &s, to))
+			return;
+		if (s != Psignal)
+			throw("p%d: status %u while its M runs", pp->id, s);
+		arch_pause();
+		/* sysmon may have lost its CPU before it sent: perhaps to us. */
+		if (spins % YIELD_EVERY == 0)
+			os_osyield();
+		if (spins % 10000 || !atomic_load(&pp->asksent))
+			continue;
+		/*
+		 * Somebody may have blocked it by a system call that nobody saw.  If it does not
+		 * come now that we return from the kernel, it never will.
+		 */
+		os_sigunblock(SIGPREEMPT);
+		if (atomic_load(&pp->status) == Psignal && atomic_exchange(&mp->sigp, NULL) == pp)
+			atomic_store(&pp->status, Prunning);
+	}
+}
+
+/* ---- the M that is asked --------------------------------------------------------------------- */
+
+bool runtime_signalled(void)
+{
+	bool busy = runtime_busy(), wanted = false;
+	struct m *mp;
+	struct p *pp;
+
+	/* The next signal may come at any instruction. */
+	hold();
+	mp = getm();
+	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
+	if (pp) {
+		/* Scheduled meanwhile: whoever runs now is not the one that had its slice. */
+		wanted = pp->asktick ==
+			 atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+		atomic_store(&pp->status, Prunning);
+		if (wanted && busy)
+			weft_tls.preempt = 1;
+	}
+	unpin();
+	return wanted && !busy;
+}
+
+bool runtime_forced(void)
+{
+	struct p *pp = getp();
+
+	return pp && atomic_load_explicit(&pp->askforce, memory_order_relaxed);
+}
+
+static void gopreempt0(void *arg)
+{
+	struct g *gp = arg;
+	struct p *pp = weft_tls.m->p;
+
+	atomic_store_explicit(&gp->sliceused, pp->askused, memory_order_relaxed);
+	offm(gp);
+	/* sysmon need not come to see when the next slice began. */
+	atomic_store_explicit(&pp->switchwhen, nanotime(), memory_order_relaxed);
+	atomic_store_explicit(&pp->switchtick, atomic_load(&pp->schedtick) + 1,
+			      memory_order_release);
+	if (pp->askused) {
+		runqput(pp, gp, false);
+	} else {
+		lock(&sched.lock);
+		globrunqput(gp, false);
+		unlock(&sched.lock);
+	}
+	schedule(NULL);
+}
+
+/* The calling G gives way, pinned; false: it has no P, or the urgent one has found another. */
+static bool give_way(struct g *gp, struct p *pp)
+{
+	if (gp->sysdepth || !pp || (pp->askused && atomic_load(&sched.urgentsize) == 0))
+		return false;
+	mcall(gopreempt0);
+	return true;
+}
+
+void runtime_preempt(void)
+{
+	pin();
+	give_way(weft_tls.g, getp());
+	unpin();
+}
+
+void runtime_wish(void)
+{
+	struct g *gp = weft_tls.g;
+	struct p *pp;
+
+	if (!gp || runtime_busy() || weft_tls.depth)
+		return;
+	weft_tls.preempt = 0;
+	pin();
+	pp = getp();
+	/* Its slice may have ended by itself since. */
+	if (pp && pp->asktick == atomic_load_explicit(&pp->schedtick, memory_order_relaxed))
+		give_way(gp, pp);
+	unpin();
+}
+
+/* ---- sysmon, that asks ----------------------------------------------------------------------- */
+
+static void send(struct p *pp, struct m *mp)
+{
+	/* EAGAIN: too many signals wait in the kernel (RLIMIT_SIGPENDING). */
+	if (os_tgkill(os_getpid(), mp->ostid, SIGPREEMPT) == 0) {
+		atomic_store(&pp->asksent, true);
+	} else if (atomic_exchange(&mp->sigp, NULL) == pp) {
+		atomic_store(&pp->status, Prunning);
+	}
+}
+
+/* Of a signal that was sent: is it lost? */
+void preempt_resend(struct p *pp, uint64_t now)
+{
+	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+
+	if (now - pp->mon_askwhen < RESEND || !mp || atomic_load(&mp->sigp) != pp)
+		return;
+	pp->mon_askwhen = now;
+	send(pp, mp);
+}
+
+void preempt_ask(struct p *pp, uint64_t now, uint64_t used)
+{
+	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+	uint32_t s = Prunning;
+
+	if (!mp || now - pp->mon_askwhen < (used ? RETRY_URGENT : RETRY) ||
+	    /* First what costs nothing: the kernel's word may cost sysmon its CPU (sysmonsleep.c). */
+	    !(monitor_computed(pp, mp) || aside_runs(mp->ostid)))
+		return;
+	if (!atomic_compare_exchange_strong(&pp->status, &s, Psignal))
+		return;
+	/*
+	 * From here on the P stays with its M; the back link of one that just came back may be
+	 * missing yet.
+	 */
+	if (__atomic_load_n(&pp->m, __ATOMIC_RELAXED) != mp ||
+	    atomic_load(&pp->schedtick) != pp->mon_schedtick) {
+		atomic_store(&pp->status, Prunning);
+		return;
+	}
+	pp->mon_askwhen = now;
+	pp->asktick = pp->mon_schedtick;
+	pp->askused = used;
+	atomic_store(&pp->asksent, false);
+	atomic_store_explicit(&pp->askforce,
+			      now - pp->mon_schedwhen > (uint64_t)weft_opt.slice + FORCE,
+			      memory_order_relaxed);
+	atomic_store(&mp->sigp, pp);
+	send(pp, mp);
+}

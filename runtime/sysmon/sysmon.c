@@ -1,0 +1,281 @@
+/*
+ * sysmon: a kernel thread without a P that sees what nobody else can.
+ *
+ * Every 20 us, doubling to 10 ms after 50 rounds without a P to take: takes Ps from system calls that
+ * last (retake), finds queued work beside an idle P and timers nobody runs, reaps idle Ms, has memory
+ * of dead Gs given back (scavenge.c), has Ms called by their Gs' names (mnames.c), re-reads the CPU limits
+ * once a second, asks Gs that had their slice to give way (retake.c), prints the schedtrace.  Sleeps
+ * deep, costing nothing, while all Ps are idle.
+ *
+ * Must never: own a P, block on anything a G may hold.
+ */
+#include "runtime/sysmon/sysmon.h"
+
+#include <errno.h>
+
+enum {
+	TICK_MIN = 20,              /* us */
+	TICK_FOUND = 40,            /* us, to be doubled */
+	TICK_MAX = 10000,           /* us */
+	IDLE_ROUNDS = 50,
+	REAP_AFTER = 10,            /* s an idle M is kept, */
+	REAP_MANY = 64,             /* if there are not more than these */
+	REAP_EVERY = 100000000,     /* ns between two looks for such */
+	KEEP_IDLE = 4,              /* idle Ms kept anyway */
+};
+
+#define SEC 1000000000ULL
+#define SLICE 10000000ULL           /* 10 ms */
+
+static bool taken; /* Ps have been taken from Ms that block: more Ms may be needed */
+
+void sysmon_taken(void)
+{
+	taken = true;
+}
+
+/* Ps that sit in a system call since our last look, with something better to do. */
+static int retake(uint64_t now)
+{
+	int n = 0;
+
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		struct p *pp = allp[i];
+		uint32_t tick = atomic_load(&pp->syscalltick), s = Psyscall;
+
+		if (atomic_load(&pp->status) != Psyscall)
+			continue;
+		if (pp->mon_syscalltick != tick) {
+			pp->mon_syscalltick = tick;
+			pp->mon_syscallwhen = now;
+			continue;
+		}
+		if (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
+		    atomic_load(&sched.nmspinning) + atomic_load(&sched.npidle) > 0 &&
+		    pp->mon_syscallwhen + SLICE > now)
+			continue;
+		if (!atomic_compare_exchange_strong(&pp->status, &s, Pidle))
+			continue;
+		atomic_fetch_add(&pp->syscalltick, 1);
+		n++;
+		taken = true;
+		handoffp(pp);
+	}
+	return n;
+}
+
+/* All Ps are busy for long, or in system calls: nobody heard the descriptors, nor that a clock was set. */
+static void poll_for_busy(uint64_t now)
+{
+	uint64_t last = atomic_load(&sched.lastpoll);
+
+	if ((netpoll_watching() || netpoll_clocks()) && last && last + monitor_pollgap(SLICE) <= now &&
+	    atomic_compare_exchange_strong(&sched.lastpoll, &last, now))
+		netpoll_look();
+}
+
+/* Work that waits although a P is idle: ready() wakes nobody, so this is the backstop. */
+static bool wake_for_queued(uint64_t now)
+{
+	uint64_t first = timers_next();
+	bool queued = atomic_load(&sched.runqsize) > 0 || (first && first + 50000 < now);
+
+	if (atomic_load(&sched.npidle) == 0)
+		return false;
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		struct p *pp = allp[i];
+		uint32_t runs = atomic_load_explicit(&pp->runs, memory_order_relaxed);
+		/* Two that wake each other share a slice, and the one in runnext does not wait. */
+		bool moves = runs != pp->mon_runs && !runqring(pp);
+
+		pp->mon_runs = runs;
+		if (pp->mon_fresh || moves) {
+			pp->mon_fresh = false;
+			pp->mon_stuck = 0;
+		} else if (!runqempty(pp)) {
+			queued |= ++pp->mon_stuck >= 2;
+		}
+	}
+	if (queued)
+		wakep();
+	return queued;
+}
+
+/* ns an idle M is kept: the more there are, the shorter. */
+static uint64_t keep_idle(int32_t n)
+{
+	return REAP_AFTER * SEC * REAP_MANY / (uint64_t)(n > REAP_MANY ? n : REAP_MANY);
+}
+
+/* Takes off the idle list what has been there for long (sched.lock); never M0, never a wired one. */
+static struct m *cold_idle(uint64_t now)
+{
+	uint64_t keep = keep_idle(sched.nmidle);
+	struct m **link = &sched.midle, *cold = NULL, *mp;
+
+	for (int n = 0; (mp = *link); n++) {
+		if (n < KEEP_IDLE || mp == &m0 || mp->lockedg || now - mp->idlesince <= keep) {
+			link = &mp->schedlink;
+			continue;
+		}
+		*link = mp->schedlink;
+		sched.nmidle--;
+		mp->dying = true;
+		mp->schedlink = cold;
+		cold = mp;
+	}
+	return cold;
+}
+
+static void reap_idle(uint64_t now)
+{
+	static uint64_t next;
+	struct m *mp, *cold;
+
+	if (now < next || runtime_nomore() || atomic_load_explicit(&sched.keepms, memory_order_relaxed) ||
+	    __atomic_load_n(&sched.nmidle, __ATOMIC_RELAXED) <= KEEP_IDLE)
+		return;
+	next = now + REAP_EVERY;
+	lock(&sched.lock);
+	cold = cold_idle(now);
+	unlock(&sched.lock);
+	while ((mp = cold)) {
+		cold = mp->schedlink; /* it changes hands once the M is awake */
+		mwake(mp);
+	}
+}
+
+void sysmon_wake(void)
+{
+	if (atomic_exchange(&sched.sysmonwait, 0))
+		os_futex_wake((uint32_t *)&sched.sysmonwait, 1);
+}
+
+/* 0 is never. */
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+/*
+ * All Ps idle: sleep until somebody gets one (pidleget), bounded while there are Ms to reap or memory
+ * to give back.
+ */
+static void sleep_deep(void)
+{
+	uint64_t until = 0;
+
+	atomic_store(&sched.sysmonwait, 1);
+	/* Pairs with pidleget's and entersyscall's read of sysmonwait after they took a P. */
+	if (atomic_load(&sched.npidle) < atomic_load(&gomaxprocs)) {
+		atomic_store(&sched.sysmonwait, 0);
+		return;
+	}
+	lock(&sched.lock);
+	if (sched.nmidle > KEEP_IDLE && !atomic_load(&sched.keepms))
+		until = nanotime() + keep_idle(sched.nmidle);
+	unlock(&sched.lock);
+	until = sooner(until, scavenge_when());
+	if (weft_opt.schedtrace) {
+		uint64_t next = nanotime() + (uint64_t)weft_opt.schedtrace * 1000000;
+
+		until = sooner(until, next);
+	}
+	while (atomic_load(&sched.sysmonwait) &&
+	       os_futex_wait((uint32_t *)&sched.sysmonwait, 1, until) != -ETIMEDOUT)
+		;
+	atomic_store(&sched.sysmonwait, 0);
+}
+
+static void *sysmon(void *arg)
+{
+	uint64_t lasttrace = nanotime(), lastcpu = lasttrace;
+	uint32_t delay = TICK_MIN, idle = 0, allidle = 0, wish = 0;
+
+	(void)arg;
+	os_timerslack(1000);
+	os_cpuslice(MONITOR_SLICE);
+	for (;;) {
+		uint64_t now;
+		unsigned ncpu;
+
+		if (idle == 0)
+			delay = TICK_MIN;
+		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
+			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
+		monitor_sleep(wish && wish < delay ? wish : delay);
+		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
+		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
+			/* A report wants to see when a block ends. */
+			if (++allidle >= 3 && delay == TICK_MAX && !weft_opt.pinreport) {
+				names_look(0);
+				sleep_deep();
+				allidle = 0;
+			}
+		} else {
+			allidle = 0;
+		}
+		now = nanotime();
+		monitor_look(now);
+		idle = retake(now) ? 0 : idle + 1;
+		/*
+		 * Soon again, but not 50 times: with two threads that spin for each other there is
+		 * something every few ms, and each look takes the CPU from one of them.
+		 */
+		if (wake_for_queued(now) && idle > IDLE_ROUNDS)
+			delay = TICK_FOUND;
+		poll_for_busy(now);
+		wish = handoff_look(now);
+		if (taken && m_wants_spare())
+			maker_spare();
+		if (sched.mdead) /* one may have left before its handle was noted */
+			maker_call();
+		reap_idle(now);
+		names_look(now);
+		scavenge_look(now);
+		if (weft_opt.schedtrace &&
+		    now - lasttrace >= (uint64_t)weft_opt.schedtrace * 1000000) {
+			lasttrace = now;
+			schedtrace(weft_opt.scheddetail);
+		}
+		if (weft_opt.procs == 0 && !(atomic_load(&duties) & DutyWire) && now - lastcpu >= SEC) {
+			lastcpu = now;
+			ncpu = aside_ncpu();
+			if (ncpu != (unsigned)atomic_load(&gomaxprocs))
+				procresize(ncpu, ncpu);
+		}
+	}
+	return NULL;
+}
+
+static bool running;
+
+static bool begin(void)
+{
+	size_t size = runtime_ostack(128 * 1024);
+	char *stack;
+	uintptr_t os;
+
+	if (__atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
+		return true;
+	stack = os_reserve(size);
+	if (stack && !hooks.newosproc(sysmon, NULL, stack, size, &os))
+		return true;
+	if (stack)
+		os_free(stack, size);
+	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
+	return false;
+}
+
+bool runtime_monitor(void)
+{
+	return (likely(__atomic_load_n(&running, __ATOMIC_RELAXED)) || begin()) && maker_start();
+}
+
+void sysmon_forget(void)
+{
+	taken = false;
+	running = false;
+	mon = (struct monitor){ 0 };
+	maker_fork_child();
+}

@@ -1,0 +1,238 @@
+/*
+ * parkinglot: the parking lot.  Wait queues keyed by address; everything that waits waits here.
+ *
+ * A waiter is a struct on the waiting stack: of a G, or of a foreign kernel thread, which then
+ * sleeps on the waiter's state word as a private futex.  The object waited for holds no pointer to
+ * us.  This file is the queues and the wakers; parkinglot_wait.c the waiters; parkinglot.h what both must know.
+ *
+ * A waiter's addr changes only under both buckets' locks (requeue); lot_lock_waiter() re-reads it.
+ * Lock rank: Timers < Lot < Sched.  No lock is held across a switch.
+ *
+ * Rejected: queue heads inside pthread objects (their size is fixed, they may be freed while
+ * waiters leave, and processes share them).  A lock in each G for who interrupts it: it was taken
+ * three times a park.
+ */
+#include "runtime/wait/parkinglot.h"
+
+#include <errno.h>
+
+struct bucket lot_buckets[NBUCKETS];
+
+void lot_init(void)
+{
+	for (int i = 0; i < NBUCKETS; i++)
+		lock_init(&lot_buckets[i].lock, Lot);
+}
+
+struct bucket *lot_lock_waiter(struct waiter *w)
+{
+	for (;;) {
+		const void *addr = atomic_load(&w->addr);
+		struct bucket *b = bucket_of(addr);
+
+		lock(&b->lock);
+		if (atomic_load(&w->addr) == addr)
+			return b;
+		unlock(&b->lock);
+	}
+}
+
+void lot_insert(struct bucket *b, struct waiter *w)
+{
+	struct waiter *next = b->head;
+
+	while (next && lot_before(next, w))
+		next = next->next;
+	lot_link(b, w, next);
+}
+
+void lot_do(const void *addr, void (*fn)(void *arg), void *arg)
+{
+	struct bucket *b = bucket_of(addr);
+
+	lock(&b->lock);
+	fn(arg);
+	unlock(&b->lock);
+}
+
+bool lot_fair(const void *addr)
+{
+	struct bucket *b = bucket_of(addr);
+	uint64_t now;
+
+	if (!weft_opt.fairness)
+		return false;
+	now = os_nanotime();
+	if (b->fairwhen && now < b->fairwhen)
+		return false;
+	b->fairwhen = now + (uint64_t)weft_opt.fairness;
+	return true;
+}
+
+/* Wakes a chain linked through next, oldest first. */
+static void wakeall(struct waiter *chain, enum readyhow how)
+{
+	while (chain) {
+		struct waiter *next = chain->next;
+		struct g *gp = lot_release(chain);
+
+		if (gp)
+			goready(gp, how);
+		chain = next;
+	}
+}
+
+static bool waits_behind(const struct waiter *w, const void *addr)
+{
+	while ((w = w->next))
+		if (w->addr == addr)
+			return true;
+	return false;
+}
+
+/*
+ * What lot_wake() does nearly always: one is wanted, and the bucket's first is one.  Unlocks and
+ * unpins.
+ */
+static inline unsigned wake_head(struct bucket *b, struct waiter *w, const void *addr,
+				 enum readyhow how, lot_decide decide, void *arg)
+{
+	struct g *gp;
+
+	lot_pull(b, w);
+	w->result = decide ? decide(arg, 1, waits_behind(w, addr)) : 0;
+	unlock_pinned(&b->lock);
+	gp = lot_release(w);
+	if (gp)
+		goready_pinned(gp, how);
+	unpin();
+	return 1;
+}
+
+static unsigned wake_some(struct bucket *b, const void *addr, unsigned n, uint32_t bits,
+			  enum readyhow how, lot_decide decide, void *arg)
+{
+	struct waiter *chain = NULL, **link = &chain, *w, *next;
+	unsigned woken = 0;
+	bool more = false;
+	int result = 0;
+
+	for (w = b->head; w; w = next) {
+		next = w->next;
+		if (w->addr != addr)
+			continue;
+		if (woken == n) {
+			more = true;
+			break;
+		}
+		if (bits && !(w->bitset & bits)) {
+			more = true;
+			continue;
+		}
+		lot_pull(b, w);
+		w->next = NULL;
+		*link = w;
+		link = &w->next;
+		woken++;
+	}
+	if (decide)
+		result = decide(arg, woken, more);
+	for (w = chain; w; w = w->next)
+		w->result = result;
+	unlock(&b->lock);
+	wakeall(chain, how);
+	return woken;
+}
+
+unsigned lot_wake(const void *addr, unsigned n, uint32_t bits, enum readyhow how, lot_decide decide,
+		  void *arg)
+{
+	struct bucket *b = bucket_of(addr);
+
+	lock(&b->lock);
+	if (likely(b->head && n == 1 && !bits && b->head->addr == addr))
+		return wake_head(b, b->head, addr, how, decide, arg);
+	return wake_some(b, addr, n, bits, how, decide, arg);
+}
+
+int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove,
+		int (*refuse)(void *arg), void (*moved)(void *arg, unsigned n), void *arg,
+		unsigned *nmoved)
+{
+	struct bucket *a = bucket_of(from), *b = bucket_of(to);
+	struct bucket *first = a < b ? a : b, *second = a < b ? b : a;
+	struct waiter *chain = NULL, **link = &chain, *w, *next, *stop;
+	unsigned woken = 0, n = 0;
+
+	lock(&first->lock);
+	if (first != second)
+		lock(&second->lock);
+	if (refuse && refuse(arg)) {
+		if (first != second)
+			unlock(&second->lock);
+		unlock(&first->lock);
+		return -EAGAIN;
+	}
+	if (moved && nmove) {
+		unsigned have = 0;
+
+		for (w = a->head; w; w = w->next)
+			have += w->addr == from;
+		have = have > nwake ? have - nwake : 0;
+		moved(arg, have < nmove ? have : nmove);
+	}
+	stop = b->tail; /* what we append to the same bucket is not seen again */
+	for (w = a->head; w; w = next) {
+		bool last = a == b && w == stop;
+
+		next = last ? NULL : w->next;
+		if (w->addr != from)
+			continue;
+		if (woken < nwake) {
+			lot_pull(a, w);
+			w->result = 0;
+			w->next = NULL;
+			*link = w;
+			link = &w->next;
+			woken++;
+		} else if (n < nmove) {
+			lot_unlink(a, w);
+			atomic_store(&w->addr, to);
+			w->turn = 0;
+			lot_push(b, w);
+			if (w->g)
+				lot_note(w);
+			n++;
+		} else {
+			break;
+		}
+	}
+	if (first != second)
+		unlock(&second->lock);
+	unlock(&first->lock);
+	wakeall(chain, READY_NEXT);
+	if (nmoved)
+		*nmoved = n;
+	return (int)woken;
+}
+
+bool lot_waiting(const void *addr)
+{
+	struct bucket *b = bucket_of(addr);
+	struct waiter *w;
+
+	lock(&b->lock);
+	for (w = b->head; w && w->addr != addr; w = w->next)
+		;
+	unlock(&b->lock);
+	return w != NULL;
+}
+
+/* The waiters of a fork child are gone; a lock may have been held by a thread that is. */
+void lot_fork_child(void)
+{
+	for (int i = 0; i < NBUCKETS; i++) {
+		lock_init(&lot_buckets[i].lock, Lot);
+		lot_buckets[i].head = lot_buckets[i].tail = NULL;
+	}
+}

@@ -1,0 +1,135 @@
+/*
+ * parkinglot: what parkinglot.c (queues and wakers) and parkinglot_wait.c (waiters and interrupts) share.  Nobody else
+ * includes it.
+ *
+ * A waiter is queued or not, under its bucket's lock.  Exactly one takes it off the queue: a waker,
+ * its timer or an interrupt.  That one writes result, and then goreadies the G or, of a kernel
+ * thread, makes state WOKEN and wakes the futex that it is; after that the waiter's stack frame may
+ * be gone.  A G is Gwaiting from the moment it is queued: it may be readied before it left its stack,
+ * and who picks it waits for that (settle()).
+ *
+ * No handler of the program runs while its thread is queued: it may wait itself, and it may never
+ * return.  The interrupt takes the waiter off, the handler runs, and the thread queues again where it
+ * stood: every waiter has a turn, a number that its bucket gave it, and a bucket's queue is in the
+ * order of turns.
+ *
+ * g->parkaddr and g->parked tell an interrupt where its G waits.  A G that does not wait sets
+ * parkaddr before it locks the bucket; otherwise both change only under the lock of the bucket that
+ * parkaddr names (two buckets' when it changes), so who holds that lock and still reads the same
+ * parkaddr may use g->parked, which is NULL until the waiter is queued.
+ */
+#ifndef WEFT_LOT_H
+#define WEFT_LOT_H
+
+#include "runtime/sched/gmp.h"
+
+/* Our -D__NO_INLINE__ concerns libc's headers; xxhash.h would take it for the word to inline nothing. */
+#define XXH_NO_INLINE_HINTS 0
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { NBUCKETS = 4096 };
+enum { QUEUED, WOKEN };
+
+struct waiter {
+	struct waiter *next, *prev;    /* (L bucket) */
+	const void *_Atomic addr;      /* (L bucket) written, read by lot_lock_waiter */
+	struct g *g;                   /* (c) NULL: a kernel thread */
+	uint64_t turn;                 /* (L bucket) */
+	_Atomic uint32_t state;        /* of a kernel thread: QUEUED or WOKEN; its futex */
+	uint32_t bitset;               /* (c) */
+	int result;                    /* by who dequeues it */
+	int priority;                  /* (c) of a real-time G; else 0 */
+	bool queued;                   /* (L bucket) */
+	struct timer timer;
+};
+
+struct bucket {
+	struct lock lock;
+	struct waiter *head, *tail;    /* (L) all addresses of this bucket, in the order of priorities, then turns */
+	uint64_t turns;                /* (L) the last one given */
+	uint64_t fairwhen;             /* (L) the next wake-up after this hands ownership over */
+} __attribute__((aligned(64)));
+
+extern struct bucket lot_buckets[NBUCKETS] hidden;
+
+static inline struct bucket *bucket_of(const void *addr)
+{
+	struct bucket *b = &lot_buckets[XXH3_64bits(&addr, sizeof(addr)) % NBUCKETS];
+
+	/* One register: the compiler would keep the index, and add it to each member's address. */
+	__asm__("" : "+r"(b));
+	return b;
+}
+
+static inline void lot_note(struct waiter *w)
+{
+	struct g *gp = w->g;
+
+	gp->parked = w;
+	atomic_store_explicit(&gp->parkaddr, atomic_load_explicit(&w->addr, memory_order_relaxed),
+			      memory_order_release);
+}
+
+static inline void lot_unnote(struct waiter *w)
+{
+	w->g->parked = NULL;
+	atomic_store_explicit(&w->g->parkaddr, NULL, memory_order_release);
+}
+
+static inline void lot_link(struct bucket *b, struct waiter *w, struct waiter *next)
+{
+	w->next = next;
+	w->prev = next ? next->prev : b->tail;
+	*(next ? &next->prev : &b->tail) = w;
+	*(w->prev ? &w->prev->next : &b->head) = w;
+}
+
+static inline bool lot_before(const struct waiter *a, const struct waiter *b)
+{
+	return a->priority != b->priority ? a->priority > b->priority : a->turn <= b->turn;
+}
+
+void lot_insert(struct bucket *b, struct waiter *w) hidden; /* not as the last */
+/* Without a turn as the last of its priority; with one that it had, where it stood. */
+static inline void lot_push(struct bucket *b, struct waiter *w)
+{
+	w->queued = true;
+	if (likely(!w->turn))
+		w->turn = ++b->turns;
+	if (likely(!b->tail || lot_before(b->tail, w)))
+		lot_link(b, w, NULL);
+	else
+		lot_insert(b, w);
+}
+
+static inline void lot_unlink(struct bucket *b, struct waiter *w)
+{
+	*(w->prev ? &w->prev->next : &b->head) = w->next;
+	*(w->next ? &w->next->prev : &b->tail) = w->prev;
+}
+
+static inline void lot_pull(struct bucket *b, struct waiter *w)
+{
+	w->queued = false;
+	lot_unlink(b, w);
+	if (likely(w->g))
+		lot_unnote(w);
+}
+
+/* The locked bucket a waiter is in, or was in last. */
+struct bucket *lot_lock_waiter(struct waiter *w) hidden;
+/* Last touch of a dequeued waiter.  Returns the G the caller must goready, or NULL. */
+static inline struct g *lot_release(struct waiter *w)
+{
+	struct g *gp = w->g;
+
+	if (unlikely(!gp)) {
+		/* Release: pairs with sleep_foreign(), which reads result after it. */
+		atomic_store_explicit(&w->state, WOKEN, memory_order_release);
+		os_futex_wake((uint32_t *)&w->state, 1); /* the address only */
+	}
+	return gp;
+}
+
+#endif

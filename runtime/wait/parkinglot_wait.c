@@ -1,0 +1,255 @@
+/*
+ * parkinglot_wait: the waiting side of the parking lot: park, time out, be interrupted.
+ *
+ * A G is pinned from before it queues until it runs again: no handler of the program may run on a
+ * stack whose G a waker could ready at any moment.  An interrupt sets g->interrupted, then looks for
+ * parkaddr, then locks the bucket that it names.  The G sets parkaddr, takes that lock (a full
+ * barrier here: a locked instruction) and looks at interrupted before it queues: one sees the other.
+ *
+ * A kernel thread that is no G sleeps with its signals let in, so that they end its sleep; before a
+ * handler runs there, lot_leave() takes it off the queue (weft_tls.waits).
+ *
+ * Must never: run code of the program while its thread is queued.
+ */
+#include "runtime/wait/parkinglot.h"
+
+#include <errno.h>
+
+/* Timer function: claims the waiter if nobody did. */
+static struct g *expire(void *arg)
+{
+	struct waiter *w = arg;
+	struct bucket *b = lot_lock_waiter(w);
+	bool mine = w->queued;
+
+	if (mine) {
+		lot_pull(b, w);
+		w->result = -ETIMEDOUT;
+	}
+	unlock(&b->lock);
+	return mine ? lot_release(w) : NULL;
+}
+
+/* A foreign thread gives up; false when a waker was faster (its wake-up is on the way). */
+static bool giveup(struct waiter *w, int result)
+{
+	struct bucket *b = lot_lock_waiter(w);
+	bool mine = w->queued;
+
+	if (mine) {
+		lot_pull(b, w);
+		w->result = result;
+		atomic_store_explicit(&w->state, WOKEN, memory_order_relaxed);
+	}
+	unlock(&b->lock);
+	return mine;
+}
+
+void lot_leave(void)
+{
+	struct waiter *w = weft_tls.waits;
+
+	if (likely(!w))
+		return;
+	weft_tls.waits = NULL; /* the handler may park itself, or leave by a jump */
+	giveup(w, -EINTR);
+}
+
+/* The kernel's own wait follows a clock that is set. */
+static void sleep_foreign(struct waiter *w, const struct park *pk)
+{
+	uint64_t deadline = pk->deadline, wall = deadline ? pk->wall : 0;
+	uint32_t *state = (uint32_t *)&w->state;
+
+	/* Acquire: pairs with lot_release(). */
+	while (atomic_load_explicit(&w->state, memory_order_acquire) != WOKEN) {
+		int r = wall ? os_futex_wait_realtime(state, QUEUED, wall)
+			     : os_futex_wait(state, QUEUED, deadline);
+
+		if (r == -ETIMEDOUT || r == -EINTR) {
+			if (giveup(w, r))
+				return;
+			deadline = wall = 0;
+		}
+	}
+}
+
+/* Queues w, pinned; 0, or why not: -EAGAIN (refused), -EINTR. */
+static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const struct park *pk)
+{
+	struct bucket *b = bucket_of(pk->addr);
+	struct g *gp = w->g;
+	int err = 0;
+
+	lock_pinned(&b->lock);
+	if (likely(gp) && unlikely(atomic_load_explicit(&gp->interrupted, memory_order_relaxed))) {
+		atomic_store(&gp->interrupted, false);
+		err = -EINTR;
+	} else if (pk->refuse && pk->refuse(pk->arg)) {
+		err = -EAGAIN;
+	} else {
+		w->turn = pk->turn;
+		lot_push(b, w);
+		if (likely(gp)) {
+			/* From the unlock on it may be readied. */
+			atomic_store_explicit(&gp->status, Gwaiting, memory_order_relaxed);
+			lot_note(w);
+		}
+	}
+	unlock_pinned(&b->lock);
+	return err;
+}
+
+/* What the caller may want to know, or needs to queue where it stood. */
+static inline int leave(const struct waiter *w, struct park *pk)
+{
+	pk->at = atomic_load_explicit(&w->addr, memory_order_relaxed);
+	pk->turn = w->turn;
+	return w->result;
+}
+
+static __attribute__((noinline)) int park_foreign(struct waiter *w, struct park *pk)
+{
+	int err;
+
+	atomic_init(&w->state, QUEUED);
+	pin();
+	err = enqueue(w, pk);
+	if (!err)
+		weft_tls.waits = w;
+	unpin();
+	if (err)
+		return err;
+	if (pk->queued)
+		pk->queued(pk->arg);
+	sleep_foreign(w, pk);
+	weft_tls.waits = NULL;
+	return leave(w, pk);
+}
+
+static inline __attribute__((always_inline)) int park_g(struct waiter *w, struct park *pk)
+{
+	struct g *gp = w->g;
+	int err;
+
+	pin();
+	atomic_store_explicit(&gp->parkaddr, pk->addr, memory_order_relaxed);
+	err = enqueue(w, pk);
+	if (likely(!err)) {
+		if (pk->queued)
+			pk->queued(pk->arg);
+		if (pk->deadline) {
+			w->timer.fn = expire;
+			w->timer.arg = w;
+			w->timer.wall = pk->wall;
+			w->timer.clock = pk->clock;
+			timer_add(&w->timer, pk->deadline);
+		}
+		gopark_pinned(pk->reason, pk->addr);
+		if (pk->deadline)
+			timer_del(&w->timer);
+		err = leave(w, pk);
+	} else {
+		atomic_store_explicit(&gp->parkaddr, NULL, memory_order_relaxed);
+	}
+	unpin();
+	return err;
+}
+
+void runtime_attended(bool yes, uint64_t keepout)
+{
+	atomic_store(&sched.keepout, keepout);
+	atomic_store(&sched.attended, yes);
+}
+
+/* Its own parks go ahead; should it fail, the next one asks again. */
+static __attribute__((noinline)) void attend(void)
+{
+	runtime_attended(true, 0);
+	if (hooks.attend && !hooks.attend())
+		runtime_attended(false, 0);
+}
+
+int lot_park(struct park *pk)
+{
+	struct g *gp = weft_tls.g;
+	/* Field by field: zeroing the timer too would cost as much as queueing. */
+	struct waiter w;
+	uint32_t depth;
+	int err;
+
+	atomic_init(&w.addr, pk->addr); /* a plain assignment would be a full fence */
+	w.g = gp;
+	w.bitset = pk->bitset ? pk->bitset : ~0u;
+	w.priority = gp ? gp->priority : 0;
+	w.result = 0;
+	if (!gp)
+		return park_foreign(&w, pk);
+	depth = gp->sysdepth;
+	/* Inside a libc call that was handed off: parking needs a P again. */
+	if (unlikely(depth))
+		syscall_reset();
+	if (unlikely(!atomic_load_explicit(&sched.attended, memory_order_relaxed)))
+		attend();
+	err = park_g(&w, pk);
+	if (unlikely(depth)) {
+		entersyscall();
+		gp->sysdepth = depth;
+	}
+	return err;
+}
+
+int lot_sleep(struct park *pk)
+{
+	char here; /* an address nobody else can name */
+
+	pk->addr = &here;
+	pk->turn = 0;
+	return lot_park(pk);
+}
+
+/* The locked bucket gp waits in; NULL: it does not wait, or will see that it was interrupted. */
+static struct bucket *lock_parked(struct g *gp)
+{
+	for (;;) {
+		const void *addr = atomic_load(&gp->parkaddr);
+		struct bucket *b;
+
+		if (!addr)
+			return NULL;
+		b = bucket_of(addr);
+		lock(&b->lock);
+		if (atomic_load(&gp->parkaddr) == addr) {
+			if (gp->parked)
+				return b;
+			addr = NULL;
+		}
+		unlock(&b->lock);
+		if (!addr)
+			return NULL;
+	}
+}
+
+bool g_interrupt(struct g *gp)
+{
+	struct bucket *b;
+	struct waiter *w;
+
+	/* Before the look for a waiter: pairs with enqueue(). */
+	atomic_store(&gp->interrupted, true);
+	b = lock_parked(gp);
+	if (!b)
+		return false;
+	w = gp->parked;
+	lot_pull(b, w);
+	w->result = -EINTR;
+	atomic_store(&gp->interrupted, false);
+	unlock(&b->lock);
+	goready(gp, READY_TAIL);
+	return true;
+}
+
+void g_uninterrupt(struct g *gp)
+{
+	atomic_store(&gp->interrupted, false);
+}

@@ -1,0 +1,194 @@
+/*
+ * fdowner: F_SETOWN_EX names a thread that gets a descriptor's signals, and a G's id is none of the
+ * kernel's.
+ *
+ * The kernel sends the signal thread signal 32 instead, which that never keeps out, with the descriptor
+ * in the siginfo; it directs the signal that was asked for at the G that was named (as posix_timer.c, with
+ * the same reason).  What the program reads back is what it set.  A plain SIGIO brings more with it
+ * than natively: the descriptor and what happened to it.
+ *
+ * The notes go by number.  One that the kernel no longer confirms (signal 32 for that number) is of a
+ * file that was closed.  (Not seen: the owner of a file asked for by another number of it.)
+ *
+ * Must never: keep a pointer to a thread, which may have ended: its id is looked up.
+ */
+#include "shim/fd/fdowner.h"
+
+#include "shim/thread/tid.h"
+#include "shim/signal/sigroute.h"
+#include "shim/syscall/syscall.h"
+
+enum { NOTES = 256, FREE = 0, BUSY = 1 };
+
+/* Taken and freed by compare-and-swap on target; fd and sig are written while it is BUSY. */
+static struct {
+	_Atomic long target; /* a G's id */
+	_Atomic int fd;
+	_Atomic int sig; /* as F_SETSIG has it: 0 is a plain SIGIO */
+} notes[NOTES];
+
+static _Atomic bool any;
+
+/* -1: none. */
+static int note_of(int fd)
+{
+	for (int i = 0; atomic_load(&any) && i < NOTES; i++)
+		if (atomic_load(&notes[i].target) > BUSY && atomic_load(&notes[i].fd) == fd)
+			return i;
+	return -1;
+}
+
+static int note_new(void)
+{
+	for (int i = 0; i < NOTES; i++) {
+		long none = FREE;
+
+		if (atomic_compare_exchange_strong(&notes[i].target, &none, BUSY))
+			return i;
+	}
+	return -1;
+}
+
+/* The same, of the file that fd is now. */
+static int noted(int fd)
+{
+	int i = note_of(fd);
+
+	if (i >= 0 && direct3(SYS_fcntl, fd, F_GETSIG, 0) != SIGKICK) {
+		atomic_store(&notes[i].target, FREE);
+		i = -1;
+	}
+	return i;
+}
+
+static long own(int fd, const struct thread *th)
+{
+	struct f_owner_ex router = { .type = F_OWNER_TID };
+	int i = noted(fd);
+	long was, r;
+
+	if (!sigroute_start())
+		return -ENOMEM;
+	router.pid = sigroute_tid();
+	if (i < 0) {
+		was = direct3(SYS_fcntl, fd, F_GETSIG, 0);
+		if (was < 0)
+			return was;
+		i = note_new();
+		if (i < 0)
+			return -ENOMEM;
+		atomic_store(&notes[i].fd, fd);
+		atomic_store(&notes[i].sig, (int)was);
+	}
+	/* The note first: a signal may come at once. */
+	atomic_store(&any, true);
+	atomic_store(&notes[i].target, (long)g_tid(th->g));
+	r = direct3(SYS_fcntl, fd, F_SETSIG, SIGKICK);
+	if (!r)
+		r = direct3(SYS_fcntl, fd, F_SETOWN_EX, &router);
+	if (r)
+		atomic_store(&notes[i].target, FREE);
+	return r;
+}
+
+/* It gets another owner. */
+static void disown(int i)
+{
+	direct3(SYS_fcntl, atomic_load(&notes[i].fd), F_SETSIG, atomic_load(&notes[i].sig));
+	atomic_store(&notes[i].target, FREE);
+}
+
+static bool set_owner(int fd, const struct f_owner_ex *arg, long *r)
+{
+	struct f_owner_ex o;
+	struct thread *th = NULL;
+	int i;
+
+	if (arg && runtime_peek(arg, &o, sizeof(o)) && o.type == F_OWNER_TID)
+		th = thread_by_id(o.pid);
+	if (th) {
+		*r = own(fd, th);
+		return true;
+	}
+	i = noted(fd);
+	if (i >= 0)
+		disown(i);
+	return false;
+}
+
+bool fdowner_call(int fd, int cmd, void *arg, long *r)
+{
+	int i;
+
+	if (!weft_on)
+		return false;
+	if (cmd == F_SETOWN_EX)
+		return set_owner(fd, arg, r);
+	i = noted(fd);
+	if (i < 0)
+		return false;
+	switch (cmd) {
+	case F_SETOWN:
+		disown(i);
+		return false;
+	case F_SETSIG:
+		if ((unsigned long)arg > NSIG_) {
+			*r = -EINVAL;
+			return true;
+		}
+		atomic_store(&notes[i].sig, (int)(long)arg);
+		*r = 0;
+		return true;
+	case F_GETSIG:
+		*r = atomic_load(&notes[i].sig);
+		return true;
+	case F_GETOWN:
+		*r = atomic_load(&notes[i].target);
+		return true;
+	case F_GETOWN_EX:
+		*r = direct3(SYS_fcntl, fd, F_GETOWN_EX, arg); /* it says whether arg can be written */
+		if (!*r)
+			((struct f_owner_ex *)arg)->pid = (pid_t)atomic_load(&notes[i].target);
+		return true;
+	}
+	return false;
+}
+
+long controls_file(const struct call *x)
+{
+	long r;
+
+	if (fdowner_cmd((int)x->b) && fdowner_call((int)x->a, (int)x->b, (void *)x->c, &r))
+		return r;
+	return call_blocks(x);
+}
+
+static int sig_of(int i)
+{
+	int sig = atomic_load(&notes[i].sig);
+
+	return sig ? sig : SIGIO;
+}
+
+static bool of_a_file(const siginfo_t *si)
+{
+	return si->si_code >= POLL_IN && si->si_code <= POLL_HUP;
+}
+
+struct thread *fdowner_target(const siginfo_t *si)
+{
+	int i = of_a_file(si) ? note_of(si->si_fd) : -1;
+
+	return i < 0 || sig_of(i) != si->si_signo ? NULL : thread_by_id(atomic_load(&notes[i].target));
+}
+
+void fdowner_fired(const siginfo_t *si)
+{
+	siginfo_t meant = *si;
+	int i = of_a_file(si) ? note_of(si->si_fd) : -1;
+
+	if (i < 0)
+		return; /* closed meanwhile */
+	meant.si_signo = sig_of(i);
+	sigroute_defer(meant.si_signo, &meant);
+}

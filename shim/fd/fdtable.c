@@ -1,0 +1,556 @@
+/*
+ * fdtable: the table of descriptors, and the questions of identity and flags, all in one place.
+ *
+ * O_NONBLOCK is asked for before each park that follows a call that would have blocked.  The park
+ * after a short read makes no system call, so it needs a file whose attributes are known.
+ *
+ * What does not pass through this library (libc's own closes, system calls in assembly) is
+ * survived: a wrong kind shows in the first call's error, and before a park that follows a call
+ * that would block, the registered file is compared with the open one.
+ */
+#include "shim/fd/fdtable.h"
+
+#include <linux/major.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+enum { CHUNK = 256, CHUNKS = 4096, NUMBERS = CHUNK * CHUNKS };
+
+static struct netfd *_Atomic chunks[CHUNKS];
+static _Atomic uint32_t epoch = 1; /* of flags and time-outs; 0 means never asked */
+static _Atomic uint32_t alone = 1; /* how often other processes got files of ours; 0 means always */
+/* Something that is asked of each file only once it has been used at all. */
+static _Atomic bool lowat, records, packets, splices;
+static _Atomic uint32_t bars;
+static _Atomic bool noepolls; /* all are left to the kernel */
+static _Atomic bool notries;  /* and all descriptors: a filter allows no more (seccomp.c) */
+
+static struct netfd *known(int fd)
+{
+	unsigned int i = (unsigned int)fd;
+	/* Acquire: pairs with the exchange in netfd_of(). */
+	struct netfd *chunk =
+		i < NUMBERS ? atomic_load_explicit(&chunks[i / CHUNK], memory_order_acquire) : NULL;
+
+	return chunk ? &chunk[i % CHUNK] : NULL;
+}
+
+static struct netfd *with_chunk(int fd)
+{
+	struct netfd *chunk, *none = NULL;
+
+	if (fd < 0 || fd >= NUMBERS || runtime_fault("table of descriptors"))
+		return NULL;
+	chunk = (struct netfd *)direct6(SYS_mmap, NULL, CHUNK * sizeof(*chunk),
+					PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if ((unsigned long)chunk > -4096UL)
+		return NULL;
+	if (!atomic_compare_exchange_strong(&chunks[fd / CHUNK], &none, chunk))
+		direct3(SYS_munmap, chunk, CHUNK * sizeof(*chunk), 0);
+	return known(fd);
+}
+
+static struct netfd *slot_of(int fd)
+{
+	struct netfd *s = known(fd);
+
+	if (is_apart(APART_FILES | APART_TABLE))
+		return NULL;
+	return likely(s != NULL) ? s : with_chunk(fd);
+}
+
+struct netfd *netfd_of(int fd)
+{
+	if (unlikely(netfd_tries_ended()))
+		return NULL;
+	return slot_of(fd);
+}
+
+bool netfd_tries_ended(void)
+{
+	return atomic_load_explicit(&notries, memory_order_relaxed) || weft_tls.filtered;
+}
+
+static void nudge_all(struct netfd *s, int fd)
+{
+	(void)fd;
+	netpoll_nudge(&s->poll, NETPOLL_IN);
+	netpoll_nudge(&s->poll, NETPOLL_OUT);
+}
+
+/* Who waits for several sees that something was barred; who waits for one, at the next try. */
+void netfd_tries_end(void)
+{
+	atomic_store(&notries, true);
+	atomic_fetch_add(&bars, 1);
+	if (weft_on)
+		netfd_each(nudge_all);
+}
+
+void netfd_each(void (*fn)(struct netfd *s, int fd))
+{
+	for (int i = 0; i < CHUNKS; i++) {
+		struct netfd *chunk = atomic_load(&chunks[i]);
+
+		for (int k = 0; chunk && k < CHUNK; k++)
+			if (netfd_kindnow(&chunk[k]) != NET_NEW || atomic_load(&chunk[k].poll.pd))
+				fn(&chunk[k], i * CHUNK + k);
+	}
+}
+
+/* ---- what a number is ------------------------------------------------------------------------ */
+
+static long sockopt(int fd, int level, int name, void *value, socklen_t size)
+{
+	return direct5(SYS_getsockopt, fd, level, name, value, &size);
+}
+
+/* No other process has the file, so what we know of its attributes is true. */
+static bool is_alone(const struct netfd *s)
+{
+	return atomic_load(&s->alone) == atomic_load(&alone);
+}
+
+static enum netkind kind_of_socket(const struct netfd *s, int fd, int type)
+{
+	bool foreign = !is_alone(s);
+	char ulp[16] = ""; /* the kernel's TCP_ULP_NAME_MAX */
+	int value = 0;
+
+	if ((foreign || atomic_load(&lowat)) &&
+	    !sockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof(value)) && value > 1)
+		return NET_WATCHED; /* the kernel's own waiting counts the bytes */
+	if (type == SOCK_SEQPACKET)
+		return NET_SEQ;
+	if (type != SOCK_STREAM)
+		return NET_DGRAM;
+	if (sockopt(fd, SOL_SOCKET, SO_PROTOCOL, &value, sizeof(value)) || value != IPPROTO_TCP)
+		return NET_STREAM;
+	/* A short read of records does not say that there is no more. */
+	if ((foreign || atomic_load(&records)) &&
+	    !sockopt(fd, IPPROTO_TCP, TCP_ULP, ulp, sizeof(ulp)) && ulp[0])
+		return NET_STREAM;
+	return NET_TCP;
+}
+
+/* What is in one that another program made, nobody knows. */
+static enum netkind kind_of_epoll(const struct netfd *s)
+{
+	return atomic_load(&s->alone) && !atomic_load(&noepolls) ? NET_EPOLL : NET_FILE;
+}
+
+/*
+ * eventfd and its like have no type; the kernel names them.  Only those are watched whose poll()
+ * changes nothing: where it takes the event away (perf events), our asking would.
+ */
+static enum netkind kind_of_anonymous(const struct netfd *s, int fd)
+{
+	static const struct {
+		const char *name;
+		enum netkind kind;
+	} names[] = {
+		{ "anon_inode:[eventfd]", NET_COUNTER },
+		{ "anon_inode:[timerfd]", NET_COUNTER },
+		{ "anon_inode:[eventpoll]", NET_EPOLL },
+		{ "anon_inode:inotify", NET_EVENTS },
+		{ "anon_inode:[signalfd]", NET_SIGNALS },
+		{ "anon_inode:[pidfd]", NET_WATCHED },
+		{ "anon_inode:[io_uring]", NET_WATCHED },
+		{ "anon_inode:[userfaultfd]", NET_WATCHED },
+		{ "anon_inode:[fanotify]", NET_WATCHED },
+	};
+	char path[32], name[32];
+	long n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = direct3(SYS_readlink, path, name, sizeof(name));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (n == (long)strlen(names[i].name) && !memcmp(name, names[i].name, (size_t)n))
+			return names[i].kind == NET_EPOLL ? kind_of_epoll(s) : names[i].kind;
+	return NET_FILE;
+}
+
+static enum netkind look_at(const struct netfd *s, int fd)
+{
+	char settings[64]; /* the kernel's struct termios: 36 bytes */
+	struct stat st;
+	int type = 0;
+	long r = sockopt(fd, SOL_SOCKET, SO_TYPE, &type, sizeof(type));
+
+	if (r == 0)
+		return kind_of_socket(s, fd, type);
+	if (r != -ENOTSOCK || direct3(SYS_fstat, fd, &st, 0))
+		return NET_NEW;
+	if (S_ISFIFO(st.st_mode))
+		return NET_PIPE;
+	/*
+	 * The master of a pseudo-terminal has no job control and no minimum or time of its own.  A
+	 * terminal has: a read stops a background process before there is input, and may end
+	 * without any.
+	 */
+	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(TTYAUX_MAJOR, 2))
+		return NET_EVENTS;
+	if (S_ISCHR(st.st_mode) && !direct3(SYS_ioctl, fd, TCGETS, settings))
+		return NET_TERMINAL;
+	return st.st_mode & S_IFMT ? NET_FILE : kind_of_anonymous(s, fd);
+}
+
+enum netkind netfd_kind(struct netfd *s, int fd)
+{
+	uint32_t was = atomic_load_explicit(&s->state, memory_order_relaxed);
+	enum netkind kind = (enum netkind)(was & 0xff);
+
+	if (unlikely(kind == NET_NEW)) {
+		kind = look_at(s, fd);
+		/* The answer is for this life of the number only. */
+		atomic_compare_exchange_strong(&s->state, &was, was | kind);
+	}
+	return kind;
+}
+
+void netfd_setkind(struct netfd *s, enum netkind kind)
+{
+	uint32_t was = atomic_load(&s->state);
+
+	atomic_compare_exchange_strong(&s->state, &was, (was & ~0xffu) | kind);
+}
+
+/* ---- flags and time-outs --------------------------------------------------------------------- */
+
+enum { BLOCKING = 1, BEING_WRITTEN = 2 };
+
+/* What was asked in this epoch and this life of the number carries this. */
+static uint64_t key_at(const struct netfd *s, uint32_t e)
+{
+	return (uint64_t)e << 32 | (uint64_t)netfd_life(s) << 8 | BLOCKING;
+}
+
+/*
+ * One writer at a time, and one that finds another does without: what it keeps would be in doubt.
+ */
+static void remember(struct netmemo *m, uint64_t key, uint64_t timeout)
+{
+	uint64_t was = atomic_load(&m->key);
+
+	if (was & BEING_WRITTEN || !atomic_compare_exchange_strong(&m->key, &was, BEING_WRITTEN))
+		return;
+	atomic_store(&m->timeout, timeout);
+	atomic_store(&m->key, key); /* pairs with remembered(): the time-out is between two equal keys */
+}
+
+static bool remembered(const struct netmemo *m, uint64_t key, uint64_t *timeout)
+{
+	if (atomic_load(&m->key) != key)
+		return false;
+	*timeout = atomic_load(&m->timeout);
+	return atomic_load(&m->key) == key;
+}
+
+static bool is_socket(enum netkind kind)
+{
+	return kind == NET_TCP || kind == NET_STREAM || kind == NET_DGRAM || kind == NET_SEQ;
+}
+
+/* s NULL: not known to be a socket. */
+static uint64_t ask_timeout(struct netfd *s, int fd, enum polldir dir)
+{
+	struct timeval tv = { 0, 0 };
+
+	if (!s || is_socket(netfd_kind(s, fd)))
+		sockopt(fd, SOL_SOCKET, dir == NETPOLL_IN ? SO_RCVTIMEO : SO_SNDTIMEO, &tv, sizeof(tv));
+	return (uint64_t)tv.tv_sec * 1000000000 + (uint64_t)tv.tv_usec * 1000;
+}
+
+/*
+ * Bytes for who may not read, or room for who may not write, never come: the call itself says
+ * EBADF.
+ */
+static bool open_for(long flags, enum polldir dir)
+{
+	return (flags & O_ACCMODE) != (dir == NETPOLL_IN ? O_WRONLY : O_RDONLY);
+}
+
+enum verdict netfd_may_park(struct netfd *s, int fd, enum polldir dir, bool held, uint64_t *timeout)
+{
+	/* Before the questions: a change, a close or another process that comes after them ends it. */
+	uint64_t key = s ? key_at(s, atomic_load(&epoch)) : 0;
+	bool keep = s && is_alone(s);
+	long flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
+
+	if (flags < 0)
+		return OTHER_FILE;
+	if (!open_for(flags, dir))
+		return NOT_OPEN_FOR_IT;
+	if (flags & O_NONBLOCK)
+		return NONBLOCKING;
+	if (!held && !netpoll_same(&s->poll, fd))
+		return OTHER_FILE;
+	if (keep && remembered(&s->memo[dir], key, timeout))
+		return MAY_PARK;
+	*timeout = ask_timeout(s, fd, dir);
+	if (keep)
+		remember(&s->memo[dir], key, *timeout);
+	return MAY_PARK;
+}
+
+/*
+ * Where bytes are a stream and nothing but bytes ends a read.  Where other processes may have the
+ * file, flags and time-out are asked for, which is still less than a try; but whether the other end
+ * of a pipe makes packets, they decide without us.
+ */
+bool netfd_short_read_tells(struct netfd *s, int fd, uint64_t *timeout)
+{
+	enum netkind kind = netfd_kindnow(s);
+	bool sole = is_alone(s);
+	long flags;
+
+	if (kind != NET_TCP &&
+	    (kind != NET_PIPE || !sole || atomic_load_explicit(&packets, memory_order_relaxed)))
+		return false;
+	if (sole)
+		return remembered(&s->memo[NETPOLL_IN], key_at(s, atomic_load(&epoch)), timeout);
+	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
+	if (flags < 0 || flags & O_NONBLOCK)
+		return false;
+	*timeout = ask_timeout(s, fd, NETPOLL_IN);
+	return true;
+}
+
+bool netfd_stops_waiting(struct netfd *s, int fd, enum polldir dir)
+{
+	uint64_t timeout;
+	long flags;
+
+	if (netfd_kindnow(s) != NET_PIPE)
+		return false;
+	if (is_alone(s) && remembered(&s->memo[dir], key_at(s, atomic_load(&epoch)), &timeout))
+		return false;
+	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
+	return flags >= 0 && flags & O_NONBLOCK;
+}
+
+bool netfd_is_spliced(const struct netfd *s)
+{
+	return netfd_kindnow(s) == NET_PIPE &&
+	       (atomic_load_explicit(&splices, memory_order_relaxed) || !is_alone(s));
+}
+
+/* ---- what happened to descriptors ------------------------------------------------------------ */
+
+/* The life first: what is learned from here on is of the next one. */
+static void next_life(struct netfd *s)
+{
+	uint32_t was = atomic_load(&s->state);
+
+	while (!atomic_compare_exchange_weak(&s->state, &was, ((was >> 8) + 1) << 8 | NET_NEW))
+		;
+}
+
+static bool noted(const struct netfd *s)
+{
+	return netfd_kindnow(s) != NET_NEW || atomic_load_explicit(&s->poll.pd, memory_order_relaxed);
+}
+
+/*
+ * Before the start nothing is watched, and the runtime cannot be asked.  Afterwards each number
+ * that is closed is marked: another thread may begin to wait for it between here and the call.  A
+ * number without a slot (a program that closes all numbers there are) gets none: for the time of
+ * its call no number is watched under its own name.
+ */
+struct netfd *netfd_closing(int fd)
+{
+	struct netfd *s = known(fd);
+
+	if (weft_on && !s) {
+		netpoll_closing_any();
+		s = known(fd); /* its slot is there, or is made by one that sees the count */
+		if (s)
+			netpoll_closed_any();
+	}
+	if (!s)
+		return NULL;
+	if (atomic_load_explicit(&s->alone, memory_order_relaxed))
+		atomic_store(&s->alone, 0);
+	/* Who learns of a number of which nothing is known, learns it after this, and of this life still. */
+	if (noted(s))
+		next_life(s);
+	if (weft_on)
+		netpoll_closing(&s->poll, fd);
+	return s;
+}
+
+void netfd_closed(struct netfd *s)
+{
+	if (!weft_on)
+		return;
+	if (!s) {
+		netpoll_closed_any();
+		return;
+	}
+	/* What was learned of the old file since netfd_closing() goes, too. */
+	next_life(s);
+	netpoll_closed(&s->poll);
+}
+
+static void each_between(unsigned int from, unsigned int to, void (*fn)(struct netfd *, int))
+{
+	for (unsigned int i = from; i <= to && i < NUMBERS; i++) {
+		struct netfd *s = known((int)i);
+
+		if (s)
+			fn(s, (int)i);
+		else
+			i |= CHUNK - 1; /* the chunk has nothing */
+	}
+}
+
+static void relearn(struct netfd *s, int fd)
+{
+	(void)fd;
+	if (noted(s))
+		next_life(s);
+}
+
+static void end(struct netfd *s, int fd)
+{
+	atomic_store(&s->alone, 0);
+	relearn(s, fd);
+	if (weft_on)
+		netpoll_forget(&s->poll, fd, false);
+}
+
+void netfd_closing_range(unsigned int from, unsigned int to)
+{
+	if (weft_on) {
+		netpoll_closing_any();
+		netpoll_settled();
+	}
+	each_between(from, to, end);
+}
+
+void netfd_closed_range(unsigned int from, unsigned int to)
+{
+	each_between(from, to, relearn);
+	if (weft_on)
+		netpoll_closed_any();
+}
+
+void netfd_made(int fd, uint32_t was_alone)
+{
+	struct netfd *s = slot_of(fd);
+
+	if (!s)
+		return;
+	/* Closed out of our sight: what we knew of the number is of a file that is gone. */
+	if (unlikely(noted(s))) {
+		next_life(s);
+		if (weft_on)
+			netpoll_forget(&s->poll, fd, true);
+	}
+	atomic_store(&s->alone, was_alone);
+}
+
+uint32_t netfd_alone(void)
+{
+	return atomic_load(&alone);
+}
+
+uint32_t netfd_alone_of(int fd)
+{
+	struct netfd *s = known(fd);
+
+	return s ? atomic_load(&s->alone) : 0;
+}
+
+/* 0 has a meaning of its own. */
+static void count(_Atomic uint32_t *what)
+{
+	if (atomic_fetch_add(what, 1) == UINT32_MAX)
+		atomic_fetch_add(what, 1);
+}
+
+void netfd_shared(void)
+{
+	count(&alone);
+}
+
+void netfd_changed(void)
+{
+	count(&epoch);
+}
+
+static void forget_kind(struct netfd *s, int fd)
+{
+	(void)fd;
+	if (is_socket(netfd_kindnow(s)) || netfd_kindnow(s) == NET_WATCHED)
+		netfd_setkind(s, NET_NEW);
+}
+
+void netfd_lowat_used(void)
+{
+	atomic_store(&lowat, true);
+	netfd_each(forget_kind);
+}
+
+void netfd_records_used(void)
+{
+	atomic_store(&records, true);
+	netfd_each(forget_kind);
+}
+
+void netfd_splice_used(void)
+{
+	atomic_store(&splices, true);
+}
+
+void netfd_packets_used(void)
+{
+	atomic_store(&packets, true);
+}
+
+void netfd_bar(struct netfd *s, int fd)
+{
+	atomic_fetch_add(&bars, 1); /* before the waiters are woken, who look at it */
+	if (weft_on)
+		netpoll_bar(&s->poll, fd);
+	else
+		atomic_fetch_add(&s->poll.barred, 1);
+}
+
+uint32_t netfd_bars(void)
+{
+	return atomic_load(&bars);
+}
+
+void netfd_unbar(struct netfd *s)
+{
+	netpoll_unbar(&s->poll);
+}
+
+bool netfd_is_barred(const struct netfd *s)
+{
+	return atomic_load(&s->poll.barred) || netfd_kindnow(s) == NET_FILE;
+}
+
+void netfd_epolls_barred(void)
+{
+	atomic_store(&noepolls, true);
+}
+
+/* Nothing is watched in the child, and nobody is in the middle of anything. */
+void netfd_fork_child(void)
+{
+	for (int i = 0; i < CHUNKS; i++) {
+		struct netfd *chunk = atomic_load(&chunks[i]);
+
+		for (int k = 0; chunk && k < CHUNK; k++) {
+			atomic_store(&chunk[k].poll.pd, NULL);
+			atomic_store(&chunk[k].poll.closing, 0);
+			atomic_store(&chunk[k].memo[0].key, 0);
+			atomic_store(&chunk[k].memo[1].key, 0);
+		}
+	}
+}

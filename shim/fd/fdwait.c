@@ -1,0 +1,470 @@
+/*
+ * fdwait: the one loop in which a G waits for a descriptor.
+ *
+ * What a number is, and whether a call on it may wait, are fdtable.c's questions.
+ *
+ * Must never: act on a signal or a cancellation while holding.
+ */
+#include "shim/fd/fdwait.h"
+
+#include <poll.h>
+
+#include "shim/signal/waitmask.h"
+#include "shim/fd/fdevents.h"
+#include "shim/signal/sigroute.h"
+#include "shim/sync/sync.h"
+
+static _Atomic uint32_t nlocal; /* writers at local streams that are about to park, or do */
+
+static void nudge_local(struct netfd *s, int fd)
+{
+	(void)fd;
+	if (netfd_kindnow(s) == NET_STREAM)
+		netpoll_nudge(&s->poll, NETPOLL_OUT);
+}
+
+void netfd_shut(void)
+{
+	if (atomic_load(&nlocal))
+		netfd_each(nudge_local);
+}
+
+void netfd_wait_fork_child(void)
+{
+	atomic_store(&nlocal, 0);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void note(struct netop *op, struct polldesc *pd, uint32_t seq)
+{
+	if (op->hints && op->ends_short)
+		netpoll_drained(pd, seq);
+}
+
+static bool writes_locally(const struct netop *op)
+{
+	return op->dir == NETPOLL_OUT && netfd_kindnow(op->s) == NET_STREAM;
+}
+
+static void start_clock(struct netop *op, uint64_t ns)
+{
+	if (op->started)
+		return;
+	op->started = true;
+	op->timed = ns != 0;
+	op->timeout = ns;
+	op->moved = op->done;
+	if (ns)
+		op->deadline = nanotime() + ns;
+}
+
+/* A local stream waits for each buffer of a write as long as it may wait in all for the first. */
+static void restart_clock(struct netop *op, int fd)
+{
+	int domain = AF_UNSPEC;
+	socklen_t n = sizeof(domain);
+
+	if (!op->timeout || op->moved == op->done || !writes_locally(op) ||
+	    direct5(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) || domain != AF_UNIX)
+		return;
+	op->moved = op->done;
+	op->deadline = nanotime() + op->timeout;
+}
+
+/*
+ * Nothing comes any more at a datagram socket that is shut down for reading.  A receive that may
+ * block returns 0 there, but one with MSG_DONTWAIT, such as our tries, says that it would block,
+ * for ever.  The end is an event: where events are told and there was none, there is nothing to
+ * ask.
+ */
+static bool receives_no_more(const struct netop *op, const struct polldesc *pd, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
+	long r;
+
+	if (op->plain || op->dir != NETPOLL_IN || netfd_kind(op->s, op->fd) != NET_DGRAM ||
+	    (pd && !netpoll_has_ended(pd)))
+		return false;
+	do
+		r = direct3(SYS_poll, &p, 1, 0);
+	while (r == -EINTR);
+	return r > 0 && (p.revents & POLLRDHUP);
+}
+
+/*
+ * After a try on fd that would have blocked.  0: park; else the end of the call.  held: fd is the
+ * number that the held file has now, the program's or ours.
+ */
+static long wants_to_wait(struct netop *op, int fd, bool held)
+{
+	struct netfd *s = fd == op->fd ? op->s : NULL;
+	uint64_t timeout = 0;
+
+	switch (op->plain ? MAY_PARK : netfd_may_park(s, fd, op->dir, held, &timeout)) {
+	case MAY_PARK:
+		start_clock(op, timeout);
+		if (!receives_no_more(op, atomic_load(&op->s->poll.pd), fd))
+			return 0;
+		break; /* the call itself will not block */
+	case NONBLOCKING:
+		return op->done ? op->done : -EAGAIN;
+	case OTHER_FILE:
+		netfd_setkind(op->s, NET_NEW);
+		break;
+	case NOT_OPEN_FOR_IT:
+		break;
+	}
+	return op->done ? op->done : NETFD_FALLBACK;
+}
+
+/* A try on the number that the held file has now. */
+static long try_held(struct netop *op, struct polldesc *pd)
+{
+	long r;
+
+	/*
+	 * SIGPIPE is kept by the trampoline: no handler runs here, and it is for this thread alone.
+	 */
+	self_thread.holds = true;
+	r = op->attempt(op, netpoll_begin(pd));
+	netpoll_end(pd);
+	self_thread.holds = false;
+	return r;
+}
+
+enum { LOOK_AGAIN = 50000000, RARER = 8 }; /* ns; each look that much later than the one before */
+
+/*
+ * 0: an edge; 1: try again all the same; else -errno.  A writer at a full local socket is not told
+ * when its half is shut down, by either side: the kernel wakes who sleeps in the call, but poll()
+ * has nothing to say of it, so neither epoll nor SIGIO nor a ring does.  What this process shuts
+ * down, netfd_shut() tells; for others it looks, ever more rarely: an idle process is to be silent.
+ */
+static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq, uint64_t *again)
+{
+	uint64_t until = op->deadline, soon;
+	long r;
+
+	if (!writes_locally(op))
+		return netpoll_park(pd, op->dir, seq, until, WaitIO);
+	soon = nanotime() + *again;
+	*again *= RARER;
+	if (until && until <= soon)
+		return netpoll_park(pd, op->dir, seq, until, WaitIO);
+	r = netpoll_park(pd, op->dir, seq, soon, WaitIO);
+	return r == -ETIMEDOUT ? 1 : r;
+}
+
+/*
+ * Tries and parks until it is over.  parks: the last try, at count seq, would have blocked.  The
+ * file is the same throughout, whatever becomes of its number.
+ */
+static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bool parks)
+{
+	uint64_t again = LOOK_AGAIN;
+	bool woken = false;
+	long r;
+	int fd;
+
+	for (;;) {
+		if (!parks) {
+			seq = netpoll_seq(pd, op->dir);
+			if (unlikely(netfd_tries_ended()))
+				return op->done ? op->done : NETFD_FALLBACK;
+			r = try_held(op, pd);
+			if (r != -EAGAIN)
+				break;
+			/*
+			 * Once, but for a pipe: a flag that changes while it waits is the next
+			 * call's.  Its number stays until netpoll_end().
+			 */
+			r = 0;
+			fd = netpoll_begin(pd);
+			if (op->started && receives_no_more(op, pd, fd)) {
+				netpoll_end(pd);
+				return fd == op->fd ? NETFD_FALLBACK : op->done;
+			}
+			if (!op->started)
+				r = wants_to_wait(op, fd, true);
+			else if (!op->plain && netfd_stops_waiting(op->s, fd, op->dir))
+				r = op->done ? op->done : -EAGAIN;
+			else
+				restart_clock(op, fd);
+			netpoll_end(pd);
+			if (r)
+				break;
+		}
+		parks = false;
+		if (callmask_hit()) /* no handler runs from here on: we are pinned */
+			return -EINTR;
+		r = park_for(op, pd, seq, &again);
+		if (r < 0)
+			return r;
+		woken = r == 0;
+	}
+	note(op, pd, seq);
+	if (woken)
+		netpoll_pass(pd, op->dir);
+	return r;
+}
+
+static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool parks)
+{
+	long r;
+
+	if (!writes_locally(op))
+		return try_and_park(op, pd, seq, parks);
+	/* Before a try: pairs with netfd_shut(), which comes after a shutdown and reads it. */
+	atomic_fetch_add(&nlocal, 1);
+	r = try_and_park(op, pd, seq, false);
+	atomic_fetch_sub(&nlocal, 1);
+	return r;
+}
+
+/* Nothing is held.  True: the call ends with *r. */
+static bool interrupted(struct netop *op, long *r)
+{
+	enum interrupt what = interrupt_deliver();
+
+	if (op->done) {
+		/* What was moved must be told, so a cancellation waits for the next point. */
+		*r = op->done;
+		return what != INTR_NONE || cancel_due();
+	}
+	cancel_point();
+	*r = -EINTR;
+	return what == INTR_ENDS || (what == INTR_RESTARTS && op->timed) || callmask_hit();
+}
+
+/* What a try has seen. */
+struct seen {
+	struct polldesc *pd; /* NULL: not registered then */
+	uint32_t seq, life;
+};
+
+static struct seen look(const struct netop *op)
+{
+	struct seen was = { .life = netfd_life(op->s), .pd = atomic_load(&op->s->poll.pd) };
+
+	was.seq = was.pd ? netpoll_seq(was.pd, op->dir) : 0;
+	return was;
+}
+
+/* Holds, and runs it.  parks: a try that saw was would have blocked. */
+static long hold_and_run(struct netop *op, const struct seen *was, bool parks)
+{
+	struct polldesc *pd = netpoll_hold(&op->s->poll, op->fd);
+	bool other = netfd_life(op->s) != was->life;
+	long r;
+
+	if (!pd)
+		return NETFD_FALLBACK;
+	if (op->done && other)
+		r = op->done; /* the rest must not go to another file */
+	else if (parks && (other || (was->pd && pd != was->pd)))
+		r = NETFD_AGAIN; /* closed and made anew meanwhile */
+	else
+		/*
+		 * Registered after the try: all it has seen came later, or is told by the
+		 * registering.
+		 */
+		r = run_held(op, pd, was->seq, parks);
+	netpoll_release(pd);
+	if (unlikely(self_thread.piped)) {
+		self_thread.piped = false;
+		thread_kill(&self_thread, SIGPIPE, NULL);
+	}
+	if (r == -EINTR)
+		return interrupted(op, &r) ? r : NETFD_AGAIN;
+	if (r == -ETIMEDOUT)
+		return op->done ? op->done : -EAGAIN;
+	return r;
+}
+
+/* Where the poller cannot help and half is done: waits on a kernel thread for room or bytes. */
+static bool wait_in_kernel(const struct netop *op)
+{
+	struct pollfd p = { .fd = op->fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
+
+	return await_nocp(SYS_poll, (long)&p, 1, -1, 0, 0, 0) >= 0;
+}
+
+/* The last read has told that there is nothing: *timeout is what this one would wait. */
+static bool known_empty(const struct netop *op, const struct seen *was, uint64_t *timeout)
+{
+	return op->hints && was->pd && netpoll_is_drained(was->pd, was->seq) &&
+	       netfd_short_read_tells(op->s, op->fd, timeout);
+}
+
+/*
+ * Goes on in several steps, surely or perhaps: these are of one file, so it is held from the first.
+ */
+static bool in_steps(const struct netop *op)
+{
+	enum { SMALL = 4096 };
+
+	return op->all && (op->dir == NETPOLL_IN || op->vector || op->n > SMALL);
+}
+
+/*
+ * The poller cannot help: a kernel thread waits between the tries, or makes the call if nothing is
+ * done yet.
+ */
+static long run_without_poller(struct netop *op)
+{
+	for (;;) {
+		long r;
+
+		if (unlikely(netfd_tries_ended()))
+			return op->done ? op->done : NETFD_FALLBACK;
+		r = op->attempt(op, op->fd);
+		if (r != -EAGAIN)
+			return r;
+		r = wants_to_wait(op, op->fd, false);
+		if (r)
+			return r;
+		if (!op->done)
+			return NETFD_FALLBACK;
+		if (!wait_in_kernel(op))
+			return op->done;
+	}
+}
+
+/*
+ * A blocked SIGPIPE is pending on the kernel thread, which goes on to run others: it is this
+ * thread's.
+ */
+static long piped(struct netop *op, long r)
+{
+	struct timespec none = { 0, 0 };
+	uint64_t set = SIGBIT(SIGPIPE);
+
+	if (r == -EPIPE && op->dir == NETPOLL_OUT && (g_mask(getg()) & set) &&
+	    own4(SYS_rt_sigtimedwait, &set, NULL, &none, sizeof(set)) == SIGPIPE)
+		thread_kill(&self_thread, SIGPIPE, NULL);
+	return r;
+}
+
+static long run_op(struct netop *op)
+{
+	bool steps = in_steps(op);
+	struct seen was = look(op);
+
+	for (;;) {
+		bool parks = !steps && !op->done;
+		uint64_t timeout;
+		long r;
+
+		if (parks) {
+			was = look(op); /* before the try */
+			if (known_empty(op, &was, &timeout)) {
+				start_clock(op, timeout);
+			} else {
+				/* Nothing is held: handlers (SIGPIPE) run as in any system call. */
+				r = op->attempt(op, op->fd);
+				if (r != -EAGAIN) {
+					if (was.pd)
+						note(op, was.pd, was.seq);
+					return r;
+				}
+				r = wants_to_wait(op, op->fd, false);
+				if (r)
+					return r;
+				parks = !op->done;
+			}
+		}
+		r = hold_and_run(op, &was, parks);
+		if (r == NETFD_FALLBACK)
+			return run_without_poller(op);
+		if (r != NETFD_AGAIN)
+			return r;
+	}
+}
+
+/*
+ * It failed and did nothing: a cancellation that came between the look and the try goes first.  What
+ * failed it (the other end of a pipe was closed, say) may have come after that, as in glibc's
+ * tst-cancel2.  But not before the kernel thread is rid of the SIGPIPE: who is cancelled does not
+ * return here, and whoever ran there next would have it.
+ */
+long netfd_tried(struct netop *op, long r)
+{
+	r = piped(op, r);
+	if (r < 0)
+		testcancel();
+	return r;
+}
+
+long netfd_run(struct netop *op)
+{
+	runtime_checkyield();
+	testcancel();
+	if (runtime_waits_itself())
+		return NETFD_FALLBACK;
+	return netfd_tried(op, run_op(op));
+}
+
+/* ---- calls that cannot be tried -------------------------------------------------------------- */
+
+long netfd_call(const struct netop *op)
+{
+	return block6(op->nr, op->fd, op->b, op->c, op->d, op->e, op->f);
+}
+
+long netfd_await(const struct netop *op)
+{
+	return await6(op->nr, op->fd, op->b, op->c, op->d, op->e, op->f);
+}
+
+static long ask(struct netop *op, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
+	long r;
+
+	/*
+	 * Even without time it may say EINTR; taken for "not ready", the edge that was would be
+	 * missed.
+	 */
+	do
+		r = direct3(SYS_poll, &p, 1, 0);
+	while (r == -EINTR);
+	if (r == 0)
+		return -EAGAIN;
+	if (fd == op->fd) {
+		op->ready = true;
+		return 0;
+	}
+	/*
+	 * Its number was closed while we waited, and ours lasts until we release it.  Somebody else may be
+	 * faster, and while the call then waits handlers must run: it has a number of its own.
+	 */
+	op->own = (int)direct3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
+	return op->own < 0 ? op->own : 0;
+}
+
+static void close_own(const int *fd)
+{
+	direct3(SYS_close, *fd, 0, 0);
+}
+
+/* (A handler that jumps out leaves the number behind.) */
+static long call_by_own(const struct netop *op)
+{
+	int fd __attribute__((cleanup(close_own))) = op->own;
+
+	return block6(op->nr, fd, op->b, op->c, op->d, op->e, op->f);
+}
+
+long netfd_ask_and_call(struct netop *op)
+{
+	long r;
+
+	op->attempt = ask;
+	op->own = -1;
+	r = netfd_run(op);
+	if (unlikely(op->own >= 0))
+		return call_by_own(op);
+	/* Somebody else may be faster now: then the kernel thread waits. */
+	return op->ready || r == NETFD_FALLBACK ? netfd_call(op) : r;
+}

@@ -1,0 +1,60 @@
+/*
+ * fdwait: how a G waits for a descriptor.
+ *
+ * The program's O_NONBLOCK is never touched: it belongs to the open file, which other processes may
+ * share.  Each call is made without blocking by other means (MSG_DONTWAIT, RWF_NOWAIT); when it
+ * would block and the program wanted it to, the G parks until the poller sees an edge.  What cannot
+ * be tried that way is asked with a poll of no time, and then made on a kernel thread of its own.
+ */
+#ifndef WEFT_SHIM_FDWAIT_H
+#define WEFT_SHIM_FDWAIT_H
+
+#include "shim/fd/fdtable.h"
+
+/* Beyond the kernel's error numbers. */
+enum {
+	NETFD_FALLBACK = -5000, /* parking is impossible: make the call on a kernel thread */
+	NETFD_AGAIN,            /* inside: from the beginning */
+};
+
+/* A call on a descriptor, tried as often as needed. */
+struct netop {
+	int fd;
+	enum polldir dir;
+	/* Without blocking, on this number: result, -EAGAIN (nothing, or not all, and done counts), or
+	 * -errno. */
+	long (*attempt)(struct netop *op, int fd);
+	long done;         /* bytes so far, of a call that goes on until all are moved */
+	bool ends_short;   /* set by attempt: it moved less than there was room for */
+	bool hints;        /* a plain read of bytes: the last one may have told that there is nothing */
+	struct netfd *s;
+	uint64_t deadline; /* from the first park on; 0: none */
+	uint64_t timeout;  /* its length in ns */
+	long moved;        /* done when the time began */
+	bool timed, started;
+	bool plain;        /* no flag or time-out of the descriptor bears on it */
+	bool ready;        /* netfd_ask_and_call: the call may be made, */
+	int own;           /* or by this number */
+	/* The call as it came. */
+	long nr, b, c, d, e, f;
+	size_t n;          /* bytes in all */
+	bool all;          /* goes on until all are moved */
+	bool vector;       /* n is not known before the kernel has looked at the pieces */
+};
+
+/* A cancellation point.  The result, -errno or NETFD_FALLBACK. */
+long netfd_run(struct netop *op) hidden;
+/* What every try that ends the call returns through: a cancellation and SIGPIPE are seen to. */
+long netfd_tried(struct netop *op, long r) hidden;
+/* Parks until fd is ready for the direction, then makes the call on a kernel thread. */
+long netfd_ask_and_call(struct netop *op) hidden;
+/* The call on a kernel thread, with the P given away. */
+long netfd_call(const struct netop *op) hidden;
+
+/* The same for a call that certainly waits: others have the P at once. */
+long netfd_await(const struct netop *op) hidden;
+
+/* In a forked child: nobody waits. */
+void netfd_wait_fork_child(void) hidden;
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * pollset: waiting for any of several descriptors, for poll and select.
+ *
+ * The kernel is asked with its own call and no time.  When nothing is ready the G links itself to
+ * each descriptor, asks once more (what came before a link is seen by this, what comes after it by
+ * the link), parks, and asks again.  So all that the calls say of events, errors and bad numbers is
+ * the kernel's.
+ *
+ * A number that another thread closes meanwhile is as in the kernel: the open file that was there
+ * at first wakes the wait, and the next question goes by the number, which is bad or another file
+ * by then.
+ *
+ * Must never: act on a signal or a cancellation while linked.
+ */
+#include "shim/signal/waitmask.h"
+#include "shim/fd/pollset.h"
+
+#include "shim/sync/sync.h"
+
+enum { FEW = 12 }; /* links that fit a small stack */
+
+/*
+ * The number that could be linked.  What is left to the kernel is not: asking it may take away what
+ * it has to say, and the poller asks before we do.
+ */
+static unsigned int link_all(struct netset *w, struct polllink *links, struct pollset *set)
+{
+	for (unsigned int i = 0; i < w->n; i++) {
+		struct netfd *s = netfd_of(w->fds[i].fd);
+
+		links[i].pd = NULL;
+		if (w->fds[i].fd < 0)
+			continue;
+		if (!s || netfd_kind(s, w->fds[i].fd) == NET_FILE)
+			return i;
+		links[i].pd = netpoll_hold(&s->poll, w->fds[i].fd);
+		if (!links[i].pd)
+			return i;
+		links[i].set = set;
+		/* Poll's bits and the poller's are the same numbers. */
+		links[i].events = (uint32_t)(unsigned short)w->fds[i].events;
+		netpoll_link(&links[i]);
+	}
+	return w->n;
+}
+
+static void unlink_all(struct polllink *links, unsigned int n)
+{
+	while (n-- > 0)
+		if (links[n].pd) {
+			netpoll_unlink(&links[n]);
+			netpoll_release(links[n].pd);
+		}
+}
+
+static long park(struct netset *w, struct polllink *links)
+{
+	uint32_t bars = netfd_bars(); /* before the links are made */
+	struct pollset set = { 0 };
+	unsigned int n = link_all(w, links, &set);
+	long r = NETFD_FALLBACK;
+
+	while (n == w->n) {
+		atomic_store(&set.fired, 0); /* before the question */
+		r = w->ask(w->arg);
+		if (!r && callmask_hit()) /* no handler runs from here on: we are pinned */
+			r = -EINTR;
+		if (!r && netfd_bars() != bars) /* perhaps one of ours: it is watched no more */
+			r = NETFD_AGAIN;
+		if (r)
+			break;
+		r = netpoll_parkset(&set, w->deadline, WaitPoll);
+		if (r < 0)
+			break;
+	}
+	unlink_all(links, n);
+	return r;
+}
+
+static long park_with_links(struct netset *w)
+{
+	struct polllink few[FEW], *links = few;
+	size_t bytes = w->n * sizeof(*links);
+	long r;
+
+	if (w->n > FEW) {
+		if (runtime_fault("places of a poll"))
+			return NETFD_FALLBACK;
+		links = (struct polllink *)direct6(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+						   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if ((unsigned long)links > -4096UL)
+			return NETFD_FALLBACK;
+	}
+	r = park(w, links);
+	if (links != few)
+		direct3(SYS_munmap, links, bytes, 0);
+	return r;
+}
+
+long netset_wait(struct netset *w)
+{
+	long r;
+
+	if (runtime_waits_itself())
+		return NETFD_FALLBACK;
+	do
+		r = park_with_links(w);
+	while (r == NETFD_AGAIN);
+	return r == -ETIMEDOUT ? w->ask(w->arg) : r;
+}
+
+bool netset_goes_on(long r)
+{
+	enum interrupt what;
+
+	if (r != -EINTR)
+		return false;
+	what = interrupt_deliver();
+	cancel_point();
+	return what == INTR_NONE && !callmask_hit();
+}

@@ -1,0 +1,30 @@
+/*
+ * pollset: waiting for any of several descriptors, for poll and select.
+ */
+#ifndef WEFT_SHIM_POLLSET_H
+#define WEFT_SHIM_POLLSET_H
+
+#include "shim/fd/fdwait.h"
+
+enum { NETSET_MAX = 1024 };
+
+struct netset {
+	const struct pollfd *fds; /* what to watch; readable memory */
+	unsigned int n;           /* at most NETSET_MAX */
+	long (*ask)(void *arg);   /* without waiting: more than 0 or an error ends the wait */
+	void *arg;
+	uint64_t deadline;        /* 0: none */
+};
+
+/*
+ * The answer was 0: parks until it is not.  That answer, 0 at the deadline, -EINTR or
+ * NETFD_FALLBACK.
+ */
+long netset_wait(struct netset *w) hidden;
+/*
+ * After each wait, with nothing held, for handlers and cancellation may leave from here: wait once
+ * more?
+ */
+bool netset_goes_on(long r) hidden;
+
+#endif

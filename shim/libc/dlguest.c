@@ -1,0 +1,29 @@
+/*
+ * dlguest: Go and its kin, loaded by dlopen() while weft is at work.
+ *
+ * Such a library makes its first thread in a constructor, so it is known by who calls
+ * pthread_create() while something is loaded.  That thread and all that are made from then on are
+ * kernel threads, whoever makes them: any of them may call the library, which takes its callers for
+ * kernel threads.  Those that are there already keep the kernel thread they are on.
+ *
+ * Must never: call the loader; the caller may hold its lock.
+ */
+#include "shim/libc/dlguest.h"
+#include "compat/guestkind.h"
+#include "runtime/base/log.h"
+
+_Atomic bool guest_came;
+
+bool guest_called(const void *caller)
+{
+	const char *what = guest_owner(caller);
+
+	if (!what)
+		return false;
+	if (!atomic_exchange(&guest_came, true)) {
+		weft_say("threads: %s manages kernel threads itself (each new thread is a plain pthread)",
+			 what);
+		runtime_wireall();
+	}
+	return true;
+}

@@ -1,0 +1,70 @@
+/*
+ * execstack: executable stacks for objects that ask for them.
+ *
+ * The address of a nested function in GNU C is code on the stack.  An object with one (or from an
+ * assembler that says nothing) asks for executable stacks in its program headers, and the loader
+ * then makes the stacks of all threads that it knows executable, before the object's constructors
+ * run.  It does not know those of Gs.
+ *
+ * So whoever has loaded something looks at the objects that are there: weft's start, dlopen when it
+ * returns, and pthread_create while somebody loads, for a constructor that starts threads.  A
+ * dlopen that left by a jump (dlopen.c) is found out by the next pthread_create.  Nobody waits here for
+ * a dl_iterate_phdr of the program's, whose callback may wait for the caller; the next one looks.
+ * As with the loader's own, there is no way back, and memory that the program brought for a stack
+ * stays as it is.
+ *
+ * Known gap: a constructor that makes threads of before its object run on code of their stacks.
+ */
+#include "shim/libc/dlopen.h"
+
+#include <link.h>
+#include <sys/auxv.h>
+
+static _Atomic bool executable; /* for good */
+/* Objects that had ever been loaded when all were last looked at. */
+static _Atomic unsigned long long seen;
+
+struct look {
+	unsigned long long adds;
+	bool asked;
+};
+
+static bool asks(const struct dl_phdr_info *info)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_GNU_STACK)
+			return info->dlpi_phdr[i].p_flags & PF_X;
+	/*
+	 * Who says nothing wants it; but the kernel's own object says nothing, and is not loaded.
+	 */
+	return (uintptr_t)info->dlpi_phdr - __getauxval(AT_SYSINFO_EHDR) >= 4096;
+}
+
+static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct look *l = arg;
+
+	(void)size;
+	if (info->dlpi_adds == atomic_load(&seen))
+		return 1;
+	l->adds = info->dlpi_adds;
+	l->asked |= asks(info);
+	return l->asked;
+}
+
+bool execstack_look(void)
+{
+	struct look l = {0};
+
+	if (atomic_load_explicit(&executable, memory_order_relaxed))
+		return true;
+	if (!dl_each_object(look_at, &l))
+		return false;
+	if (l.asked) {
+		runtime_stacks_executable();
+		atomic_store(&executable, true);
+	} else if (l.adds) {
+		atomic_store(&seen, l.adds);
+	}
+	return true;
+}

@@ -1,0 +1,19 @@
+/*
+ * auxv: getauxval(), for one question that announces something.
+ *
+ * A program may change the base of GS by an instruction, which nobody sees (sandboxes by WebAssembly
+ * do).  It must ask first whether the kernel lets it (HWCAP2_FSGSBASE); from then on each G that leaves
+ * its M has its base read.  To read it always would cost 3 ns a switch.
+ *
+ * Must never: be called by weft itself, which asks libc by the other name.
+ */
+#include <sys/auxv.h>
+
+#include "shim/syscall/rawsyscall.h"
+
+EXPORT unsigned long getauxval(unsigned long type)
+{
+	if (unlikely(type == AT_HWCAP2))
+		runtime_uses_gs();
+	return __getauxval(type);
+}

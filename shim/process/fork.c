@@ -1,0 +1,195 @@
+/*
+ * fork: fork and _Fork from any G on any M.
+ *
+ * libc's fork runs the atfork handlers around its own work, so ours are handlers too, registered
+ * before anybody else's (this library is initialised first): prepare then runs last, parent and
+ * child first.  Between them libc takes every lock of malloc, whose holder may be a G that waits
+ * for a P: the P is given away there.  (Not around the whole call: the program's handlers need
+ * one.)  Meanwhile libc also holds the lock on which the next fork begins; who comes then waits in
+ * the lot, not there with its kernel thread.  That is courtesy: a fork that comes through all the
+ * same is right too.  _Fork runs no handlers and is wrapped.
+ *
+ * Signals are kept out from before the kernel copies until the child's scheduler is rebuilt: a
+ * handler would run on the parent's, and what was deferred would be forgotten with the parent's.
+ */
+#include "shim/signal/altstack.h"
+#include "shim/process/clone.h"
+#include "shim/syscall/rawsyscall.h"
+#include "shim/libc/dlopen.h"
+#include "shim/sync/futex.h"
+#include "shim/sync/mutex.h"
+#include "shim/fd/fdevents.h"
+#include "shim/syscall/seccomp.h"
+#include "shim/fd/fdwait.h"
+#include "shim/thread/schedparam.h"
+#include "shim/signal/sigroute.h"
+#include "shim/libc/stdio.h"
+#include "shim/sync/sync.h"
+#include "shim/thread/thread.h"
+
+static uint32_t inside; /* Gs between prepare and parent; only with all signals kept out: a handler may fork */
+
+static __thread uint64_t mask; /* between prepare and what ends it */
+
+uint64_t fork_begins(void)
+{
+	uint64_t all = ~UINT64_C(0), was;
+
+	netfd_shared(); /* before the kernel copies the table */
+	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &was, 8);
+	return was;
+}
+
+static void prepare(void)
+{
+	if (!weft_on) {
+		netfd_shared();
+		return;
+	}
+	runtime_child_begins(); /* first: it may go to another M, and what is kept out is an M's */
+	mask = fork_begins();
+	if (on_g()) {
+		__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
+		entersyscall();
+	}
+}
+
+static void parent(void)
+{
+	if (!weft_on)
+		return;
+	if (on_g())
+		__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
+	fork_ends(false, mask);
+	if (!on_g())
+		return;
+	exitsyscall(); /* now that the mask is the G's: it may go on elsewhere */
+	lot_wake(lot_key(&inside, KEY_OTHER), 1, 0, READY_TAIL, NULL, NULL);
+	runtime_child_ends(true); /* none, perhaps: the end of the G will tell */
+}
+
+static int nobody_inside(void *arg)
+{
+	(void)arg;
+	return __atomic_load_n(&inside, __ATOMIC_SEQ_CST) == 0;
+}
+
+/* libc's thread, which became main, comes to its end: at its keys. */
+static void adopted_ends(void *th)
+{
+	tcb_mark_keys(tcb_self(), true); /* libc is at them, and does not come back to the rest */
+	thread_end(th);
+}
+
+/*
+ * A thread that weft did not schedule is all that the child has: it becomes the main G.  One that
+ * libc made goes back to libc in the end, which would take M0 along.
+ */
+static void adopt(void)
+{
+	pthread_key_t key;
+
+	self_thread.g = getg();
+	g_setdata(getg(), &self_thread);
+	if (!real.pthread_key_create(&key, adopted_ends))
+		pthread_setspecific(key, &self_thread);
+}
+
+/* The kernel has written the child's id into this thread's block; if it was libc's fork. */
+static void rebuild(void)
+{
+	bool foreign = !on_g();
+
+	weft_tls.apart = 0;
+	/*
+	 * First: it ends what the kernel still writes for the M that forked, which runtime_mtls()
+	 * names.
+	 */
+	tcb_fork_child(tcb_self(), (uint32_t)getpid());
+	compat_setxid_fork_child();
+	netfd_fork_child();
+	netfd_wait_fork_child();
+	file_fork_child();
+	clone_fork_child();
+	vfork_fork_child();
+	runtime_fork_child();
+	tcb_fork_child_first(runtime_g0tls(), (uint32_t)getpid());
+	inside = 0;
+	self_thread.g = getg();
+	if (foreign)
+		altstack_adopt();
+	runtime_sigstack(NULL);
+	dl_fork_child();
+	robust_fork_child();
+	signal_fork_child();
+	futexpi_fork_child();
+	self_thread.robustlist = NULL;
+	self_thread.robustlist_set = false;
+	dumpsig_fork_child();
+	name_show();
+	osthread_fork_child();
+	filter_fork_child();
+	sched_fork_child();
+	timer_fork_child();
+	sigback_fork_child();
+	if (foreign)
+		adopt();
+}
+
+/* The notes first: a handler runs at once, and looks at them. */
+void fork_ends(bool child, uint64_t was)
+{
+	if (child)
+		once_fork_child();
+	if (child && weft_on) {
+		rebuild();
+		g_notemask(was & ~SIGS_NEVER);
+	}
+	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &was, NULL, 8);
+}
+
+static void child(void)
+{
+	if (weft_on) {
+		fork_ends(true, mask);
+		runtime_child_ends(false);
+	} else {
+		once_fork_child();
+	}
+}
+
+static void __attribute__((constructor(101))) register_handlers(void)
+{
+	pthread_atfork(prepare, parent, child);
+}
+
+EXPORT pid_t fork(void)
+{
+	struct park pk = {
+		.addr = lot_key(&inside, KEY_OTHER),
+		.refuse = nobody_inside,
+		.reason = WaitFork,
+	};
+	pid_t pid;
+
+	/* One wake-up for one fork's end: each that was waited for here has such an end itself. */
+	while (on_g() && !nobody_inside(NULL) && lot_park(&pk) == -EINTR)
+		interrupt_in_lock();
+	pid = real.fork();
+	sigchild_note(pid);
+	return pid;
+}
+ALIAS(__fork, fork);
+
+EXPORT pid_t _Fork(void)
+{
+	uint64_t was;
+	pid_t pid;
+
+	runtime_child_begins();
+	was = fork_begins();
+	pid = real._Fork();
+	fork_ends(pid == 0, was);
+	child_made(pid);
+	return pid;
+}

@@ -1,0 +1,210 @@
+/*
+ * cancel: pthread_cancel, and system calls as cancellation points.
+ *
+ * A request is a bit in glibc's own word of the target's thread block, so pthread_testcancel,
+ * setcancelstate and libc's own cancellation points keep working unchanged.  What remains is to
+ * make the target look:
+ *   parked at a cancellation point        g_interrupt(): lot_park returns -EINTR, the wrapper tests
+ *   in our system call stub               signal 32 to its M; the handler moves the PC to the stub's way out
+ *   asynchronous and running              signal 32; the handler tests on the spot
+ * Signal 32 is libc's own number for this: a program can neither see nor block it.  Its handler is
+ * in sig32.c.
+ *
+ * The stub makes the decision atomic, as POSIX wants it: a signal that arrives at an instruction
+ * between cp_begin and cp_end arrives before the call has had any effect.
+ */
+#include "shim/signal/sig32.h"
+#include "shim/thread/schedparam.h"
+#include "shim/signal/sigroute.h"
+
+#include <stddef.h>
+
+/*
+ * long syscall_cp(const int *cancelhandling, int bits, nr, a, b, c, [stack: d, e, f]) Returns
+ * -ECANCELED without a system call if (*cancelhandling & bits) at the last instant, -EINTR if a
+ * handler has run that ends the call (waitmask.h).
+ */
+long syscall_cp(const int *word, long bits, long nr, long a, long b, long c, long d, long e,
+		long f) hidden;
+
+/*
+ * The same for a call that is no cancellation point: a handler without SA_RESTART ends it, nothing
+ * else.
+ */
+long syscall_nocp(long nr, long a, long b, long c, long d, long e, long f) hidden;
+
+__asm__(".pushsection .text\n"
+	".globl syscall_cp\n.hidden syscall_cp\n.type syscall_cp, @function\n"
+	"syscall_cp:\n"
+	".cfi_startproc\n"
+	"	mov %rdx, %rax\n"
+	"	mov %rdi, %r11\n"
+	"	mov %rcx, %rdi\n"      /* a */
+	"	mov %rsi, %rcx\n"      /* bits */
+	"	mov %r8, %rsi\n"       /* b */
+	"	mov %r9, %rdx\n"       /* c */
+	"	mov 8(%rsp), %r10\n"   /* d */
+	"	mov 16(%rsp), %r8\n"   /* e */
+	"	mov 24(%rsp), %r9\n"   /* f */
+	"	mov %rax, -8(%rsp)\n"  /* call_again() */
+	".globl cp_begin\n.hidden cp_begin\ncp_begin:\n"
+	"	test %ecx, (%r11)\n"
+	"	jnz cp_cancel\n"
+	"	mov self_thread@gottpoff(%rip), %rcx\n"
+	"	cmpb $0, %fs:(%rcx)\n" /* self_thread.stop */
+	"	jne cp_stop\n"
+	"	syscall\n"
+	".globl cp_end\n.hidden cp_end\ncp_end:\n"
+	"	ret\n"
+	".globl cp_cancel\n.hidden cp_cancel\ncp_cancel:\n"
+	"	mov $-125, %rax\n"     /* -ECANCELED */
+	"	ret\n"
+	"cp_stop:\n"
+	"	mov $-4, %rax\n"       /* -EINTR */
+	"	ret\n"
+	".cfi_endproc\n"
+	".size syscall_cp, . - syscall_cp\n"
+	".globl syscall_nocp\n.hidden syscall_nocp\n.type syscall_nocp, @function\n"
+	"syscall_nocp:\n"
+	".cfi_startproc\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %rdi\n"     /* a */
+	"	mov %rdx, %rsi\n"     /* b */
+	"	mov %rcx, %rdx\n"     /* c */
+	"	mov %r8, %r10\n"      /* d */
+	"	mov %r9, %r8\n"       /* e */
+	"	mov 8(%rsp), %r9\n"   /* f */
+	"	mov %rax, -8(%rsp)\n" /* call_again() */
+	".globl nocp_begin\n.hidden nocp_begin\nnocp_begin:\n"
+	"	syscall\n"
+	".globl nocp_end\n.hidden nocp_end\nnocp_end:\n"
+	"	ret\n"
+	".cfi_endproc\n"
+	".size syscall_nocp, . - syscall_nocp\n"
+	".popsection\n");
+
+_Static_assert(offsetof(struct thread, stop) == 0, "the stub reads it there");
+
+void cancel_act(void)
+{
+	/*
+	 * Until libc itself notes that the thread is ending, another signal must not begin this
+	 * again.
+	 */
+	self_thread.cancelling = true;
+	unwind_ready();
+	pthread_testcancel();
+}
+
+void testcancel(void)
+{
+	struct thread *th = &self_thread;
+
+	if (!on_g()) {
+		pthread_testcancel();
+		return;
+	}
+	/* What nearly every call finds, asked in line: nothing. */
+	if (unlikely(atomic_load_explicit(&th->sched_pending, memory_order_relaxed)))
+		sched_apply();
+	if (unlikely(atomic_load_explicit(mailbox(th), memory_order_relaxed) || th->held))
+		signals_deliver();
+	if (unlikely(tcb_cancel_pending(tcb_self()))) {
+		syscall_reset();
+		cancel_act();
+	}
+}
+
+void thread_look_slow(void)
+{
+	atomic_store(&self_thread.look, false);
+	sched_apply();
+	signals_deliver();
+	if (tcb_cancel_async(tcb_self()) && tcb_cancel_pending(tcb_self())) {
+		syscall_reset();
+		cancel_act();
+	}
+}
+
+/* Inlined: the seven words of a system call are not handed on. */
+static inline __attribute__((always_inline)) long
+call_cp(void (*enter)(void), long nr, long a, long b, long c, long d, long e, long f)
+{
+	struct tcb *t = tcb_self();
+	long r;
+
+	runtime_checkyield();
+	testcancel();
+	enter();
+	r = syscall_cp(tcb_cancelhandling(t), tcb_cancel_acts(t) ? tcb_cancel_request_bits : 0,
+		       nr, a, b, c, d, e, f);
+	exitsyscall();
+	if (unlikely(r == -ECANCELED || r == -EINTR))
+		testcancel();
+	return r == -ECANCELED ? -EINTR : r;
+}
+
+long block_cp(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return call_cp(entersyscall, nr, a, b, c, d, e, f);
+}
+
+long await_cp(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return call_cp(entersyscallblock, nr, a, b, c, d, e, f);
+}
+
+static inline __attribute__((always_inline)) long
+call_nocp(void (*enter)(void), long nr, long a, long b, long c, long d, long e, long f)
+{
+	long r;
+
+	enter();
+	r = syscall_nocp(nr, a, b, c, d, e, f);
+	exitsyscall();
+	return r;
+}
+
+long block_nocp(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return call_nocp(entersyscall, nr, a, b, c, d, e, f);
+}
+
+long await_nocp(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return call_nocp(entersyscallblock, nr, a, b, c, d, e, f);
+}
+
+EXPORT int pthread_cancel(pthread_t t)
+{
+	struct thread *th = thread_of(t);
+	int ostid;
+
+	if (!weft_on || !th->g)
+		return real.pthread_cancel(t);
+	if (atomic_load(&th->state) & TH_EXITED)
+		return 0;
+	unwind_ready(); /* where libc acts on it, nobody can ask for that first */
+	__atomic_fetch_or(tcb_cancelhandling((struct tcb *)t), tcb_cancel_request_bits,
+			  __ATOMIC_SEQ_CST);
+	atomic_store(&th->look, true);
+	if (t == (pthread_t)tcb_self()) {
+		if (tcb_cancel_async((struct tcb *)t))
+			cancel_act();
+		return 0;
+	}
+	if (!tcb_cancel_enabled((struct tcb *)t))
+		return 0;
+	if (g_interrupt(th->g))
+		return 0;
+	/*
+	 * Running, or about to be in a system call: its M must look.  A miss is harmless: the stub
+	 * and every park test the word themselves.
+	 */
+	ostid = g_ostid(th->g);
+	if (ostid)
+		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), ostid, SIGKICK);
+	if (tcb_cancel_async((struct tcb *)t))
+		sigroute_watch(); /* nothing it calls need ever look */
+	return 0;
+}

@@ -1,0 +1,100 @@
+/*
+ * dumpsig: WEFT=dumpsig=SIG: this signal prints every G.
+ *
+ * It must work when the program is stuck: when all Gs are parked, when each blocks all signals,
+ * when the stack in use is nearly full.  So a kernel thread of its own does the printing; of the
+ * program's signals it lets in this one alone.  The handler, on whatever thread the kernel chose,
+ * only wakes it.  A fork child has no such thread until it makes its first thread: there the
+ * handler prints by itself.
+ *
+ * The handler is libc's business alone: the program's sigaction() replaces it, and the signal is
+ * the program's again.
+ *
+ * Must never: take a lock, call the program.
+ */
+#include "runtime/base/options.h"
+#include "shim/signal/sigroute.h"
+
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { STACK = 128 * 1024 };
+
+static _Atomic uint32_t bell;   /* futex: counts the requests */
+static _Atomic int started;
+static _Atomic int listening;   /* the thread lets the signal in */
+static void *stack;             /* its own; a fork child's next one takes it over */
+
+static void on_signal(int sig, siginfo_t *si, void *ctx)
+{
+	const greg_t *regs = ((const ucontext_t *)ctx)->uc_mcontext.gregs;
+
+	(void)sig;
+	if (si->si_code == SI_TKILL && si->si_pid == (pid_t)direct3(SYS_getpid, 0, 0, 0) &&
+	    runtime_note_running((uintptr_t)regs[REG_RIP], (uintptr_t)regs[REG_RSP]))
+		return;
+	if (!atomic_load(&listening)) {
+		runtime_dump();
+		return;
+	}
+	atomic_fetch_add(&bell, 1);
+	direct3(SYS_futex, &bell, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+}
+
+static void *dumper(void *arg)
+{
+	/* libc's own 32 and 33 stay open: setuid() waits for every kernel thread to take 33. */
+	uint64_t others = ~(SIGBIT(weft_opt.dumpsig) | SIGS_OURS);
+	uint32_t seen = atomic_load(&bell);
+
+	(void)arg;
+	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &others, NULL, sizeof(others));
+	atomic_store(&listening, 1);
+	for (;;) {
+		/* Requests that come during a dump are one more dump. */
+		while (atomic_load(&bell) == seen)
+			direct4(SYS_futex, &bell, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, NULL);
+		seen = atomic_load(&bell);
+		runtime_dump();
+	}
+	return NULL;
+}
+
+void dumpsig_init(void)
+{
+	struct sigaction sa;
+
+	if (!weft_opt.dumpsig)
+		return;
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_sigaction = on_signal;
+	sa.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+	sigfillset(&sa.sa_mask);
+	if (real.sigaction(weft_opt.dumpsig, &sa, NULL))
+		weft_opt.dumpsig = 0;
+}
+
+void dumpsig_start(void)
+{
+	uintptr_t os;
+
+	if (!weft_opt.dumpsig || atomic_exchange(&started, 1))
+		return;
+	if (!stack && !runtime_fault("stack of the dumper"))
+		stack = mmap(NULL, runtime_ostack(STACK), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (!stack || stack == MAP_FAILED) {
+		stack = NULL;
+		atomic_store(&started, 0);
+		return;
+	}
+	if (thread_native(dumper, NULL, stack, runtime_ostack(STACK), &os))
+		atomic_store(&started, 0); /* the next thread tries again */
+}
+
+void dumpsig_fork_child(void)
+{
+	atomic_store(&started, 0);
+	atomic_store(&listening, 0);
+}

@@ -1,0 +1,390 @@
+/*
+ * sig32: signal 32: a G must look at something now.
+ *
+ *	give way	sysmon's wish (safepoint.c)
+ *	get a P		its P was taken while it was blocked unseen (runtime/sysmon/blocked.c)
+ *	signals		something is queued on it (signal.c)
+ *	attributes	another thread has changed its policy or its affinity (schedparam.c)
+ *	cancellation	in our system call stub, and in libc's, the handler moves the PC to the way
+ *			out; an asynchronous one is acted upon on the spot
+ *
+ * It arrives on the M's signal stack with all signals (but SIGSEGV) kept out, whatever it interrupted.  There the
+ * handler finds out what is to be done, and does what needs no more than that stack.  To give way, or
+ * to wait for a P, the G takes the frame to a side stack.  A handler of the program, and a cancellation,
+ * take it to where the kernel would have put it (handlerframe.c).  On a side stack no handler of the program
+ * may run on top: self_thread.leaving says so until the last instruction before sigreturn.
+ *
+ * Must never: switch or pin on the signal stack; run the program's code there or on a side stack; touch
+ * errno, which is the interrupted code's.
+ */
+#include "shim/signal/sig32.h"
+
+#include "shim/fd/fdowner.h"
+#include "shim/signal/handlerframe.h"
+#include "shim/signal/safepoint.h"
+#include "shim/thread/schedparam.h"
+
+struct kernel_sigaction {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+enum { SYSCALL_BYTES = 2 }; /* the instruction */
+
+/* What is to be done; handed from one stack to the next. */
+struct kick {
+	void *side; /* the side stack it runs on; NULL: the M's signal stack */
+	bool rejoin, preempt;
+};
+
+/* ---- what was interrupted -------------------------------------------------------------------- */
+
+/*
+ * A system call of libc's own (stdio, pclose) that the kernel is about to begin again, or that has
+ * not begun: of these a handler without SA_RESTART ends one with EINTR, and nobody who calls them
+ * takes that amiss.
+ */
+static bool libc_call(const struct sigframe *f)
+{
+	const unsigned char *pc = (const unsigned char *)sigframe_pc(f);
+
+	if (preempt_may(pc) || pc[0] != 0x0f || pc[1] != 0x05)
+		return false;
+	switch (f->uc.mc.gregs[REG_RAX]) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_write:
+	case SYS_writev:
+	case SYS_wait4:
+	case SYS_waitid:
+		return true;
+	}
+	return false;
+}
+
+/* Where a system call goes on that is over before it began, or is not begun again; 0: it is none. */
+static uintptr_t call_end(const struct sigframe *f)
+{
+	uintptr_t pc = sigframe_pc(f);
+
+	return stub_of(pc, cp_begin, cp_end)	   ? (uintptr_t)cp_end
+	       : stub_of(pc, nocp_begin, nocp_end) ? (uintptr_t)nocp_end
+	       : libc_call(f)			   ? pc + 2
+						   : 0;
+}
+
+static bool in_stub(const struct sigframe *f)
+{
+	uintptr_t pc = sigframe_pc(f);
+
+	return stub_of(pc, cp_begin, cp_end) || stub_of(pc, nocp_begin, nocp_end);
+}
+
+static void end_call(struct sigframe *f, uintptr_t end)
+{
+	f->uc.mc.gregs[REG_RIP] = (greg_t)end;
+	f->uc.mc.gregs[REG_RAX] = -EINTR;
+	f->uc.mc.gregs[REG_RCX] = 0; /* for good: see call_again() */
+}
+
+/*
+ * Calls that wait for a time that the kernel counts from their beginning, or whose caller looks
+ * itself who was meant: those end.
+ */
+static bool timed(const struct sigframe *f, long nr)
+{
+	const greg_t *r = f->uc.mc.gregs;
+
+	switch (nr) {
+	case SYS_rt_sigtimedwait:
+	case SYS_rt_sigsuspend:
+	case SYS_pause:
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_io_getevents:
+	case SYS_recvmmsg:
+		return true;
+	case SYS_poll:
+		return (int)r[REG_RDX] > 0;
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return (int)r[REG_R10] > 0;
+	case SYS_semtimedop:
+	case SYS_futex:
+		return r[REG_R10] != 0;
+	}
+	return false;
+}
+
+/*
+ * The kernel has ended a call of the stub's for a signal that is another thread's: it begins again.
+ * Its number is where the stub left it.  After the instruction, rcx is the address behind it, but
+ * for a call that a handler has ended (end_call(), call_ended()).
+ */
+void call_again(struct sigframe *f)
+{
+	greg_t *r = f->uc.mc.gregs;
+	uintptr_t pc = sigframe_pc(f);
+	long nr;
+
+	if ((pc != (uintptr_t)cp_end && pc != (uintptr_t)nocp_end) || r[REG_RAX] != -EINTR ||
+	    r[REG_RCX] != (greg_t)pc)
+		return;
+	nr = ((const long *)sigframe_sp(f))[-1];
+	if (timed(f, nr))
+		return;
+	r[REG_RAX] = nr;
+	r[REG_RIP] = (greg_t)(pc - SYSCALL_BYTES);
+}
+
+/* A handler of the program's has run, which ends a call: also one that was to begin again. */
+void call_ended(struct sigframe *f, bool restarts)
+{
+	greg_t *r = f->uc.mc.gregs;
+	uintptr_t end = call_end(f);
+
+	if (sigframe_pc(f) == (uintptr_t)cp_end || sigframe_pc(f) == (uintptr_t)nocp_end)
+		r[REG_RCX] = 0;
+	else if (end && in_stub(f) && !restarts && r[REG_RIP] == (greg_t)(end - SYSCALL_BYTES) &&
+		 r[REG_RCX] == (greg_t)end)
+		end_call(f, end);
+}
+
+/* The kernel's mask becomes what it was. */
+static void mask_back(const struct sigframe *f)
+{
+	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &f->uc.mask, NULL, 8);
+}
+
+/*
+ * The same, but what the mask of the call that was interrupted keeps out waits: its handlers come first,
+ * and have that mask.
+ */
+static void mask_both(const struct sigframe *f)
+{
+	struct thread *th = &self_thread;
+	uint64_t mask = f->uc.mask;
+
+	if (unlikely(atomic_load_explicit(&th->masked, memory_order_relaxed)))
+		mask |= atomic_load_explicit(&th->callmask, memory_order_relaxed);
+	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+}
+
+static void off_side(struct kick *k)
+{
+	if (k->side)
+		sidestack_give(k->side);
+}
+
+/* ---- signals and cancellation ---------------------------------------------------------------- */
+
+/* An asynchronous cancellation, over the frame: what was interrupted does not go on. */
+static void cancelled(struct sigframe *f, void *arg)
+{
+	struct kick k = *(struct kick *)arg;
+
+	/*
+	 * No sigreturn will give this kernel thread, which goes on to run others, its mask back.
+	 */
+	mask_back(f);
+	off_side(&k);
+	self_thread.leaving = false;
+	cancel_act(); /* does not return: unwinds through this frame */
+	frame_leave(f);
+}
+
+/* True: somebody has to go there by frame_move(). */
+static bool cancel_here(struct sigframe *f)
+{
+	struct tcb *t = tcb_self();
+
+	if (likely(!tcb_cancel_pending(t)))
+		return false;
+	if (stub_of(sigframe_pc(f), cp_begin, cp_end)) {
+		f->uc.mc.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_cancel;
+		return false;
+	}
+	if (tcb_cancel_bridge(sigframe_pc(f))) {
+		end_call(f, tcb_cancel_bridge(sigframe_pc(f)));
+		return false;
+	}
+	if (!tcb_cancel_async(t) || self_thread.cancelling)
+		return false;
+	/* Before more of these are let in: each would come this far again. */
+	self_thread.cancelling = true;
+	return true;
+}
+
+/* Must a call in the stub end though no handler has run? */
+static bool stub_ends(void)
+{
+	struct thread *th = &self_thread;
+
+	return th->stop || (th->held && th->waitset);
+}
+
+/* Handlers of the program over what was interrupted; one after the other, as they come out of the queue. */
+static void handled(struct sigframe *f, void *arg)
+{
+	struct kick k = *(struct kick *)arg;
+	uintptr_t pc = sigframe_pc(f), end = call_end(f);
+	bool stub = in_stub(f), ends;
+	int saved = errno;
+
+	mask_both(f);
+	off_side(&k);
+	ends = signals_over(f);
+	if ((ends || (stub && stub_ends())) && end && sigframe_pc(f) == pc)
+		end_call(f, end);
+	if (cancel_here(f)) {
+		self_thread.leaving = false;
+		mask_back(f);
+		cancel_act();
+	}
+	errno = saved;
+	frame_leave(f);
+}
+
+/* What is queued, and cancellation; f is on a stack of weft's, and returned through when this returns. */
+static void look(struct sigframe *f, struct kick *k)
+{
+	struct thread *th = &self_thread;
+	int sig;
+
+	atomic_store(&th->kicked, false);
+	sig = signals_next();
+	th->leaving = true; /* for those who are about to move to another stack */
+	if (sig && !frame_move(f, action_flags(sig), handled, k)) {
+		signals_take(SIGBIT(sig), NULL);
+		signal_no_room(f, sig, false, k->side);
+	}
+	if (in_stub(f) && stub_ends())
+		end_call(f, call_end(f));
+	if (cancel_here(f) && !frame_move(f, 0, cancelled, k))
+		frame_none(f, false);
+	th->leaving = k->side != NULL;
+}
+
+/* ---- giving way ------------------------------------------------------------------------------ */
+
+/*
+ * On the side stack, as a G.  The kernel queues each signal 32 that was sent, and an M that waited for
+ * its CPU has one for each millisecond somebody kicked it.  They all say the same, look; this is about
+ * to, so they are taken out before they are let in.
+ */
+static void let_in(const struct sigframe *f)
+{
+	uint64_t us = SIGBIT(SIGKICK);
+	struct timespec zero = {0, 0};
+	bool more = false;
+
+	while (own4(SYS_rt_sigtimedwait, &us, NULL, &zero, sizeof(us)) == SIGKICK)
+		more = true;
+	if (more)
+		runtime_signalled(); /* it may have been the one that sysmon waits to see received */
+	mask_back(f);
+}
+
+static void on_side(struct sigframe *f, void *arg)
+{
+	struct kick k = *(struct kick *)arg; /* from the M's stack, which is another's from let_in() on */
+
+	let_in(f);
+	g_interruptedat(sigframe_pc(f), sigframe_sp(f));
+	if (k.rejoin)
+		runtime_rejoin();
+	if (sigalone_rings())
+		sigalone_take();
+	if (k.preempt)
+		runtime_preempt();
+	sched_apply_here();
+	g_interruptedat(0, 0);
+	look(f, &k);
+	f->uc.stack.ss_flags = SIGFRAME_STACKFLAGS; /* this M's stays what it is */
+	sidestack_give(k.side);
+	sigframe_leave(f, &self_thread.leaving);
+}
+
+/* False: there is no memory, and nothing has happened. */
+static bool to_side(struct sigframe *f, struct kick *k)
+{
+	size_t state = sigframe_state(f);
+	struct sigframe *to;
+	uintptr_t end;
+
+	/* Larger than the kernel says frames are: it knows better than we. */
+	if (state > sidestack_size() / 2)
+		return false;
+	k->side = sidestack_take();
+	if (!k->side)
+		return false;
+	end = (uintptr_t)k->side + sidestack_size();
+	to = sigframe_at(end, state);
+	sigframe_copy(to, end, f);
+	self_thread.leaving = true;
+	sigframe_enter(to, on_side, k);
+}
+
+/* ---- arriving -------------------------------------------------------------------------------- */
+
+static bool wants_side(const struct kick *k)
+{
+	return k->rejoin || k->preempt || sigalone_rings() ||
+	       atomic_load_explicit(&self_thread.sched_pending, memory_order_relaxed);
+}
+
+static void handler(int sig, siginfo_t *si, void *uc)
+{
+	struct sigframe *f = sigframe_of(uc);
+	uintptr_t pc = sigframe_pc(f);
+	bool last = sigframe_leaving(pc);
+	struct kick k = { NULL, false, false };
+
+	(void)sig;
+	if (unlikely(si->si_code == SI_TIMER || si->si_code > 0) && sigroute_is_router()) {
+		if (si->si_code == SI_TIMER)
+			timer_fired(si);
+		else
+			fdowner_fired(si);
+		return;
+	}
+	if (on_g() && !runtime_busy())
+		g_notekernel(f->uc.mask);
+	/* Before anything that pins: who has no P gets one then. */
+	k.rejoin = runtime_rejoin_asked();
+	if (k.rejoin && (last || self_thread.leaving || !preempt_may_move(pc, runtime_rejoin_forced())))
+		return; /* sysmon asks again */
+	k.preempt = runtime_signalled();
+	if (k.preempt && (last || signals_busy() || !preempt_may_move(pc, runtime_forced()))) {
+		weft_tls.preempt = 1;
+		k.preempt = false;
+	}
+	if (!on_g() || last || signals_busy())
+		return; /* whoever kicked, kicks again or is seen at the next look */
+	runtime_sigstack(f->uc.stack.ss_sp);
+	if (wants_side(&k) && !to_side(f, &k)) {
+		if (k.rejoin)
+			return; /* as above */
+		weft_tls.preempt |= k.preempt;
+	}
+	look(f, &k);
+}
+
+void kick_init(void)
+{
+	struct kernel_sigaction sa = { 0 };
+
+	/* libc's restorer: unwinders recognise its bytes as a signal frame. */
+	for (int sig = 33; sig >= 32 && !sa.restorer; sig--) /* setxid.c: there may be one alone */
+		if (direct4(SYS_rt_sigaction, sig, 0, &sa, 8))
+			return;
+	if (!sa.restorer)
+		return;
+	sigframe_restorer = (void *)sa.restorer;
+	sa.handler = handler;
+	sa.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | 0x04000000; /* SA_RESTORER */
+	sa.mask = ~SIGBIT(SIGSEGV); /* which frame_move() may make */
+	direct4(SYS_rt_sigaction, SIGKICK, &sa, 0, 8);
+}

@@ -1,0 +1,27 @@
+/*
+ * sig32: signal 32, and what it finds: see sig32.c; the stubs of system calls are in cancel.c.
+ */
+#ifndef WEFT_SHIM_SIG32_H
+#define WEFT_SHIM_SIG32_H
+
+#include "shim/shim.h"
+
+struct sigframe;
+
+/* From begin on the call has had no effect yet, and a signal that came is the end of it; end follows it. */
+extern const char cp_begin[] hidden, cp_end[] hidden, cp_cancel[] hidden;
+extern const char nocp_begin[] hidden, nocp_end[] hidden;
+
+static inline bool stub_of(uintptr_t pc, const char *begin, const char *end)
+{
+	return pc >= (uintptr_t)begin && pc < (uintptr_t)end;
+}
+
+/* A cancellation that is due; returns if it is not. */
+void cancel_act(void) hidden;
+
+/* The calling G was interrupted in a system call: by a signal that is another's; by a handler. */
+void call_again(struct sigframe *f) hidden;
+void call_ended(struct sigframe *f, bool restarts) hidden;
+
+#endif

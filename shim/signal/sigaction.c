@@ -1,0 +1,243 @@
+/*
+ * sigaction: what each signal does: sigaction, signal, and the table that the handler reads.
+ *
+ * The kernel alone says whether a signal has a handler.  The table keeps the last handler that was
+ * installed and never anything else: a signal that the kernel has begun to deliver runs the handler
+ * of that time, as natively, though another thread has ignored the signal meanwhile.
+ *
+ * Writers hold the lock (rank Actions) for the table and the kernel's word together, so that the two
+ * never part.  A new handler goes into the table first, for the kernel may call it at once; the
+ * kernel is told alone when there is to be none.
+ *
+ * A reader takes no lock: it may be a handler that interrupted a writer.  Of two copies the writer
+ * fills the one that is not current, then makes it so; a reader that finds the version moved on
+ * reads again.  The writer that a reader interrupted does not move it on.
+ *
+ * Must never: call a handler; wait for anything but the lock.
+ */
+#include "shim/process/clone.h"
+#include "shim/signal/sigforget.h"
+
+#include <string.h>
+
+/* Aligned, so that none lies in two pages, which a fork may copy at two moments. */
+static struct action {
+	_Atomic uint32_t version; /* (L) copies[version % 2] is current */
+	struct sigaction copies[2];
+} __attribute__((aligned(512))) actions[NSIG_ + 1];
+
+static struct {
+	_Atomic uint64_t handled; /* signals that have a handler now; (L) written */
+	_Atomic bool changing;    /* somebody holds the lock; for a fork child */
+} now __attribute__((aligned(16)));
+
+uint64_t action_handled(void)
+{
+	return atomic_load(&now.handled);
+}
+
+static struct shimlock lock = SHIMLOCK(Actions);
+
+static void begin(void)
+{
+	shimlock(&lock);
+	atomic_store(&now.changing, true);
+}
+
+static void end(void)
+{
+	atomic_store(&now.changing, false);
+	shimunlock(&lock);
+}
+
+void action_get(int sig, struct sigaction *sa)
+{
+	struct action *a = &actions[sig];
+	uint32_t version;
+
+	do {
+		version = atomic_load(&a->version);
+		*sa = a->copies[version % 2];
+		atomic_thread_fence(memory_order_acquire); /* pairs with put()'s store of version */
+	} while (atomic_load_explicit(&a->version, memory_order_relaxed) != version);
+}
+
+int action_flags(int sig)
+{
+	struct sigaction sa;
+
+	action_get(sig, &sa);
+	return sa.sa_flags;
+}
+
+static void put(int sig, const struct sigaction *sa)
+{
+	struct action *a = &actions[sig];
+	uint32_t next = atomic_load_explicit(&a->version, memory_order_relaxed) + 1;
+
+	/* Pairs with action_get(): who sees a byte of this copy sees that version has moved on. */
+	atomic_thread_fence(memory_order_seq_cst);
+	a->copies[next % 2] = *sa;
+	atomic_store(&a->version, next);
+}
+
+/* In the kernel; with the lock. */
+static int tell(int sig, const struct sigaction *sa)
+{
+	struct sigaction k = *sa;
+	int r;
+
+	if (is_handler(sa)) {
+		k.sa_sigaction = trampoline;
+		/*
+		 * Reset by who runs the handler: the kernel would do so for one that is only passed
+		 * on.  And all signals but one are kept out until it runs: what came on top would find
+		 * this M's signal stack in use.
+		 */
+		k.sa_flags = (k.sa_flags | SA_SIGINFO | SA_ONSTACK) & ~(SA_RESETHAND | SA_NODEFER);
+		*(uint64_t *)(void *)&k.sa_mask = ~SIGBIT(SIGSEGV); /* which frame_move() may make */
+		if (sig == SIGSEGV)
+			k.sa_flags |= SA_NODEFER;
+	}
+	r = real.sigaction(sig, &k, NULL);
+	if (r == 0 && is_handler(sa))
+		atomic_fetch_or(&now.handled, SIGBIT(sig));
+	else if (r == 0)
+		atomic_fetch_and(&now.handled, ~SIGBIT(sig));
+	return r;
+}
+
+/* The program's view of what the kernel has; with the lock. */
+static int current(int sig, struct sigaction *sa)
+{
+	if (real.sigaction(sig, NULL, sa))
+		return -1;
+	if (sa->sa_sigaction == trampoline)
+		action_get(sig, sa);
+	return 0;
+}
+
+bool action_ignores(int sig, const struct sigaction *sa)
+{
+	return sa->sa_handler == SIG_IGN ||
+	       (sa->sa_handler == SIG_DFL &&
+		(sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH || sig == SIGCONT));
+}
+
+static int install(int sig, const struct sigaction *sa)
+{
+	int r;
+
+	if (is_handler(sa))
+		put(sig, sa);
+	r = tell(sig, sa);
+	/* As the kernel, which forgets only what is pending there. */
+	if (r == 0 && action_ignores(sig, sa))
+		sigforget(SIGBIT(sig));
+	return r;
+}
+
+/* SA_RESETHAND: of several that come at once one has the handler. */
+bool action_claim(int sig, const struct sigaction *sa)
+{
+	struct sigaction is;
+	bool mine;
+
+	if (likely(!(sa->sa_flags & SA_RESETHAND)))
+		return true;
+	begin();
+	mine = current(sig, &is) == 0 && is_handler(&is);
+	if (mine && (is.sa_flags & SA_RESETHAND)) {
+		is.sa_handler = SIG_DFL;
+		tell(sig, &is);
+	}
+	end();
+	return mine;
+}
+
+/* Without the lock: on an M's signal stack, which cannot be left for another M, and for good. */
+void action_default(int sig)
+{
+	tell(sig, &(struct sigaction){ .sa_handler = SIG_DFL });
+}
+
+/* In a process of its own that shares our memory: the notes are its parent's. */
+static int sigaction_apart(int sig, const struct sigaction *sa, struct sigaction *old)
+{
+	if (real.sigaction(sig, sa, old))
+		return -1;
+	if (old && old->sa_sigaction == trampoline)
+		action_get(sig, old);
+	return 0;
+}
+
+EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
+{
+	struct sigaction was, want;
+	int r;
+
+	if (!weft_on || sig < 1 || sig > NSIG_)
+		return real.sigaction(sig, sa, old);
+	if (is_apart(APART_SIGNALS))
+		return sigaction_apart(sig, sa, old);
+	if (sa)
+		want = *sa; /* old may be the same object, and neither be touched with the lock held */
+	if (sa && on_g() && action_ignores(sig, &want))
+		sigroute_settle(); /* what was sent before is queued, or pending in the kernel */
+	begin();
+	r = current(sig, &was);
+	if (r == 0 && sa)
+		r = install(sig, &want);
+	end();
+	if (r == 0 && old)
+		*old = was;
+	return r;
+}
+TWIN(sigaction);
+LINKER_NAME(sigaction, __sigaction);
+
+EXPORT sighandler_t signal(int sig, sighandler_t handler)
+{
+	struct sigaction sa, old;
+
+	/* libc's errors; what it thinks of the number a program may ask for in sa_mask, too. */
+	if (!weft_on || handler == SIG_ERR || sig < 1 || sig > NSIG_)
+		return real.signal(sig, handler);
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = handler;
+	sigaddset(&sa.sa_mask, sig);
+	sa.sa_flags = signal_restarts(sig) ? SA_RESTART : 0;
+	if (sigaction(sig, &sa, &old))
+		return SIG_ERR;
+	return old.sa_handler;
+}
+
+/* A thread of the parent's may have told the kernel, and not yet noted it. */
+void action_fork_child(void)
+{
+	uint64_t set = 0;
+
+	shimlock_fork_child(&lock);
+	if (!atomic_exchange(&now.changing, false))
+		return;
+	for (int sig = 1; sig <= NSIG_; sig++) {
+		struct sigaction sa;
+
+		if (sig != 32 && sig != 33 && real.sigaction(sig, NULL, &sa) == 0 && is_handler(&sa))
+			set |= SIGBIT(sig);
+	}
+	atomic_store(&now.handled, set);
+}
+
+/* Handlers installed before the first thread. */
+void action_adopt(void)
+{
+	for (int sig = 1; sig <= NSIG_; sig++) {
+		struct sigaction sa;
+
+		if (sig == 32 || sig == 33 || real.sigaction(sig, NULL, &sa))
+			continue;
+		if (is_handler(&sa) && sa.sa_sigaction != trampoline)
+			install(sig, &sa);
+	}
+}

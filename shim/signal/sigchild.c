@@ -1,0 +1,38 @@
+/*
+ * sigchild: which thread made a child, for the kernel offers SIGCHLD to that one first.
+ *
+ * The kernel's parent is the kernel thread that the maker ran on then, so the process ids are noted
+ * here.  A note that another child's has taken the place of, or that comes after the child's end,
+ * leaves the signal to main, who is asked first for all others.
+ *
+ * Must never: keep a pointer to a thread, which may have ended: its id is looked up.
+ */
+#include "shim/thread/tid.h"
+#include "shim/signal/sigroute.h"
+
+enum { NOTES = 1024 };
+
+static _Atomic uint64_t notes[NOTES]; /* process id, then the thread's; of children whose ids are equal modulo */
+
+void sigchild_note(pid_t child)
+{
+	if (child > 0 && on_g())
+		atomic_store_explicit(&notes[(uint32_t)child % NOTES],
+				      (uint64_t)(uint32_t)child << 32 | weft_tls.tid, memory_order_relaxed);
+}
+
+void child_made(pid_t child)
+{
+	sigchild_note(child);
+	runtime_child_ends(child > 0);
+}
+
+struct thread *sigchild_parent(const siginfo_t *si)
+{
+	uint64_t note;
+
+	if (si->si_signo != SIGCHLD || si->si_code < CLD_EXITED || si->si_code > CLD_CONTINUED)
+		return NULL;
+	note = atomic_load_explicit(&notes[(uint32_t)si->si_pid % NOTES], memory_order_relaxed);
+	return note >> 32 == (uint32_t)si->si_pid ? thread_by_id((long)(uint32_t)note) : NULL;
+}

@@ -1,0 +1,63 @@
+/*
+ * sigforget: what the kernel throws away of signals that wait.
+ *
+ * A signal that comes to be ignored is pending no more, for no thread (POSIX 2.4.3); one that stops the
+ * process forgets a SIGCONT that waits, and SIGCONT those.  The kernel does it with what it has.  What
+ * weft has queued on threads only its thread can take off its lists, so each number has a count of
+ * how often it was forgotten, and a queued signal the count of when it came: an older one is dropped
+ * when its thread looks at it.
+ *
+ * That it is pending is a bit of the thread (first_of()): here the bit goes.  A sender sets it, then
+ * reads the count; here the count goes up, then the bit goes.  So who has read the old count has set
+ * its bit before, and no bit stays behind.
+ *
+ * Must never: touch a thread's lists.
+ */
+#include "shim/signal/sigforget.h"
+
+#define STOPS (SIGBIT(SIGSTOP) | SIGBIT(SIGTSTP) | SIGBIT(SIGTTIN) | SIGBIT(SIGTTOU))
+
+static _Atomic uint32_t rounds[NSIG_ + 1], count;
+
+uint32_t sigforget_round(int sig)
+{
+	return atomic_load(&rounds[sig]);
+}
+
+bool sigforget_stale(const struct signode *n)
+{
+	return n->round != atomic_load(&rounds[n->sig]);
+}
+
+uint32_t sigforget_count(void)
+{
+	return atomic_load(&count);
+}
+
+void sigforget(uint64_t set)
+{
+	struct g *gp;
+	uint32_t i = 0;
+
+	if (likely(!signals_queued()))
+		return;
+	for (uint64_t left = set; left; left &= left - 1)
+		atomic_fetch_add(&rounds[__builtin_ctzll(left) + 1], 1);
+	atomic_fetch_add(&count, 1);
+	while ((gp = g_next(&i))) {
+		struct thread *th = g_data(gp);
+
+		if (!th)
+			continue;
+		atomic_fetch_and(&th->pending[0], ~set);
+		atomic_fetch_and(&th->pending[1], ~set);
+	}
+}
+
+void sigforget_opposite(int sig)
+{
+	if (unlikely(sig == SIGCONT))
+		sigforget(STOPS);
+	else if (unlikely(SIGBIT(sig) & STOPS))
+		sigforget(SIGBIT(SIGCONT));
+}

@@ -1,0 +1,286 @@
+/*
+ * sighandler: the one handler the kernel knows.
+ *
+ * The kernel gets trampoline() for every signal the program handles; sigaction.c keeps the program's
+ * view.  The trampoline runs the program's handler when
+ * FS is a G's (or a foreign thread's) and the runtime is not in the middle of something; else it
+ * hands the signal to the signal thread (sigroute.c), which finds a G for it.  SIG_DFL and SIG_IGN
+ * stay the kernel's.
+ *
+ * While a handler runs on a G, the G's mask is what the kernel installed, so a handler may park,
+ * migrate and return anywhere: sigreturn restores the old mask on the M it then runs on, and both
+ * masks are set to it. What was queued on the G meanwhile and that mask lets in is taken before
+ * (signals_rest), as by the kernel.
+ *
+ * Must never: call a program's handler on g0 or with a runtime lock held.
+ */
+#include "shim/signal/waitmask.h"
+#include "shim/process/clone.h"
+#include "shim/signal/handlerframe.h"
+#include "shim/signal/sig32.h"
+
+#include <string.h>
+
+static _Atomic uint32_t aborts_begun, aborts_ended; /* handlers of SIGABRT */
+
+static void call_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
+{
+	if (sa->sa_flags & SA_SIGINFO)
+		sa->sa_sigaction(sig, si, uc);
+	else
+		/* The old form gets the context too on Linux; programs read it. */
+		((void (*)(int, siginfo_t *, void *))(void *)sa->sa_handler)(sig, si, uc);
+}
+
+void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
+{
+	if (likely(sig != SIGABRT)) {
+		call_handler(sig, si, uc, sa);
+		return;
+	}
+	atomic_fetch_add(&aborts_begun, 1);
+	call_handler(sig, si, uc, sa);
+	atomic_fetch_add(&aborts_ended, 1);
+}
+
+/*
+ * libc's abort() where no handler should run: on a kernel thread that setuid reached, and which got
+ * another answer than its caller.  It raises the signal again, with the default action, as soon as
+ * the handler has returned; so it is kept here until a G has run that.  False: none does.  The only
+ * one may be the one that was interrupted here, or an M be wanted, and none can be made while
+ * setuid holds libc's list of threads.
+ */
+static bool aborted_elsewhere(int sig, const siginfo_t *si)
+{
+	enum { TRIES = 1000 }; /* a second */
+	uint32_t begun = atomic_load(&aborts_begun), ended = atomic_load(&aborts_ended);
+	struct timespec ms = {0, 1000000};
+
+	/* Nobody would bring it for the signal thread. */
+	if (sigroute_is_router())
+		return false;
+	sigroute_defer(sig, si);
+	for (int i = 0; atomic_load(&aborts_begun) == begun; i++) {
+		if (i == TRIES)
+			return false;
+		direct3(SYS_nanosleep, &ms, NULL, 0);
+	}
+	while (atomic_load(&aborts_ended) == ended)
+		direct3(SYS_nanosleep, &ms, NULL, 0);
+	return true;
+}
+
+static bool aborting(int sig, const siginfo_t *si)
+{
+	return sig == SIGABRT && si->si_code == SI_TKILL &&
+	       si->si_pid == (pid_t)direct3(SYS_getpid, 0, 0, 0);
+}
+
+/* Out of the kernel's wait under a mask of the call's own, which is then the one that let the signal in. */
+static bool left_call(const struct sigframe *f)
+{
+	uintptr_t pc = sigframe_pc(f);
+
+	return (pc == (uintptr_t)cp_end || pc == (uintptr_t)nocp_end) &&
+	       f->uc.mc.gregs[REG_RAX] == -EINTR;
+}
+
+/* What the kernel would have let in while the handler runs; until now all signals are kept out. */
+static void mask_handler(uint64_t let, int sig, const struct sigaction *sa)
+{
+	uint64_t during = (let | sigs_of(&sa->sa_mask)) & ~SIGS_OURS;
+
+	if (!(sa->sa_flags & SA_NODEFER))
+		during |= SIGBIT(sig);
+	if (on_g())
+		g_notemask(during);
+	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &during, NULL, 8);
+	if (on_g())
+		sigmask_closed(during & ~let);
+}
+
+/* A fault is the fault of the code that runs: never deferred. */
+static bool synchronous(int sig, const siginfo_t *si)
+{
+	return si->si_code > 0 && (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||
+				   sig == SIGILL || sig == SIGTRAP);
+}
+
+/* SA_RESETHAND gave another thread the handler.  A fault comes again, and finds the action of now. */
+static void had_by_another(int sig, const siginfo_t *si)
+{
+	if (!synchronous(sig, si))
+		sigroute_defer(sig, si);
+}
+
+static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
+{
+	struct delivery d = { f, f->uc.mask, g_mask(getg()), true, false, g_mask(getg()) };
+	struct thread *th = &self_thread;
+	struct callmask_pause outer = callmask_pause();
+	bool own = outer.region && left_call(f), ran;
+
+	mask_handler(own ? atomic_load_explicit(&th->callmask, memory_order_relaxed) : d.kernel, sig, sa);
+	ran = d.any = action_claim(sig, sa);
+	if (likely(ran)) {
+		run_handler(sig, &f->si, &f->uc, sa);
+		th->sigdone++;
+		th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
+		call_ended(f, th->sigrestart);
+		if (f->uc.mask != d.kernel)
+			d.kernel = d.noted = f->uc.mask;
+	} else {
+		had_by_another(sig, &f->si);
+	}
+	signals_rest(&d);
+	if (ran) /* not the last one's: the first interrupted */
+		th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
+	callmask_resume(outer, ran);
+}
+
+struct arrival {
+	int sig, saved;
+	void *side;
+	struct sigaction sa;
+};
+
+/* Where the handler belongs, with the M's signal stack left for good. */
+static void arrived(struct sigframe *f, void *arg)
+{
+	struct arrival a = *(const struct arrival *)arg;
+
+	if (a.side)
+		sidestack_give(a.side);
+	self_thread.leaving = false;
+	if (on_g()) {
+		on_a_g(a.sig, f, &a.sa);
+	} else {
+		lot_leave();
+		mask_handler(f->uc.mask, a.sig, &a.sa);
+		if (action_claim(a.sig, &a.sa))
+			run_handler(a.sig, &f->si, &f->uc, &a.sa);
+		else
+			had_by_another(a.sig, &f->si);
+	}
+	errno = a.saved;
+	frame_leave(f);
+}
+
+/*
+ * As the kernel, whose own answer to a frame that has no room is a fault.  side: the side stack that f
+ * lies on, or NULL.
+ */
+void signal_no_room(struct sigframe *f, int sig, bool fault, void *side)
+{
+	struct arrival a = { .sig = SIGSEGV, .saved = errno, .side = side };
+
+	if (sig != SIGSEGV && !(f->uc.mask & SIGBIT(SIGSEGV))) {
+		action_get(SIGSEGV, &a.sa);
+		memset(&f->si, 0, sizeof(f->si));
+		f->si.si_signo = SIGSEGV;
+		f->si.si_code = SI_KERNEL;
+		if ((action_handled() & SIGBIT(SIGSEGV)) &&
+		    frame_move(f, a.sa.sa_flags, arrived, &a))
+			return;
+	}
+	frame_none(f, sig == SIGSEGV && fault);
+}
+
+/*
+ * Does act() stand between changing the mask and noting it?  The mask keeps out what was taken, so
+ * that is no secret any more, and this signal can be handled here and now, as it would be natively.
+ * (Deferred, the thousands that may wait in the kernel would all go to the signal thread, at each
+ * such change of a mask, and from there back to the kernel while a handler keeps them out.)
+ */
+static void finish_mask(const ucontext_t *uc)
+{
+	struct thread *th = &self_thread;
+	uint64_t mask = sigs_of(&uc->uc_sigmask);
+	int taken = th->taken;
+
+	if (likely(!taken) || runtime_busy() || !(mask & SIGBIT(taken)))
+		return;
+	g_notemask(mask & ~SIGS_NEVER);
+	th->taken = 0;
+	th->taking = false;
+}
+
+/*
+ * The calling G is at its lists, for a few instructions, with a mask that lets in what is noted as
+ * kept out, perhaps: so the signal thread, which finds nobody, gives it back.
+ */
+static bool shut_out(int sig)
+{
+	if (!on_g() || !self_thread.taking || runtime_busy())
+		return false;
+	self_thread.shut |= SIGBIT(sig); /* taking_ends() */
+	return true;
+}
+
+/* No place to call a handler over; SIGSEGV alone is let in on a signal stack. */
+static bool between_stacks(int sig, const struct sigframe *f)
+{
+	return sigframe_leaving(sigframe_pc(f)) ||
+	       (sig == SIGSEGV && runtime_on_sigstack(sigframe_sp(f)));
+}
+
+static void run_abort(void *arg)
+{
+	struct sigframe *f = arg;
+	struct sigaction sa;
+
+	action_get(SIGABRT, &sa);
+	if (action_claim(SIGABRT, &sa))
+		run_handler(SIGABRT, &f->si, &f->uc, &sa);
+}
+
+/*
+ * On the M's signal stack (a foreign thread's own, or its alternate one), with all signals kept out.
+ * What may run the handler takes the frame to where that belongs; the rest returns from here.
+ */
+void trampoline(int sig, siginfo_t *si, void *ctx)
+{
+	struct sigframe *f = sigframe_of(ctx);
+	struct arrival a = { .sig = sig, .saved = errno };
+
+	if (sig == SIGSEGV && sigframe_fault(f))
+		return; /* frame_move() looks for another way */
+	action_get(sig, &a.sa);
+	sigroute_original(si);
+	if (sig == SIGPIPE && weft_on && on_g() && self_thread.holds) {
+		self_thread.piped = true; /* fdwait.c sends it to this thread once it may run */
+		errno = a.saved;
+		return;
+	}
+	if (on_g()) {
+		runtime_sigstack(f->uc.stack.ss_sp);
+		finish_mask(ctx);
+	}
+	if (weft_on && !synchronous(sig, si) && (signals_busy() || between_stacks(sig, f))) {
+		if (unlikely(aborting(sig, si))) {
+			/* Natively it may be any thread's. */
+			if (!compat_setxid_as_caller(run_abort, f) && !aborted_elsewhere(sig, si) && !frame_move(f, a.sa.sa_flags, arrived, &a))
+				signal_no_room(f, sig, false, NULL);
+			errno = a.saved;
+			return;
+		}
+		/*
+		 * An idle M would get it back at once, and again, for as long as no G wants it; and who
+		 * is at its lists might never come to an end of that.
+		 */
+		bool out = runtime_keepout(SIGBIT(sig)) || shut_out(sig);
+
+		if (sigroute_defer(sig, si) || out)
+			f->uc.mask |= SIGBIT(sig);
+		errno = a.saved;
+		return;
+	}
+	if (weft_on && !synchronous(sig, si) && sigroute_pass_on(sig, si)) {
+		if (on_g())
+			call_again(f);
+		errno = a.saved;
+		return;
+	}
+	if (!frame_move(f, a.sa.sa_flags, arrived, &a))
+		signal_no_room(f, sig, synchronous(sig, si), NULL);
+}

@@ -1,0 +1,120 @@
+/*
+ * sigmask: the signal mask of a thread, and who must know that it has changed.
+ *
+ * The kernel mask of an M is the mask of the G it runs; g_setmask() changes both.  Besides, what all
+ * threads keep out the signal thread keeps out too, so that it stays pending; it is told of every
+ * change:
+ *
+ *	pthread_sigmask, a jump, setcontext		sigmask_changed()
+ *	a new thread's attribute			sigroute_unblocked(), in thread.c
+ *	a handler's sa_mask, from its call to its end	sigmask_closed(); signals_rest()
+ *	the mask that a handler leaves in its frame	signals_rest()
+ *	a call's own mask (waitmask.c)			sigmask_closed(); sigroute_unblocked()
+ *
+ * Must never: let a program block 32 or 33.
+ */
+#include "shim/signal/sigroute.h"
+
+void sigmask_closed(uint64_t set)
+{
+	/* What has a handler the signal thread gives back when nobody wants it. */
+	set &= ~(action_handled() | SIGS_NEVER);
+	if (likely(!set))
+		return;
+	/* Of two that keep it out at once, one sees the other's mask. */
+	atomic_thread_fence(memory_order_seq_cst);
+	sigroute_shut(set);
+}
+
+void sigmask_changed(uint64_t was, uint64_t mask)
+{
+	if (was & ~mask) {
+		sigroute_settle();
+		sigroute_unblocked(was & ~mask);
+		signals_deliver();
+	}
+	sigmask_closed(mask & ~was);
+}
+
+static int change_mask(int how, const sigset_t *set, sigset_t *old)
+{
+	struct g *gp = getg();
+	uint64_t mask = g_mask(gp), was = mask, bits;
+
+	if (set) {
+		bits = *(const uint64_t *)(const void *)set & ~SIGS_NEVER;
+		switch (how) {
+		case SIG_BLOCK:
+			mask |= bits;
+			break;
+		case SIG_UNBLOCK:
+			mask &= ~bits;
+			break;
+		case SIG_SETMASK:
+			mask = bits;
+			break;
+		default:
+			return EINVAL;
+		}
+	}
+	/*
+	 * Before: POSIX delivers what is unblocked before the call returns, and not after old is
+	 * read.
+	 */
+	if (old) {
+		sigemptyset(old);
+		*(uint64_t *)(void *)old = was;
+	}
+	if (mask != was) {
+		g_setmask(gp, mask);
+		sigmask_changed(was, mask);
+	}
+	return 0;
+}
+
+EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return on_g() ? change_mask(how, set, old) : real.pthread_sigmask(how, set, old);
+}
+TWIN(pthread_sigmask);
+
+EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	int err;
+
+	if (!on_g())
+		return real.sigprocmask(how, set, old);
+	err = change_mask(how, set, old);
+	if (err) {
+		errno = err;
+		return -1;
+	}
+	return 0;
+}
+
+/* libc restores the mask by a call of its own; a jump also leaves any system call region. */
+static void before_jump(struct __jmp_buf_tag *env)
+{
+	if (!on_g())
+		return;
+	weft_tls.depth = 0; /* out of a fault inside malloc, say */
+	syscall_reset();
+	if (env->__mask_was_saved) {
+		uint64_t mask = sigs_of(&env->__saved_mask) & ~SIGS_NEVER, was = g_mask(getg());
+
+		g_setmask(getg(), mask);
+		sigmask_changed(was, mask);
+	}
+}
+
+#define JUMP(name)                                                                                  \
+	EXPORT void name(struct __jmp_buf_tag env[1], int value)                                       \
+	{                                                                                              \
+		before_jump(env);                                                                          \
+		real.name(env, value);                                                                     \
+		__builtin_unreachable();                                                                   \
+	}
+JUMP(siglongjmp)
+JUMP(longjmp)
+JUMP(_longjmp)
+JUMP(__longjmp_chk)

@@ -1,0 +1,692 @@
+/*
+ * signal: signals directed at a thread, and taking them.
+ *
+ * A signal directed at another G is queued on it (taken in the kernel's order, standard signals at most once) and the G is
+ * made to look.  It runs the handler itself, on its own stack, at its next look: the mask,
+ * SA_NODEFER, SA_RESETHAND and the default actions are applied here as the kernel would.
+ *
+ * Must never: run a handler while runtime_busy().
+ */
+#include "shim/signal/waitmask.h"
+#include "shim/signal/handlerframe.h"
+#include "shim/thread/tid.h"
+#include "shim/signal/sigforget.h"
+#include "shim/signal/sigpending.h"
+#include "shim/signal/sigroute.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+/*
+ * From memory of our own: a sender may be a handler.  More undelivered signals than NODES is EAGAIN,
+ * as RLIMIT_SIGPENDING.  They are mapped by the PART, as more are used at once.
+ */
+enum { NODES = 8192, PART = 256 };
+
+static void *_Atomic nodes[NODES / PART];
+static _Atomic uint32_t nodes_there; /* mapped: whole parts, from the first on */
+static _Atomic uint32_t rover;
+static _Atomic int32_t nodes_used; /* at least: who finds them all taken need not look at each */
+
+static struct signode *node_at(uint32_t i)
+{
+	struct signode *part = atomic_load(&nodes[i / PART]);
+
+	return &part[i % PART];
+}
+
+/* There are want, or as many as there is memory for: how many. */
+static uint32_t nodes_for(uint32_t want)
+{
+	uint32_t there;
+
+	while ((there = atomic_load(&nodes_there)) < want &&
+	       runtime_part(&nodes[there / PART], PART * sizeof(struct signode)))
+		atomic_compare_exchange_strong(&nodes_there, &there, there + PART);
+	return there;
+}
+
+static struct signode *node_get(void)
+{
+	uint32_t mine = (uint32_t)atomic_fetch_add(&nodes_used, 1) + 1;
+
+	if (mine > NODES || nodes_for(mine) < mine) {
+		atomic_fetch_sub(&nodes_used, 1);
+		return NULL;
+	}
+	/*
+	 * One of those that are there now is free, or about to be; a caller that is overtaken while it
+	 * looks round goes round again.
+	 */
+	for (;;) {
+		struct signode *n = node_at(atomic_fetch_add(&rover, 1) % atomic_load(&nodes_there));
+		uint32_t unused = 0;
+
+		if (!atomic_load_explicit(&n->used, memory_order_relaxed) &&
+		    atomic_compare_exchange_strong(&n->used, &unused, 1))
+			return n;
+	}
+}
+
+static void node_put(struct signode *n)
+{
+	atomic_store(&n->used, 0);
+	atomic_fetch_sub(&nodes_used, 1);
+}
+
+bool signals_queued(void)
+{
+	return atomic_load(&nodes_used) != 0;
+}
+
+/* ---- pending ---------------------------------------------------------------------------------- */
+
+/*
+ * A set of the calling kernel thread's status, or unknown: what is pending for it alone, or for the
+ * process alone, the kernel shows nowhere else.
+ */
+uid_t own_uid(void)
+{
+	static _Atomic long last = -1; /* for when nobody may ask any more */
+	long r = own3(SYS_getuid, 0, 0, 0);
+
+	if (r >= 0)
+		atomic_store_explicit(&last, r, memory_order_relaxed);
+	else
+		r = atomic_load_explicit(&last, memory_order_relaxed);
+	return (uid_t)(r >= 0 ? r : (long)__getauxval(AT_UID));
+}
+
+static uint64_t status_set(const char *field, uint64_t unknown)
+{
+	char text[4096], *at;
+	uint64_t set = 0;
+	long fd = own4(SYS_openat, AT_FDCWD, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0), n;
+
+	if (fd < 0)
+		return unknown;
+	n = direct3(SYS_read, fd, text, sizeof(text) - 1);
+	direct3(SYS_close, fd, 0, 0);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, field);
+	if (!at)
+		return unknown;
+	for (at += strlen(field); (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'); at++)
+		set = set << 4 | (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+	return set;
+}
+
+/*
+ * What waits in the kernel for the process is every thread's; what waits there for a kernel thread
+ * is main's, whose id names M0, whatever runs on it now.
+ */
+EXPORT int sigpending(sigset_t *set)
+{
+	int r = real.sigpending(set);
+
+	if (r || !on_g())
+		return r;
+	if (unlikely(sigs_of(set)) && getg() != g_main())
+		*(uint64_t *)(void *)set &= status_set("ShdPnd:\t", ~0ULL);
+	*(uint64_t *)(void *)set |= signals_pending();
+	return 0;
+}
+TWIN(sigpending);
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+/*
+ * A standard signal is pending once: for the thread, and once more if it was sent to the process.
+ * It is from before it is queued until it is taken, whichever list it is in.
+ */
+static bool first_of(struct thread *th, int sig, bool shared)
+{
+	return sig >= 34 || !(atomic_fetch_or(&th->pending[shared], SIGBIT(sig)) & SIGBIT(sig));
+}
+
+static void no_more(struct thread *th, int sig, bool shared)
+{
+	if (sig < 34)
+		atomic_fetch_and(&th->pending[shared], ~SIGBIT(sig));
+}
+
+static bool ignored(int sig)
+{
+	struct sigaction sa;
+
+	return real.sigaction(sig, NULL, &sa) == 0 && action_ignores(sig, &sa);
+}
+
+/*
+ * A list that its thread will not take: signals that were sent to the process go to whoever lets
+ * them in.
+ */
+static void abandon(struct signode *n)
+{
+	while (n) {
+		struct signode *next = n->next;
+		struct signode was = *n;
+		struct g *gp;
+
+		node_put(n);
+		if (was.shared && !sigforget_stale(&was)) {
+			gp = sigroute_choose(was.sig, &was.info, NULL);
+			if ((!gp || thread_signal(g_data(gp), was.sig, &was.info, true)) &&
+			    !sigroute_requeue(was.sig, &was.info))
+				sigroute_defer(was.sig, &was.info);
+		}
+		n = next;
+	}
+}
+
+/* The door is closed before the last look; who pushed too late sees it, and takes the list back. */
+void signals_end(void)
+{
+	struct thread *th = &self_thread;
+	struct signode *n;
+
+	sigroute_settle();
+	atomic_fetch_or(&th->state, TH_ENDING);
+	signals_deliver();
+	sigroute_shut(~g_mask(getg()));
+	n = th->held;
+	th->held = NULL;
+	abandon(n);
+}
+
+/*
+ * A signalfd is read in the kernel, which knows nothing of what is held here for one thread.  So what
+ * some signalfd is for, and nobody lets in, waits there, for the process.  (Its si_code is then that
+ * of kill(); and should another thread let it in first, that one has it.)
+ */
+static _Atomic uint64_t described;
+
+static bool for_descriptor(struct thread *th, int sig)
+{
+	return unlikely(atomic_load(&described) & SIGBIT(sig)) && (thread_mask(th) & SIGBIT(sig)) &&
+	       !(th->waitset & SIGBIT(sig)) && !sigroute_choose(sig, NULL, NULL);
+}
+
+static bool to_descriptor(int sig, const siginfo_t *info)
+{
+	pid_t pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
+
+	if (info && info->si_code < 0 && info->si_code != SI_TKILL)
+		return !direct3(SYS_rt_sigqueueinfo, pid, sig, info);
+	return !direct3(SYS_kill, pid, sig, 0);
+}
+
+void signals_described(uint64_t set)
+{
+	siginfo_t info;
+
+	atomic_fetch_or(&described, set);
+	if (!on_g())
+		return;
+	/* And what the caller was sent before: all of a number, or from the one on that stays. */
+	for (int sig = 1; sig <= NSIG_; sig++)
+		while ((set & SIGBIT(sig)) && for_descriptor(&self_thread, sig) &&
+		       signals_take(SIGBIT(sig), &info) > 0)
+			if (!to_descriptor(sig, &info)) {
+				thread_kill(&self_thread, sig, &info);
+				break;
+			}
+}
+
+int thread_kill(struct thread *th, int sig, const siginfo_t *info)
+{
+	return thread_signal(th, sig, info, false);
+}
+
+int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared)
+{
+	struct g *gp = th ? __atomic_load_n(&th->g, __ATOMIC_RELAXED) : NULL;
+	struct signode *n;
+	void *first;
+
+	if (sig < 0 || sig > NSIG_ || sig == 32 || sig == 33)
+		return EINVAL;
+	/* As glibc since 2.34: a thread that has ended, or is ending, ignores it. */
+	if (sig == 0 || !gp || (atomic_load(&th->state) & TH_EXITED))
+		return shared ? ESRCH : 0;
+	/* These act on the process whatever its threads do; and it is not stopped, for the caller runs. */
+	if (sig == SIGKILL || sig == SIGSTOP) {
+		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), direct3(SYS_gettid, 0, 0, 0), sig);
+		return 0;
+	}
+	sigforget_opposite(sig);
+	/* As the kernel: what is ignored and not blocked is not even queued. */
+	if (!(thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)) && ignored(sig))
+		return 0;
+	if (for_descriptor(th, sig) && to_descriptor(sig, info))
+		return 0;
+	if (!first_of(th, sig, shared))
+		return 0;
+	n = node_get();
+	if (!n) {
+		no_more(th, sig, shared);
+		return EAGAIN;
+	}
+	n->sig = sig;
+	n->shared = shared;
+	n->life = g_id(gp);
+	n->round = sigforget_round(sig); /* after first_of(): see sigforget.c */
+	if (info) {
+		n->info = *info;
+	} else {
+		memset(&n->info, 0, sizeof(n->info));
+		n->info.si_signo = sig;
+		n->info.si_code = SI_TKILL;
+		n->info.si_pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
+		n->info.si_uid = own_uid();
+	}
+	first = atomic_load(g_mailbox(gp));
+	do
+		n->next = first;
+	while (!atomic_compare_exchange_weak(g_mailbox(gp), &first, n));
+	if (unlikely((atomic_load(&th->state) & (TH_ENDING | TH_EXITED)) ||
+		     __atomic_load_n(&th->g, __ATOMIC_RELAXED) != gp) && th != &self_thread) {
+		abandon(atomic_exchange(g_mailbox(gp), NULL));
+		return 0;
+	}
+	atomic_store(&th->look, true);
+	if (th == &self_thread && on_g() && !signals_busy()) {
+		signals_deliver();
+		return 0;
+	}
+	if ((thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)))
+		return 0; /* masked: it will look when it unblocks */
+	sigroute_kick(gp);
+	if (atomic_load(g_mailbox(gp)))
+		sigroute_watch();
+	return 0;
+}
+
+/*
+ * A signal to one's own process is queued at once on a thread that lets it in: as natively, that
+ * thread has it before it does anything else, and it is not lost to threads that end meanwhile.
+ * What the kernel must act on goes to the kernel.  True: done, *err is 0 or an errno value.
+ */
+static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
+{
+	struct g *gp;
+
+	if (!on_g() || sig < 1 || sig > NSIG_ || runtime_busy() ||
+	    pid != (pid_t)direct3(SYS_getpid, 0, 0, 0) || !(action_handled() & SIGBIT(sig)))
+		return false;
+	gp = sigroute_choose(sig, si, getg());
+	*err = gp ? thread_signal(g_data(gp), sig, si, true) : ESRCH;
+	if (*err != ESRCH)
+		return true;
+	if (!sigroute_started())
+		return false; /* one kernel thread, which keeps it out as its G does */
+	/* All keep it out, perhaps for a handler's time only: the signal thread waits for that. */
+	*err = 0;
+	sigroute_defer(sig, si);
+	sigroute_settle();
+	return true;
+}
+
+EXPORT int kill(pid_t pid, int sig)
+{
+	siginfo_t si = { .si_signo = sig, .si_code = SI_USER };
+	int err;
+
+	si.si_pid = pid = ids_process(pid);
+	si.si_uid = own_uid();
+	if (!to_self(pid, sig, &si, &err))
+		return real.kill(pid, sig);
+	return err ? (errno = err, -1) : 0;
+}
+TWIN(kill);
+
+EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
+{
+	siginfo_t si = { .si_signo = sig, .si_code = SI_QUEUE };
+	int err;
+
+	si.si_pid = pid = ids_process(pid);
+	si.si_uid = own_uid();
+	si.si_value = value;
+	if (!to_self(pid, sig, &si, &err))
+		return real.sigqueue(pid, sig, value);
+	return err ? (errno = err, -1) : 0;
+}
+
+/*
+ * Not the kernel's: what the mask keeps out would be pending on the M, and met by whoever runs
+ * there then.
+ */
+EXPORT int raise(int sig)
+{
+	int err;
+
+	if (!on_g() || sig < 1 || sig > NSIG_)
+		return real.raise(sig);
+	err = thread_kill(&self_thread, sig, NULL);
+	return err ? (errno = err, -1) : 0;
+}
+LINKER_NAME(raise, gsignal);
+
+EXPORT int pthread_kill(pthread_t t, int sig)
+{
+	if (!weft_on || !g_of(t))
+		return real.pthread_kill(t, sig);
+	return thread_kill(thread_of(t), sig, NULL);
+}
+
+EXPORT int pthread_sigqueue(pthread_t t, int sig, const union sigval value)
+{
+	siginfo_t si;
+
+	if (!weft_on || !g_of(t))
+		return real.pthread_sigqueue(t, sig, value);
+	if (has_ended(t))
+		return ESRCH; /* in libc so, and another answer than pthread_kill()'s */
+	memset(&si, 0, sizeof(si));
+	si.si_signo = sig;
+	si.si_code = SI_QUEUE;
+	si.si_pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
+	si.si_uid = own_uid();
+	si.si_value = value;
+	return thread_kill(thread_of(t), sig, &si);
+}
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+/* What was held before signals were last forgotten is looked through once. */
+static void forget(struct thread *th)
+{
+	uint32_t now = sigforget_count();
+	struct signode *n = th->held;
+
+	if (likely(th->forgot == now))
+		return;
+	th->forgot = now;
+	th->held = NULL;
+	while (n) {
+		struct signode *next = n->next;
+
+		if (sigforget_stale(n))
+			node_put(n);
+		else
+			sigheld_put(&th->held, n);
+		n = next;
+	}
+}
+
+/*
+ * Moves what arrived to held, oldest first.  Between this and sigheld_take() no handler may come:
+ * taking.
+ */
+static void collect(struct thread *th)
+{
+	struct signode *n, *fifo = NULL;
+
+	forget(th);
+	n = atomic_exchange(mailbox(th), NULL);
+
+	while (n) {
+		struct signode *next = n->next;
+
+		if ((n->shared || n->life == g_id(th->g)) && !sigforget_stale(n)) {
+			n->next = fifo;
+			fifo = n;
+		} else {
+			node_put(n); /* forgotten, or for the thread that was here before */
+		}
+		n = next;
+	}
+	while (fifo) {
+		n = fifo;
+		fifo = n->next;
+		sigheld_put(&th->held, n);
+	}
+}
+
+/*
+ * As the kernel delivers: over uc, the handler adding to the mask that let the signal in: uc's,
+ * unless a call has its own.  The mask stays as the handler left it.  Until the mask keeps it out,
+ * what was taken is a secret (taking): else the next of the same number, by a signal 32 that comes
+ * now, would be handled before it.
+ */
+static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
+{
+	struct sigaction sa;
+	uint64_t during;
+	struct thread *th = &self_thread;
+	bool has_handler = action_handled() & SIGBIT(sig);
+
+	if (has_handler) {
+		action_get(sig, &sa);
+		has_handler = action_claim(sig, &sa);
+	}
+	if (!has_handler) {
+		taking_ends(~UINT64_C(0));
+		if (!ignored(sig)) /* the kernel's own default action: terminate, stop, dump core */
+			direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0),
+				direct3(SYS_gettid, 0, 0, 0), sig);
+		return;
+	}
+	during = let | sigs_of(&sa.sa_mask);
+	if (!(sa.sa_flags & SA_NODEFER))
+		during |= SIGBIT(sig);
+	th->taken = (uint8_t)sig;
+	th->leaving = false; /* from here on others may come on top, as the mask says */
+	g_setmask(getg(), during & ~SIGS_NEVER);
+	th->taken = 0;
+	taking_ends(~during);
+	sigmask_closed(during & ~let);
+	frame_run(sig, si, uc, &sa);
+	th->leaving = true;
+	th->sigdone++;
+	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
+}
+
+/*
+ * The next signal of set that is queued on the calling G, out of its node, and taking is still set;
+ * 0: none.
+ */
+static int take(uint64_t set, siginfo_t *si)
+{
+	struct thread *th = &self_thread;
+	struct signode *n;
+	int sig = 0;
+
+	th->taking = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	collect(th);
+	n = sigheld_take(&th->held, set);
+	if (n) {
+		sig = n->sig;
+		if (si)
+			*si = n->info;
+		no_more(th, sig, n->shared);
+		node_put(n);
+	}
+	atomic_signal_fence(memory_order_seq_cst);
+	if (!sig)
+		taking_ends(~UINT64_C(0));
+	return sig;
+}
+
+int signals_take(uint64_t set, siginfo_t *si)
+{
+	int sig = take(set, si);
+
+	if (sig)
+		taking_ends(~UINT64_C(0));
+	return sig;
+}
+
+/* What is queued on the calling G, as a set. */
+static uint64_t queued(struct thread *th)
+{
+	uint64_t set;
+
+	th->taking = true;
+	atomic_signal_fence(memory_order_seq_cst);
+	collect(th);
+	set = sigheld_set(th->held);
+	atomic_signal_fence(memory_order_seq_cst);
+	taking_ends(~UINT64_C(0));
+	return set;
+}
+
+/* The next of set, over the frame, with what let it in; 0: there is none. */
+static int handle_next(struct delivery *d, uint64_t set, uint64_t let)
+{
+	struct thread *th = &self_thread;
+	int sig = take(set, &d->f->si);
+	uint64_t done = th->sigdone;
+
+	if (!sig)
+		return 0;
+	th->sigtaken++;
+	act(sig, &d->f->si, (ucontext_t *)&d->f->uc, let);
+	if (th->sigdone == done)
+		return sig; /* no handler */
+	if (!d->any)
+		d->interrupts = !th->sigrestart;
+	d->any = true;
+	if (d->f->uc.mask != d->kernel)
+		d->kernel = d->noted = d->f->uc.mask; /* the handler changed it */
+	return sig;
+}
+
+/*
+ * Two masks: this may have come between a change of the kernel's mask and its note, or when an outer
+ * handler's return had noted what its sigreturn has yet to make true.  What either lets in is about to
+ * be let in, and nobody else will look for it.  From the last handler's end to sigreturn no other may
+ * come on top of where that one ran (leaving): the stack is given back first, as by the kernel.
+ */
+void signals_rest(struct delivery *d)
+{
+	struct thread *th = &self_thread;
+
+	th->leaving = true;
+	for (;;) {
+		while (handle_next(d, ~(d->kernel & d->noted), d->f->uc.mask))
+			;
+		g_notemask(d->noted & ~SIGS_NEVER);
+		/* Pairs with thread_kill: it queues, then looks at the mask. */
+		atomic_thread_fence(memory_order_seq_cst);
+		if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed)))
+			break;
+	}
+	sigroute_unblocked(~d->noted);
+	sigmask_closed(d->noted & ~d->was);
+}
+
+int signals_next(void)
+{
+	struct thread *th = &self_thread;
+	uint64_t out;
+
+	if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed) && !th->held))
+		return 0;
+	out = thread_mask(th) & g_mask(th->g);
+	return queued(th) & ~out ? sigheld_first(th->held, ~out) : 0;
+}
+
+bool signals_over(struct sigframe *f)
+{
+	struct thread *th = &self_thread;
+	struct delivery d = { f, f->uc.mask, g_mask(th->g), false, false, g_mask(th->g) };
+	struct callmask_pause outer;
+	bool again;
+
+	do {
+		uint64_t mask = thread_mask(th), set;
+
+		outer = callmask_pause();
+		/*
+		 * A call's mask lets in what waits now, each number once; when the first handler returns,
+		 * the G's own is back.
+		 */
+		if (outer.region && !outer.stop) {
+			set = queued(th) & ~mask;
+			for (int sig; (sig = handle_next(&d, set, mask));)
+				set &= ~SIGBIT(sig);
+		}
+		if (!outer.region || d.any || outer.stop)
+			signals_rest(&d);
+		callmask_resume(outer, d.any);
+		/* A sender who looked at the mask in between may have let its signal lie. */
+		again = outer.region && !d.any && atomic_load(mailbox(th));
+	} while (again);
+	return d.interrupts;
+}
+
+static void over_call(struct sigframe *f, void *arg)
+{
+	int saved = errno;
+
+	f->uc.mask = g_mask(getg());
+	*(bool *)arg = signals_over(f);
+	errno = saved;
+	frame_leave(f);
+}
+
+bool signals_deliver(void)
+{
+	bool ends = false;
+	int sig = signals_next();
+
+	if (sig)
+		frame_call(action_flags(sig), over_call, &ends);
+	return ends;
+}
+
+uint64_t signals_pending(void)
+{
+	return queued(&self_thread) & g_mask(getg());
+}
+
+/*
+ * Raised and blocked before the first thread: pending for main, and not for whoever uses its kernel
+ * thread.
+ */
+static void adopt_pending(void)
+{
+	struct timespec zero = { 0, 0 };
+	uint64_t set;
+	sigset_t any;
+	siginfo_t si;
+	int sig;
+
+	if (real.sigpending(&any) || !sigs_of(&any))
+		return;
+	while ((set = status_set("SigPnd:\t", 0) & sigs_of(&any))) {
+		sig = (int)direct4(SYS_rt_sigtimedwait, &set, &si, &zero, sizeof(set));
+		if (sig <= 0 || thread_kill(&self_thread, sig, &si))
+			return;
+	}
+}
+
+void signal_init(void)
+{
+	altstack_adopt();
+	action_adopt();
+	runtime_sigstack(NULL);
+	adopt_pending();
+}
+
+void signal_fork_child(void)
+{
+	/* Pending signals are not inherited (fork, POSIX); senders of the parent are gone. */
+	uint32_t there = 0;
+
+	/* Counted in a page that was copied late, the part's address in one that was copied before. */
+	for (; there < NODES && atomic_load(&nodes[there / PART]); there++)
+		atomic_store(&node_at(there)->used, 0);
+	atomic_store(&nodes_there, there);
+	atomic_store(&nodes_used, 0);
+	atomic_store(mailbox(&self_thread), NULL);
+	self_thread.held = NULL;
+	atomic_store(&self_thread.pending[0], 0);
+	atomic_store(&self_thread.pending[1], 0);
+	action_fork_child();
+	sigroute_fork_child();
+}

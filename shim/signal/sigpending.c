@@ -1,0 +1,68 @@
+/*
+ * sigpending: the list of sigpending.h.
+ *
+ * One list, in which each number's stand together, and the first of them knows the last: a walk
+ * meets each number once, and there are 64 at most.  (Rejected: a list in order of arrival, searched
+ * by each taker; with thousands queued that was all a process did.)
+ *
+ * Must never: call anything.
+ */
+#include "shim/signal/sigpending.h"
+
+#include "shim/signal/sigroute.h"
+
+/* As the kernel's next_signal(): those that a fault makes go before all others. */
+static int turn(int sig)
+{
+	const uint64_t faults = SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGILL) |
+				SIGBIT(SIGTRAP) | SIGBIT(SIGFPE) | SIGBIT(SIGSYS);
+
+	return faults & SIGBIT(sig) ? sig : sig + 64;
+}
+
+void sigheld_put(struct signode **held, struct signode *n)
+{
+	struct signode **link = held, *first;
+
+	while ((first = *link) && turn(first->sig) < turn(n->sig))
+		link = &first->last->next;
+	if (first && first->sig == n->sig) {
+		n->next = first->last->next;
+		first->last->next = n;
+		first->last = n;
+	} else {
+		n->next = first;
+		n->last = n;
+		*link = n;
+	}
+}
+
+struct signode *sigheld_take(struct signode **held, uint64_t set)
+{
+	struct signode **link = held, *first;
+
+	while ((first = *link) && !(set & SIGBIT(first->sig)))
+		link = &first->last->next;
+	if (first) {
+		*link = first->next;
+		if (first != first->last)
+			first->next->last = first->last;
+	}
+	return first;
+}
+
+int sigheld_first(const struct signode *held, uint64_t set)
+{
+	while (held && !(set & SIGBIT(held->sig)))
+		held = held->last->next;
+	return held ? held->sig : 0;
+}
+
+uint64_t sigheld_set(const struct signode *held)
+{
+	uint64_t set = 0;
+
+	for (; held; held = held->last->next)
+		set |= SIGBIT(held->sig);
+	return set;
+}

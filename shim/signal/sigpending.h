@@ -1,0 +1,38 @@
+/*
+ * sigpending.h: signals that wait for one thread, in the order in which it will have them.
+ *
+ * The kernel's order: lowest number first, and of each number as they came (POSIX 2.4.1 asks that of
+ * real-time signals; signal(7)).  Thousands may wait while one at a time is taken, so a step costs no
+ * more than the numbers there are.
+ *
+ * Must never: be used by two at a time; the caller sees to that (thread.h, taking).
+ */
+#ifndef WEFT_SIGHELD_H
+#define WEFT_SIGHELD_H
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/runtime.h"
+
+struct signode {
+	struct signode *next;
+	struct signode *last;       /* of the first of its number: the last one */
+	_Atomic uint32_t used;
+	bool shared;                /* sent to the process: outlives the thread */
+	uint64_t life;              /* of the G, for which it is meant unless shared */
+	int sig;
+	uint32_t round;             /* sigforget.c's */
+	siginfo_t info;
+};
+
+void sigheld_put(struct signode **held, struct signode *n) hidden;
+/* The first whose number is in set, out of the list; NULL: none. */
+struct signode *sigheld_take(struct signode **held, uint64_t set) hidden;
+/* Their numbers. */
+int sigheld_first(const struct signode *held, uint64_t set) hidden; /* whose turn it is of set; 0: none */
+uint64_t sigheld_set(const struct signode *held) hidden;
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * sigrequeue: a signal that nobody wants now goes back to the kernel, and keeps who sent it.
+ *
+ * It must stay pending for the process as POSIX wants (sigpending, sigwait, signalfd, exec).  But
+ * only the main thread may queue a siginfo that says kill(), a terminal or a child (si_code not
+ * negative): from anybody else it is EPERM.  So such a signal is queued as SI_QUEUE with a ticket
+ * for its value, and whoever gets a ticket from the kernel (the trampoline, sigtimedwait) has it
+ * exchanged for the siginfo of before.
+ *
+ * A standard signal is pending once, so each has a slot; real-time ones share the others in turn.
+ * A slot taken over by a later signal leaves the first with an honest sender and SI_QUEUE, as does
+ * a signalfd, which reads past us.
+ *
+ * Must never: wait: the signal thread gives back, and threads that end, at once.
+ */
+#include "shim/signal/sigroute.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { FIRST_RT = 34, SLOTS = 256 };
+#define TICKET_MARK 0x5765667400000000UL /* "Weft" */
+
+/* seq: odd while it is written; a ticket names the slot and the seq it was written with. */
+static struct {
+	_Atomic uint32_t seq;
+	siginfo_t info;
+} slots[SLOTS];
+static _Atomic uint32_t turn;
+
+static uint64_t keep(int sig, const siginfo_t *si)
+{
+	uint32_t i = (uint32_t)sig, seq;
+
+	if (sig >= FIRST_RT)
+		i = FIRST_RT + atomic_fetch_add(&turn, 1) % (SLOTS - FIRST_RT);
+	seq = atomic_load(&slots[i].seq);
+	if (seq % 2 || !atomic_compare_exchange_strong(&slots[i].seq, &seq, seq + 1))
+		return 0; /* somebody writes: no ticket */
+	slots[i].info = *si;
+	atomic_store(&slots[i].seq, seq + 2);
+	return TICKET_MARK | ((seq + 2) & 0xffffff) << 8 | i;
+}
+
+bool sigroute_requeue(int sig, siginfo_t *si)
+{
+	pid_t pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
+	siginfo_t ticket;
+
+	if (si->si_code < 0 && si->si_code != SI_TKILL)
+		return direct3(SYS_rt_sigqueueinfo, pid, sig, si) != -EAGAIN;
+	memset(&ticket, 0, sizeof(ticket));
+	ticket.si_signo = sig;
+	ticket.si_code = SI_QUEUE;
+	ticket.si_pid = si->si_pid;
+	ticket.si_uid = si->si_uid;
+	ticket.si_value.sival_ptr = (void *)keep(sig, si);
+	return direct3(SYS_rt_sigqueueinfo, pid, sig, &ticket) != -EAGAIN;
+}
+
+/* One that another thread was about to write would never have a ticket again. */
+void sigback_fork_child(void)
+{
+	for (int i = 0; i < SLOTS; i++)
+		if (atomic_load(&slots[i].seq) % 2)
+			atomic_fetch_add(&slots[i].seq, 1);
+}
+
+void sigroute_original(siginfo_t *si)
+{
+	uint64_t ticket = (uint64_t)si->si_value.sival_ptr;
+	uint32_t i = ticket % SLOTS, seq = (uint32_t)(ticket >> 8) & 0xffffff;
+	siginfo_t was;
+
+	if (likely(si->si_code != SI_QUEUE || (ticket & ~0xffffffffUL) != TICKET_MARK) ||
+	    (atomic_load(&slots[i].seq) & 0xffffff) != seq)
+		return;
+	was = slots[i].info;
+	atomic_thread_fence(memory_order_acquire);
+	if ((atomic_load(&slots[i].seq) & 0xffffff) == seq && was.si_signo == si->si_signo)
+		*si = was;
+}

@@ -1,0 +1,658 @@
+/*
+ * sigroute: decides which thread takes a signal, and brings it there.
+ *
+ * A process-directed signal reaches any kernel thread that lets it in: one that runs another G than
+ * the kernel would have chosen (which is main, if main lets it in), an idle M, a busy scheduler, or,
+ * when every M blocks it, the signal thread below, whose mask starts as main's.  All of them defer()
+ * it into a ring; the signal thread takes it out and directs it at the G that sigroute_choose()
+ * names.  When no G lets it in, the signal goes back to the process and the signal thread blocks it
+ * too, so that it stays pending as POSIX wants; a G that unblocks it later gets it from the kernel.
+ *
+ * A G with something queued is made to look: parked interruptibly, by g_interrupt; running or in a
+ * system call, by signal 32 to its M.  A kick that meets the G in the runtime is lost, so the
+ * signal thread kicks again, each millisecond, until nothing is left undelivered (and then sleeps
+ * for good).
+ *
+ * The kernel is where signals should queue: there senders find a limit.  So the signal thread takes
+ * a real-time signal only while it can pass it on; meanwhile it blocks it (ENOUGH), and while all
+ * places for queued signals are taken it waits, for the order's sake.  Who is busy in the runtime
+ * cannot, for it must return to where it was with the mask it had: for its sake the ring holds as
+ * many as the kernel allows a user (RLIMIT_SIGPENDING, by default).
+ *
+ * Must never: be waited for by anybody; call a program's handler.
+ */
+#include "runtime/base/log.h"
+#include "shim/fd/fdowner.h"
+#include "shim/signal/sigroute.h"
+
+#include "shim/time/cputimer.h"
+
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* A block is what is given back to the kernel when it was used: whole pages. */
+enum { RING = 131072, BLOCK = 512, ENOUGH = 32, EMPTY = 0, FULL, SETTLE_YIELDS = 20, SETTLE_SLEEPS = 100 };
+enum { KICK_AGAIN = 1000000 }; /* ns */
+
+struct deferred {
+	_Atomic uint32_t state;
+	int sig;
+	siginfo_t info;
+};
+static void *_Atomic ring[RING / BLOCK]; /* blocks, mapped when first needed */
+_Static_assert(BLOCK * sizeof(struct deferred) % 4096 == 0 && RING % BLOCK == 0,
+	       "blocks are whole pages");
+static _Atomic uint32_t head; /* producers */
+static _Atomic uint32_t tail; /* the signal thread writes it */
+static _Atomic uint32_t limit; /* tail, rounded down to a block: producers stay RING below it */
+static _Atomic uint32_t routed; /* as tail, but when it is done with the slot's signal */
+static _Atomic uint64_t coalesced; /* standard signals that found the ring full */
+
+static _Atomic uint32_t bell;      /* futex: work for the signal thread */
+static _Atomic uint32_t rounds;    /* futex: it has looked at all there was */
+static _Atomic uint32_t settlers;  /* sleep on rounds */
+static _Atomic uint32_t watching;  /* some G has undelivered signals */
+static _Atomic uint64_t blocked;   /* what the signal thread blocks because every G does */
+static _Atomic uint64_t unblock;   /* of these, what some G lets in again */
+static _Atomic uint64_t shut;      /* what every G keeps out now, and the signal thread shall, too */
+static _Atomic int router_started;
+static _Atomic bool router_made;  /* its kernel thread is there, and will run */
+static _Atomic int router_tid; /* 0 until it runs */
+static uint64_t held_out;          /* the signal thread's own: blocked until it has taken what it has */
+static __thread bool is_router __attribute__((tls_model("initial-exec")));
+
+bool sigroute_is_router(void)
+{
+	return is_router;
+}
+
+bool sigroute_started(void)
+{
+	return atomic_load_explicit(&router_started, memory_order_relaxed);
+}
+
+int sigroute_tid(void)
+{
+	int tid;
+
+	while (!(tid = atomic_load(&router_tid))) {
+		sigroute_start();
+		own3(SYS_sched_yield, 0, 0, 0);
+	}
+	return tid;
+}
+
+void sigroute_ring(void)
+{
+	atomic_fetch_add(&bell, 1);
+	direct3(SYS_futex, &bell, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+}
+
+/* The signal thread is done with what came before the slot upto. */
+static bool settled(uint32_t upto)
+{
+	return !atomic_load(&unblock) && !atomic_load(&shut) &&
+	       (int32_t)(atomic_load(&routed) - upto) >= 0;
+}
+
+/*
+ * Until the signal thread has directed what it has: who ends, has just sent a signal or lets one in
+ * must not overtake it.  On a busy machine it may have to wait for a CPU, so yielding alone is not
+ * enough; it waits for nobody, and the bound is only there because nothing here is worth a hang.
+ */
+void sigroute_settle(void)
+{
+	struct timespec ms10 = { 0, 10000000 };
+	uint32_t upto = atomic_load(&head);
+
+	for (int i = 0; i < SETTLE_YIELDS; i++) {
+		if (settled(upto))
+			return;
+		own3(SYS_sched_yield, 0, 0, 0);
+	}
+	if (!atomic_load(&router_made))
+		return; /* the caller may have interrupted who makes it; a child of fork may never have one */
+	atomic_fetch_add(&settlers, 1); /* before the look: pairs with tell_settlers() */
+	for (int i = 0; i < SETTLE_SLEEPS; i++) {
+		uint32_t round = atomic_load(&rounds);
+
+		if (settled(upto))
+			break;
+		direct4(SYS_futex, &rounds, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, round, &ms10);
+	}
+	atomic_fetch_sub(&settlers, 1);
+}
+
+static void tell_settlers(void)
+{
+	atomic_fetch_add(&rounds, 1);
+	if (atomic_load(&settlers))
+		direct3(SYS_futex, &rounds, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX);
+}
+
+static long pid(void)
+{
+	return direct3(SYS_getpid, 0, 0, 0);
+}
+
+static void ring_bell(void)
+{
+	if (unlikely(!sigroute_started()))
+		sigalone_alarm();
+	sigroute_ring();
+}
+
+/*
+ * Nobody may wait for room: the caller may hold a lock of the runtime that the signal thread wants.
+ * Of a standard signal one is enough, as when it is pending in the kernel.  Of real-time ones the
+ * newest is lost, and said to be, once.
+ */
+static void defer_full(int sig)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (sig < 34)
+		atomic_fetch_or(&coalesced, SIGBIT(sig));
+	else if (!atomic_flag_test_and_set(&said))
+		weft_say("signal %d: %d signals wait already (this one is lost, and more may be)", sig, RING);
+	ring_bell();
+}
+
+static struct deferred *slot_in(struct deferred *block, uint32_t i)
+{
+	return block ? &block[i % BLOCK] : NULL;
+}
+
+/* The slot of number i; NULL: its block was never needed. */
+static struct deferred *slot_at(uint32_t i)
+{
+	return slot_in(atomic_load(&ring[i % RING / BLOCK]), i);
+}
+
+/* The same, and the block is there afterwards; NULL: no memory. */
+static struct deferred *slot_for(uint32_t i)
+{
+	return slot_in(runtime_part(&ring[i % RING / BLOCK], BLOCK * sizeof(struct deferred)), i);
+}
+
+bool sigroute_defer(int sig, const siginfo_t *si)
+{
+	uint32_t i = atomic_load(&head);
+	struct deferred *slot;
+	bool enough = is_router && sig >= 34 && i - atomic_load(&tail) >= ENOUGH;
+
+	if (enough)
+		held_out |= SIGBIT(sig);
+	do {
+		slot = i - atomic_load(&limit) >= RING ? NULL : slot_for(i);
+		if (!slot) {
+			defer_full(sig);
+			return enough;
+		}
+	} while (!atomic_compare_exchange_weak(&head, &i, i + 1));
+	/* The limit has passed this slot, so it is ours until it is FULL. */
+	slot->sig = sig;
+	slot->info = *si;
+	atomic_store(&slot->state, FULL);
+	ring_bell();
+	return enough;
+}
+
+/* It may still be given signals. */
+static bool lives(struct thread *th)
+{
+	return th && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED));
+}
+
+/* As the kernel sees it: what a sigwait waits for is let in meanwhile. */
+static bool wants(struct g *gp, int sig)
+{
+	struct thread *th = gp ? g_data(gp) : NULL;
+
+	return lives(th) && ((th->waitset | ~thread_mask(th)) & SIGBIT(sig));
+}
+
+/* Whom the kernel asks first: main, which is what a process is called by; of its end, a child's maker. */
+static struct g *asked_first(const siginfo_t *si)
+{
+	struct thread *th = si ? sigchild_parent(si) : NULL;
+
+	return th ? th->g : g_main();
+}
+
+/*
+ * The one choice, in the order of the kernel's complete_signal(): who is asked first, then whom the
+ * kernel has chosen already (here: the thread that the signal has interrupted, or NULL), then any
+ * other.
+ */
+struct g *sigroute_choose(int sig, const siginfo_t *si, struct g *here)
+{
+	struct g *gp = asked_first(si);
+	uint32_t i = 0;
+
+	if (wants(gp, sig))
+		return gp;
+	if (wants(here, sig))
+		return here;
+	while ((gp = g_next(&i)))
+		if (wants(gp, sig))
+			return gp;
+	return NULL;
+}
+
+/*
+ * The kernel gives these to whoever made them come, on purpose: a profiler's timer counts who
+ * computes, and a write that cannot be made is its writer's affair.
+ */
+static bool of_the_caller(int sig, const siginfo_t *si)
+{
+	switch (sig) {
+	case SIGPROF:
+	case SIGVTALRM:
+	case SIGXCPU:
+		return si->si_code == SI_KERNEL;
+	case SIGPIPE:
+	case SIGXFSZ:
+		return si->si_code == SI_USER && si->si_pid == pid();
+	case SIGABRT:
+		/* abort() ends the process as soon as this returns, whichever kernel thread called it. */
+		return si->si_code == SI_TKILL && si->si_pid == pid();
+	}
+	return false;
+}
+
+/*
+ * A thread that was named, whatever it keeps out; NULL: the process was.  Of the ids of our kernel
+ * threads another process knows main's alone, which is the process's; ours go no such way.
+ */
+static struct thread *named(const siginfo_t *si)
+{
+	if (si->si_code == SI_TKILL && si->si_pid != pid())
+		return g_data(g_main());
+	return si->si_code == SI_TIMER ? timer_target(si) : fdowner_target(si);
+}
+
+/*
+ * In the handler, on a thread that might run the program's: is the signal another's?  Then it is on
+ * its way there.  With many under way already the kernel shall keep the next ones, for its senders
+ * to find a limit: but this thread lets them in, so it takes them.
+ */
+bool sigroute_pass_on(int sig, const siginfo_t *si)
+{
+	struct g *here = getg(), *gp;
+	struct thread *th;
+
+	if (weft_tls.apart || of_the_caller(sig, si) || !sigroute_started() ||
+	    (sig >= 34 && atomic_load(&head) - atomic_load(&tail) >= ENOUGH))
+		return false;
+	th = named(si);
+	gp = th ? th->g : sigroute_choose(sig, si, here);
+	/* A thread that weft does not schedule lets it in, and is as good as any but the first. */
+	if (!gp || (!here && !th && gp != asked_first(si)))
+		return false;
+	/* What it keeps out waits for it: another thread was meant by the kernel, or its sigwait gets it. */
+	if (gp == here && !(thread_mask(&self_thread) & SIGBIT(sig)))
+		return false;
+	sigroute_defer(sig, si);
+	return true;
+}
+
+/* By the signal thread alone: the mask is its own. */
+static void keep_out(uint64_t set)
+{
+	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 8);
+	runtime_shut(atomic_fetch_or(&blocked, set) | set);
+}
+
+enum given { GIVEN, WANTED, NO_ROOM };
+
+/*
+ * Nobody wants it now; or somebody does again.  Whoever changes his mask looks at blocked
+ * afterwards; we change blocked and look at the masks afterwards.
+ */
+static enum given give_back(int sig, siginfo_t *si)
+{
+	uint64_t mask = SIGBIT(sig);
+
+	keep_out(mask);
+	if (sigroute_choose(sig, si, NULL)) {
+		sigroute_unblocked(mask);
+		return WANTED;
+	}
+	return sigroute_requeue(sig, si) ? GIVEN : NO_ROOM;
+}
+
+/* False: no room, again in a moment. */
+static bool route(int sig, siginfo_t *si)
+{
+	struct thread *th = named(si);
+
+	for (;;) {
+		struct g *gp = th ? th->g : sigroute_choose(sig, si, NULL);
+		enum given given;
+		int err;
+
+		if (gp) {
+			err = thread_signal(g_data(gp), sig, si, !th);
+			if (err == ESRCH)
+				continue; /* it has ended meanwhile */
+			return err != EAGAIN;
+		}
+		given = give_back(sig, si);
+		if (given != WANTED)
+			return given == GIVEN;
+	}
+}
+
+/*
+ * The block before tail is read: its memory goes back (and reads as EMPTY, which it is), then
+ * others may have it.
+ */
+static void release_block(void)
+{
+	uint32_t first = atomic_load(&limit);
+
+	own3(SYS_madvise, slot_at(first), BLOCK * sizeof(struct deferred), MADV_DONTNEED);
+	atomic_store(&limit, first + BLOCK);
+}
+
+/* What waits goes to where it belongs, first come first.  False: not all of it could. */
+bool sigroute_drain(void)
+{
+	uint64_t set;
+
+	for (;;) {
+		struct deferred *slot = slot_at(atomic_load(&tail));
+		siginfo_t si;
+		int sig;
+
+		if (!slot || atomic_load(&slot->state) != FULL)
+			break;
+		sig = slot->sig;
+		si = slot->info;
+		if (!route(sig, &si))
+			return false;
+		atomic_store(&slot->state, EMPTY);
+		atomic_fetch_add(&tail, 1);
+		atomic_fetch_add(&routed, 1);
+		if (atomic_load(&tail) % BLOCK == 0)
+			release_block();
+	}
+	for (set = atomic_exchange(&coalesced, 0); set; set &= set - 1) {
+		int sig = __builtin_ctzll(set) + 1;
+		siginfo_t si;
+
+		memset(&si, 0, sizeof(si));
+		si.si_signo = sig;
+		si.si_code = SI_USER;
+		si.si_pid = (pid_t)pid();
+		if (!route(sig, &si))
+			atomic_fetch_or(&coalesced, SIGBIT(sig));
+	}
+	return true;
+}
+
+/* What is blocked because no G wants it stays so. */
+static void let_in_again(void)
+{
+	uint64_t set = held_out & ~atomic_load(&blocked);
+
+	held_out = 0;
+	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, 8);
+}
+
+void sigroute_kick(struct g *gp)
+{
+	struct thread *th = g_data(gp);
+	int tid;
+
+	if (g_interrupt(gp))
+		return;
+	/* One at a time: each is a frame on its stack, which may be small. */
+	if (th && atomic_exchange(&th->kicked, true))
+		return;
+	tid = g_ostid(gp);
+	if (tid)
+		direct3(SYS_tgkill, pid(), tid, SIGKICK);
+}
+
+void sigroute_watch(void)
+{
+	if (atomic_exchange(&watching, 1) == 0)
+		ring_bell();
+}
+
+/* Kicks every G that has signals it lets in and has not taken. */
+static bool rekick(void)
+{
+	bool left = false;
+	struct g *gp;
+	uint32_t i = 0;
+
+	while ((gp = g_next(&i))) {
+		struct thread *th = g_data(gp);
+
+		struct tcb *t = g_tls(gp);
+
+		if (th && t && (atomic_load(g_mailbox(gp)) || (th->held && th->waitset) ||
+				(tcb_cancel_async(t) && tcb_cancel_pending(t)))) {
+			left = true;
+			atomic_store(&th->kicked, false); /* that one came when it could not look */
+			sigroute_kick(gp);
+		}
+	}
+	return left;
+}
+
+static void apply_unblock(void)
+{
+	uint64_t set = atomic_load(&unblock);
+
+	if (!set)
+		return;
+	runtime_shut(atomic_fetch_and(&blocked, ~set) & ~set);
+	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, 8);
+	atomic_fetch_and(&unblock, ~set); /* what was pending is in the ring: see settle */
+}
+
+void sigroute_unblocked(uint64_t set)
+{
+	set &= atomic_load(&blocked);
+	if (!set)
+		return;
+	atomic_fetch_or(&unblock, set);
+	ring_bell();
+}
+
+/* Of set, what no G lets in.  Nothing when all have ended: exit handlers run still. */
+static uint64_t kept_out(uint64_t set)
+{
+	struct g *gp = g_main();
+	bool any = false;
+	uint32_t i = 0;
+
+	do {
+		struct thread *th = g_data(gp);
+
+		if (lives(th)) {
+			set &= thread_mask(th);
+			any = true;
+		}
+	} while (set && (gp = g_next(&i)));
+	return any ? set : 0;
+}
+
+static void apply_shut(void)
+{
+	uint64_t set = atomic_load(&shut);
+
+	if (!set)
+		return;
+	keep_out(set);
+	/* As in give_back(): who changes his mind looks at blocked afterwards. */
+	sigroute_unblocked(set & ~kept_out(set));
+	atomic_fetch_and(&shut, ~set);
+}
+
+/* Who ends is counted no more, but may be off its CPU, and let something in when it runs again. */
+static bool kept_out_by_the_ending(uint64_t set)
+{
+	struct g *gp;
+	uint32_t i = 0;
+
+	while ((gp = g_next(&i))) {
+		struct thread *th = g_data(gp);
+
+		if (th && th != &self_thread &&
+		    (atomic_load(&th->state) & (TH_ENDING | TH_EXITED)) == TH_ENDING &&
+		    (set & ~thread_mask(th)))
+			return false;
+	}
+	return true;
+}
+
+/* In this order: an M may be between the end of a G and the next. */
+static bool is_shut(uint64_t set)
+{
+	return !(set & ~atomic_load(&blocked)) && kept_out_by_the_ending(set) && runtime_allkeepout(set);
+}
+
+/*
+ * Where a handler is, the signal thread finds out when it gets one that nobody wants.  What the kernel
+ * does itself (it ends the process, or forgets the signal) must not even reach it.  All that this waits
+ * for comes by itself, a CPU provided; the bound is there for the same reason as sigroute_settle()'s.
+ */
+void sigroute_shut(uint64_t set)
+{
+	enum { SHUT_TRIES = 20000 };
+	struct timespec us100 = { 0, 100000 };
+	/* In this order: what is let in again as asked is blocked no more, then asked no more. */
+	uint64_t asked = atomic_load(&unblock);
+
+	set = kept_out(set & ~((atomic_load(&blocked) & ~asked) | SIGS_NEVER));
+	if (likely(!set) || !sigroute_started())
+		return;
+	set &= ~action_handled();
+	if (!set)
+		return;
+	if (atomic_load(&self_thread.state) & TH_ENDING)
+		g_setmask(getg(), g_mask(getg()) | set);
+	atomic_fetch_or(&shut, set);
+	ring_bell();
+	sigroute_settle();
+	for (int i = 0; i < SHUT_TRIES && (set = kept_out(set)) && !is_shut(set); i++) {
+		if (!runtime_busy())
+			gosched(); /* to one that ends */
+		own3(SYS_nanosleep, &us100, NULL, 0);
+	}
+}
+
+/* soon: there is something that nobody rings for.  next: nanotime() of the next look, or 0. */
+static void wait_bell(uint32_t seen, bool soon, uint64_t next)
+{
+	uint64_t now = soon || next ? nanotime() : 0, until = soon ? now + KICK_AGAIN : next;
+	struct timespec ts;
+
+	if (next && next < until)
+		until = next;
+	until -= until > now ? now : until;
+	ts = (struct timespec){ (time_t)(until / 1000000000), (long)(until % 1000000000) };
+	direct4(SYS_futex, &bell, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, now ? &ts : NULL);
+}
+
+static void *router(void *arg)
+{
+	uint64_t mask, nextkick = 0;
+
+	(void)arg;
+	is_router = true;
+	mask = kept_out(~SIGS_OURS);
+	atomic_store(&router_tid, (int)direct3(SYS_gettid, 0, 0, 0));
+	atomic_store(&blocked, mask);
+	runtime_shut(mask);
+	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+	sigroute_unblocked(mask & ~kept_out(mask)); /* as in give_back() */
+	for (;;) {
+		uint32_t b = atomic_load(&bell);
+		uint64_t next;
+		bool all;
+
+		apply_unblock();
+		apply_shut();
+		all = sigroute_drain();
+		if (all && held_out)
+			let_in_again();
+		tell_settlers();
+		/*
+		 * Not each time the bell rings: the kernel queues signal 32 as often as it is sent.
+		 */
+		if (atomic_load(&watching) && nanotime() >= nextkick) {
+			nextkick = nanotime() + KICK_AGAIN;
+			atomic_store(&watching, 0);
+			if (rekick())
+				atomic_store(&watching, 1);
+		}
+		next = cputimer_look();
+		/* A handler that defers here rings too, so b is old then and the wait returns. */
+		wait_bell(b, atomic_load(&watching) || !all, next);
+	}
+	return NULL;
+}
+
+static bool begin(void)
+{
+	size_t size = runtime_ostack(128 * 1024);
+	static void *stack;
+	uintptr_t os;
+
+	/* Whoever comes while another starts it need not wait: the ring holds what is deferred. */
+	if (atomic_exchange(&router_started, 1))
+		return true;
+	if (!stack && !runtime_fault("stack of the signal thread"))
+		stack = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (stack == MAP_FAILED)
+		stack = NULL;
+	if (stack && !thread_native(router, NULL, stack, size, &os)) {
+		atomic_store(&router_made, true);
+		runtime_shut(kept_out(~SIGS_OURS)); /* before an idle M0 looks at it */
+		runtime_attended(true, ~SIGS_OURS);
+		sigalone_silence();
+		return true;
+	}
+	atomic_store(&router_started, 0);
+	return false;
+}
+
+bool sigroute_start(void)
+{
+	return likely(sigroute_started()) || begin();
+}
+
+void sigroute_fork_child(void)
+{
+	/* A slot that somebody of the parent was about to fill is before head too. */
+	for (uint32_t i = atomic_load(&tail), end = atomic_load(&head); i != end; i++) {
+		struct deferred *slot = slot_at(i);
+
+		if (slot)
+			atomic_store(&slot->state, EMPTY);
+	}
+	atomic_store(&head, 0);
+	atomic_store(&tail, 0);
+	atomic_store(&limit, 0);
+	atomic_store(&routed, 0);
+	atomic_store(&unblock, 0);
+	atomic_store(&shut, 0);
+	runtime_shut(0);
+	atomic_store(&coalesced, 0);
+	atomic_store(&watching, 0);
+	atomic_store(&settlers, 0);
+	atomic_store(&router_started, 0);
+	atomic_store(&router_made, false);
+	atomic_store(&router_tid, 0);
+	held_out = 0;
+	runtime_attended(false, 0);
+	sigalone_fork_child();
+}

@@ -1,0 +1,152 @@
+/*
+ * sigroute: signals that did not find a G running: see sigroute.c.
+ */
+#ifndef WEFT_SHIM_SIGROUTE_H
+#define WEFT_SHIM_SIGROUTE_H
+
+#include <signal.h>
+#include <ucontext.h>
+
+#include "shim/syscall/rawsyscall.h"
+#include "shim/thread/thread.h"
+
+enum { NSIG_ = 64, SIGKICK = 32 };
+
+#define SIGBIT(sig) (UINT64_C(1) << ((sig)-1))
+#define SIGS_OURS (SIGBIT(32) | SIGBIT(33))
+#define SIGS_NEVER (SIGS_OURS | SIGBIT(SIGKILL) | SIGBIT(SIGSTOP)) /* in no mask */
+
+static inline uint64_t sigs_of(const sigset_t *set)
+{
+	return *(const uint64_t *)(const void *)set;
+}
+
+/* A function of the program's, with or without SA_SIGINFO: both are one word. */
+static inline bool is_handler(const struct sigaction *sa)
+{
+	return sa->sa_handler != SIG_DFL && sa->sa_handler != SIG_IGN;
+}
+
+/* sigaction.c: what each signal does. */
+void trampoline(int sig, siginfo_t *si, void *ctx) hidden; /* the handler that the kernel has */
+void action_get(int sig, struct sigaction *sa) hidden; /* the last handler installed */
+/*
+ * *sa, a copy of the table's, is about to be run.  SA_RESETHAND: the action is the default one from
+ * now on; false: it was already, so the caller has nothing to run.  The caller may be on another M
+ * afterwards.
+ */
+bool action_claim(int sig, const struct sigaction *sa) hidden;
+int action_flags(int sig) hidden; /* of the last handler */
+void action_default(int sig) hidden; /* SIG_DFL: the process ends of it */
+uint64_t action_handled(void) hidden; /* the signals that have a handler */
+/* With this action the kernel throws sig away. */
+bool action_ignores(int sig, const struct sigaction *sa) hidden;
+void action_adopt(void) hidden;
+void action_fork_child(void) hidden;
+/*
+ * Directs a signal at a G that lets it in.  shared: it was sent to the process, and goes to another
+ * thread should this one end first.
+ */
+int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared) hidden;
+/* What the calling G would handle now, of all that is queued on it: the first; 0: nothing. */
+int signals_next(void) hidden;
+/*
+ * Handlers over a frame that is where it belongs: the mask that it will give back, and the G's noted
+ * one, as they were before any ran.  Of several it is the first that interrupted a call, and says
+ * whether that goes on.
+ */
+struct sigframe;
+struct delivery {
+	struct sigframe *f;
+	uint64_t kernel, noted;
+	bool any, interrupts;
+	uint64_t was; /* noted at first */
+};
+/* What is queued on the calling G and let in when f is left, which is all that may follow: frame_leave(). */
+void signals_rest(struct delivery *d) hidden;
+/* The same for who takes the first one from the queue, too; true: a call must end. */
+bool signals_over(struct sigframe *f) hidden;
+void sigroute_shut(uint64_t set) hidden; /* the caller lets these in no more, or ends */
+/*
+ * sigmask.c.  The calling G's mask has changed, in the kernel and in the notes; or it only keeps out
+ * more than before.
+ */
+void sigmask_changed(uint64_t was, uint64_t mask) hidden;
+void sigmask_closed(uint64_t set) hidden;
+void signals_described(uint64_t set) hidden; /* a signalfd was made for these */
+/*
+ * The G of this process that takes a signal sent to the process now, here (or NULL) before others
+ * that are not main; NULL: all keep it out.
+ */
+struct g *sigroute_choose(int sig, const siginfo_t *si, struct g *here) hidden;
+bool sigroute_pass_on(int sig, const siginfo_t *si) hidden; /* true: it is another's, who gets it */
+/*
+ * sigrequeue.c: pending on the process, as if it had just been sent; and what the kernel gives back of
+ * it. False: the user has as many pending as he may (RLIMIT_SIGPENDING), in whatever process.
+ */
+bool sigroute_requeue(int sig, siginfo_t *si) hidden;
+void sigroute_original(siginfo_t *si) hidden;
+bool signal_restarts(int sig) hidden; /* siginterrupt() has not said otherwise */
+void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
+/*
+ * From a handler that may not run the program: the signal thread takes it.  True: it is the caller,
+ * and has enough for now: the signal must be blocked when the handler returns.
+ */
+bool sigroute_defer(int sig, const siginfo_t *si) hidden;
+void sigroute_settle(void) hidden;
+bool sigroute_is_router(void) hidden;
+/*
+ * No handler may run here: the runtime, or the lists of this thread's signals, are in use, or all that
+ * is left to do is sigreturn.
+ */
+static inline bool signals_busy(void)
+{
+	return runtime_busy() || self_thread.taking || self_thread.leaving || sigroute_is_router();
+}
+/*
+ * The lists of this thread's signals are at rest.  What was kept out for their sake comes in again,
+ * as far as its mask, of which this is what it lets in, has not changed meanwhile.
+ */
+static inline void taking_ends(uint64_t let_in)
+{
+	uint64_t shut;
+
+	self_thread.taking = false;
+	shut = self_thread.shut & let_in;
+	if (unlikely(self_thread.shut)) {
+		self_thread.shut = 0;
+		direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &shut, NULL, 8);
+	}
+}
+void sigroute_ring(void) hidden; /* the signal thread has something to look at */
+int sigroute_tid(void) hidden; /* kernel id of the signal thread */
+bool sigroute_started(void) hidden;
+bool sigroute_drain(void) hidden; /* of whoever is the one who takes from the ring */
+
+/* nosigthread.c: without a signal thread. */
+void sigalone_alarm(void) hidden;   /* something is in the ring */
+void sigalone_silence(void) hidden; /* the signal thread is there, or nothing is left */
+bool sigalone_rings(void) hidden;
+void sigalone_take(void) hidden;
+void sigalone_fork_child(void) hidden;
+void sigback_fork_child(void) hidden;
+void timer_fork_child(void) hidden;
+struct thread *timer_target(const siginfo_t *si) hidden;
+void timer_fired(const siginfo_t *si) hidden; /* signal 32 that the signal thread got from a timer */
+/* sigchild.c: the thread that made the child whose end this tells; NULL: not known, or no such signal. */
+struct thread *sigchild_parent(const siginfo_t *si) hidden;
+void sigchild_note(pid_t child) hidden; /* the caller has made it */
+/* After runtime_child_begins() and fork(2)'s result: 0 in a child with memory of its own; < 0: none. */
+void child_made(pid_t child) hidden;
+/* The calling G lets these signals in again: the router must see them too. */
+void sigroute_unblocked(uint64_t set) hidden;
+void sigroute_fork_child(void) hidden;
+/* gp's M must look at gp's queue (or cancellation) now. */
+void sigroute_kick(struct g *gp) hidden;
+/* Something is queued on a G that could not be told yet. */
+void sigroute_watch(void) hidden;
+
+/* For the siginfo of what this process sends. */
+uid_t own_uid(void) hidden;
+
+#endif

@@ -1,0 +1,157 @@
+/*
+ * sigwait: waiting for signals; all cancellation points.
+ *
+ * The kernel waits, on the kernel thread that the G has to itself meanwhile: its mask is the G's,
+ * so a signal that is sent to the process finds it there, and sigsuspend's mask is installed and
+ * taken back in one step with the wait.
+ */
+#include "shim/signal/waitmask.h"
+#include "shim/syscall/rawsyscall.h"
+#include "shim/signal/sigroute.h"
+#include "shim/syscall/usermem.h"
+
+#ifndef ERESTART
+#define ERESTART 85
+#endif
+
+#define SIGSET_BYTES 8L /* the kernel's signal set, not libc's 128 bytes */
+
+/* One round of waiting in the kernel, or a signal directed at this G. */
+static long await(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	uint64_t bits = *(const uint64_t *)(const void *)set;
+	struct thread *th = &self_thread;
+	uint64_t done = th->sigdone;
+	long r;
+
+	th->waitset = bits;
+	atomic_thread_fence(memory_order_seq_cst); /* as in suspend() */
+	r = signals_take(bits, info);
+	if (!r) {
+		r = block4(SYS_rt_sigtimedwait, set, info, timeout, SIGSET_BYTES);
+		if (r == -EINTR) {
+			r = signals_take(bits, info);
+			if (!r) /* -ERESTART: nothing of the program's ran */
+				r = th->sigdone != done ? -EINTR : -ERESTART;
+		}
+	}
+	th->waitset = 0;
+	if (r > 0 && info)
+		sigroute_original(info);
+	return r;
+}
+
+EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	struct timespec left;
+	uint64_t deadline = 0, bits;
+	long r;
+
+	if (!on_g())
+		return real.sigtimedwait(set, info, timeout);
+	if (!user_read(&bits, set, sizeof(bits)))
+		return (int)syscall_ret(-EFAULT);
+	if (timeout) {
+		if (!user_read(&left, timeout, sizeof(left)))
+			return (int)syscall_ret(-EFAULT);
+		if (deadline_in(&left, &deadline))
+			return (int)syscall_ret(-EINVAL);
+		if (!deadline)
+			timeout = NULL; /* longer than there is time */
+	}
+	while ((r = await(set, info, timeout ? &left : NULL)) == -ERESTART) {
+		uint64_t now = nanotime(), ns = deadline > now ? deadline - now : 0;
+
+		left = (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+	}
+	/* POSIX has no code for a signal that was sent to one thread: glibc shows it as sent by
+	 * kill(). */
+	if (r >= 0 && info && info->si_code == SI_TKILL)
+		info->si_code = SI_USER;
+	return (int)syscall_ret(r);
+}
+TWIN(sigtimedwait);
+
+EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+	return shim_sigtimedwait(set, info, NULL);
+}
+
+/* Returns the error, and never EINTR: a handler that ran does not end the wait. */
+EXPORT int sigwait(const sigset_t *set, int *sig)
+{
+	long r;
+
+	if (!on_g())
+		return real.sigwait(set, sig);
+	do
+		r = await(set, NULL, NULL);
+	while (r == -EINTR || r == -ERESTART);
+	if (r < 0)
+		return (int)-r;
+	*sig = (int)r;
+	return 0;
+}
+
+/* Until a handler ran, whoever ran it: the kernel's own, or a queued signal's. */
+static long suspend(const void *mask)
+{
+	CALLMASK_REGION(mask);
+
+	while (!callmask_hit())
+		block2(SYS_rt_sigsuspend, callmask(), SIGSET_BYTES);
+	return -EINTR;
+}
+
+EXPORT int sigsuspend(const sigset_t *mask)
+{
+	if (!on_g())
+		return real.sigsuspend(mask);
+	return (int)syscall_ret(suspend(mask));
+}
+ALIAS(__sigsuspend, sigsuspend);
+TWIN(sigsuspend);
+
+EXPORT int pause(void)
+{
+	if (!on_g())
+		return real.pause();
+	{
+		uint64_t mask = g_mask(getg());
+
+		return (int)syscall_ret(suspend(&mask));
+	}
+}
+TWIN(pause);
+
+/* Three linker names: BSD's with a mask, X/Open's with one signal to let in, and the choice of
+ * both. */
+EXPORT int __sigpause(int sig_or_mask, int is_sig)
+{
+	sigset_t set;
+
+	if (!on_g())
+		return real.__sigpause(sig_or_mask, is_sig);
+	sigemptyset(&set);
+	if (is_sig) {
+		direct4(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &set, SIGSET_BYTES);
+		if (sigdelset(&set, sig_or_mask) < 0)
+			return -1;
+	} else {
+		for (int sig = 1; sig <= 32; sig++) /* a mask of the old kind: bit 0 is signal 1 */
+			if ((unsigned int)sig_or_mask >> (sig - 1) & 1)
+				sigaddset(&set, sig);
+	}
+	return shim_sigsuspend(&set);
+}
+TWIN(__sigpause);
+
+EXPORT int sigpause(int mask)
+{
+	return shim___sigpause(mask, 0);
+}
+
+EXPORT int __xpg_sigpause(int sig)
+{
+	return shim___sigpause(sig, 1);
+}

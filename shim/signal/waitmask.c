@@ -1,0 +1,43 @@
+/*
+ * waitmask: entering and leaving the region of waitmask.h.
+ *
+ * Order matters: the mask is visible before the queue is looked at, and a sender queues before it
+ * looks at the mask (thread_kill), so one of the two sees the other.
+ */
+#include "shim/signal/waitmask.h"
+#include "shim/signal/sigroute.h"
+
+#include <string.h>
+
+bool callmask_enter(const void *mask)
+{
+	struct thread *th = &self_thread;
+	uint64_t bits;
+
+	if (!mask)
+		return false;
+	memcpy(&bits, mask, sizeof(bits));
+	bits &= ~SIGS_OURS;
+	atomic_store_explicit(&th->callmask, bits, memory_order_relaxed);
+	th->stop = false;
+	atomic_store(&th->masked, true); /* pairs with thread_kill()'s read after its push */
+	/*
+	 * A parked G is not there for the kernel: what was sent to the process comes by the signal
+	 * thread.
+	 */
+	sigroute_unblocked(g_mask(getg()) & ~bits);
+	signals_deliver();
+	if (unlikely(bits & ~g_mask(getg())))
+		sigmask_closed(bits & ~g_mask(getg()));
+	return true;
+}
+
+void callmask_leave(const bool *region)
+{
+	if (!*region)
+		return;
+	atomic_store(&self_thread.masked, false);
+	sigroute_unblocked(~g_mask(getg()));
+	self_thread.stop = false;
+	/* What came for the call's mask and found the call over is the G's own business again. */
+}

@@ -1,0 +1,66 @@
+/*
+ * waitmask: a call that waits under a signal mask of its own: sigsuspend, ppoll, pselect,
+ * epoll_pwait.
+ *
+ *	CALLMASK_REGION(mask);
+ *	r = callmask_hit() ? -EINTR : block(SYS_..., callmask(), ...);
+ *
+ * In the region thread_mask() is that mask: signals directed at the G and let in by it are
+ * delivered, at once or when they come.  A handler that ran sets self_thread.stop, which the system
+ * call stub looks at in its last instant, and every park after it has pinned itself, when no
+ * handler runs any more: a signal between the region's begin and the wait ends the call too.  A
+ * kernel that waits gets the same mask for the signals that it delivers itself.
+ *
+ * While a handler runs, the region is suspended: what it calls has the mask that the handler has,
+ * and a stop is none of its business.  When the first has returned the mask is the G's own again,
+ * as in the kernel: only what waited with it is still let in.  (Rejected: setting the mask of the
+ * kernel thread for the time of the wait; what came between the first handler's return and the
+ * call's end was let in.)
+ */
+#ifndef WEFT_SHIM_WAITMASK_H
+#define WEFT_SHIM_WAITMASK_H
+
+#include "shim/thread/thread.h"
+
+/* NULL: the G's own mask, no region.  True: there is one. */
+bool callmask_enter(const void *mask) hidden;
+void callmask_leave(const bool *region) hidden;
+
+/* Cancellation unwinds through the region, too. */
+#define CALLMASK_REGION(mask)                                                                      \
+	bool region_mask_ __attribute__((cleanup(callmask_leave), unused)) = callmask_enter(mask)
+
+/* The mask to give to the kernel. */
+static inline const void *callmask(void)
+{
+	return &self_thread.callmask;
+}
+
+/* A handler has run since the region began.  False outside of any. */
+static inline bool callmask_hit(void)
+{
+	return self_thread.stop;
+}
+
+/* What a handler interrupts: to be given back when it has returned. */
+struct callmask_pause {
+	bool region, stop;
+};
+
+static inline struct callmask_pause callmask_pause(void)
+{
+	struct callmask_pause was = { atomic_exchange(&self_thread.masked, false), self_thread.stop };
+
+	self_thread.stop = false;
+	return was;
+}
+
+static inline void callmask_resume(struct callmask_pause was, bool ran)
+{
+	/* Without one all the same: it may have come between the two steps of an outer pause. */
+	self_thread.stop = was.stop || (was.region && ran);
+	if (was.region)
+		atomic_store(&self_thread.masked, true); /* as in callmask_enter() */
+}
+
+#endif

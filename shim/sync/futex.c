@@ -1,0 +1,247 @@
+/*
+ * futex: futex(2) by number, which some run-times use instead of pthreads.
+ *
+ *	private		on the lot: FUTEX_WAIT and its relatives block a G, not an M
+ *	else		the kernel's, with the P given away
+ *
+ * A private futex and a pthread object never share a word, so futex words have keys of their own
+ * kind.  The word is read in place: an address that is not mapped faults, where the kernel says
+ * EFAULT.
+ *
+ * A foreign thread takes part too: who it waits for may be a G.
+ *
+ * A few calls wait for private words in the kernel (futex2.c).  From the first of them on, a private
+ * wake-up or requeue that the lot's waiters did not use up goes on to the kernel.
+ *
+ * Words that hold their owner's id (inheriting): futexpi.c.
+ */
+#include "shim/sync/futex.h"
+
+#include "shim/sync/sync.h"
+
+_Atomic bool futex_in_kernel;
+
+struct word {
+	uint32_t *at;
+	uint32_t value;
+};
+
+static int differs(void *arg)
+{
+	struct word *w = arg;
+
+	return load_acquire(w->at) != w->value;
+}
+
+bool futex_bad_word(const uint32_t *w, long *err)
+{
+	if ((uintptr_t)w % sizeof(*w))
+		*err = -EINVAL;
+	else if ((uintptr_t)w < 4096)
+		*err = -EFAULT;
+	else
+		return false;
+	return true;
+}
+
+long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bool ends)
+{
+	struct word w = {at, value};
+
+	pk->addr = lot_key(at, KEY_OTHER);
+	pk->refuse = differs;
+	pk->arg = &w;
+	pk->bitset = bits;
+	pk->reason = WaitFutex;
+	for (;;) {
+		enum interrupt what;
+		int err = lot_park(pk);
+
+		if (err != -EINTR)
+			return err < 0 ? err : 0;
+		what = interrupt_deliver();
+		if (what == INTR_ENDS || (what == INTR_RESTARTS && ends))
+			return -EINTR;
+		/* Moved to another word's queue, it begins anew at its own, as in the kernel. */
+		if (pk->at != pk->addr)
+			pk->turn = 0;
+	}
+}
+
+static long wait_by_op(uint32_t *at, uint32_t value, int op, const struct timespec *ts,
+		       uint32_t bits)
+{
+	int clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+	struct park pk = { .deadline = 0 };
+	int err = 0;
+
+	if (!bits)
+		return -EINVAL;
+	if (ts && (bad_nsec(ts) || ts->tv_sec < 0))
+		return -EINVAL;
+	if (ts && (op & FUTEX_CMD_MASK) == FUTEX_WAIT)
+		err = deadline_in(ts, &pk.deadline);
+	else if (ts)
+		err = park_until(clock, ts, &pk);
+	return err ? -err : futex_wait(at, value, bits, &pk, ts != NULL);
+}
+
+/*
+ * Who waits in the kernel read the word after it set futex_in_kernel; the waker changed the word
+ * before it took the lot's lock, which is a full barrier, and reads futex_in_kernel after it.
+ */
+static bool also_in_kernel(void)
+{
+	return unlikely(atomic_load_explicit(&futex_in_kernel, memory_order_relaxed));
+}
+
+long futex_wake(uint32_t *at, unsigned n, uint32_t bits)
+{
+	unsigned woken = lot_wake(lot_key(at, KEY_OTHER), n, bits, READY_NEXT, NULL, NULL);
+	long more = 0;
+
+	if (woken < n && also_in_kernel())
+		more = direct(SYS_futex, (long)at, FUTEX_WAKE_BITSET_PRIVATE, n - woken, 0, 0, bits);
+	return more > 0 ? woken + more : woken;
+}
+
+static long wake_by_op(uint32_t *at, int n, uint32_t bits)
+{
+	if (!bits)
+		return -EINVAL;
+	return futex_wake(at, n > 1 ? (unsigned)n : 1, bits); /* the kernel counts after it woke one */
+}
+
+long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uint32_t *value)
+{
+	struct word w = {from, value ? *value : 0};
+	unsigned moved = 0;
+	long more = 0;
+	int woken;
+
+	if (nwake < 0 || nmove < 0)
+		return -EINVAL;
+	woken = lot_requeue(lot_key(from, KEY_OTHER), lot_key(to, KEY_OTHER), (unsigned)nwake,
+			    (unsigned)nmove, value ? differs : NULL, NULL, &w, &moved);
+	if (woken < 0)
+		return woken;
+	if ((woken < nwake || moved < (unsigned)nmove) && also_in_kernel())
+		more = direct(SYS_futex, (long)from, FUTEX_REQUEUE_PRIVATE, nwake - woken,
+			      (long)((unsigned)nmove - moved), (long)to, 0);
+	return woken + (long)moved + (more > 0 ? more : 0);
+}
+
+/* The operation of FUTEX_WAKE_OP on *at: its old value. */
+static bool wake_op(uint32_t *at, int code, int arg, uint32_t *old)
+{
+	switch (code) {
+	case FUTEX_OP_SET:
+		*old = __atomic_exchange_n(at, (uint32_t)arg, __ATOMIC_SEQ_CST);
+		return true;
+	case FUTEX_OP_ADD:
+		*old = __atomic_fetch_add(at, (uint32_t)arg, __ATOMIC_SEQ_CST);
+		return true;
+	case FUTEX_OP_OR:
+		*old = __atomic_fetch_or(at, (uint32_t)arg, __ATOMIC_SEQ_CST);
+		return true;
+	case FUTEX_OP_ANDN:
+		*old = __atomic_fetch_and(at, ~(uint32_t)arg, __ATOMIC_SEQ_CST);
+		return true;
+	case FUTEX_OP_XOR:
+		*old = __atomic_fetch_xor(at, (uint32_t)arg, __ATOMIC_SEQ_CST);
+		return true;
+	}
+	return false;
+}
+
+static int wake_cmp(int code, int old, int arg)
+{
+	switch (code) {
+	case FUTEX_OP_CMP_EQ:
+		return old == arg;
+	case FUTEX_OP_CMP_NE:
+		return old != arg;
+	case FUTEX_OP_CMP_LT:
+		return old < arg;
+	case FUTEX_OP_CMP_LE:
+		return old <= arg;
+	case FUTEX_OP_CMP_GT:
+		return old > arg;
+	case FUTEX_OP_CMP_GE:
+		return old >= arg;
+	}
+	return -1;
+}
+
+static long futex_wake_op(uint32_t *at, int n, int n2, uint32_t *at2, uint32_t code)
+{
+	int op = code >> 28 & 7, cmp = code >> 24 & 15;
+	int arg = (int)(code << 8) >> 20, cmparg = (int)(code << 20) >> 20; /* 12 bits, signed */
+	uint32_t old;
+	long woken;
+	int also;
+
+	if (code >> 28 & FUTEX_OP_OPARG_SHIFT)
+		arg = (int)(1u << (arg & 31));
+	if (wake_cmp(cmp, 0, 0) < 0 || !wake_op(at2, op, arg, &old))
+		return -ENOSYS;
+	also = wake_cmp(cmp, (int)old, cmparg);
+	woken = wake_by_op(at, n, FUTEX_BITSET_MATCH_ANY);
+	if (also > 0)
+		woken += wake_by_op(at2, n2, FUTEX_BITSET_MATCH_ANY);
+	return woken;
+}
+
+static long futex_private(const struct call *x)
+{
+	uint32_t *at = (uint32_t *)x->a, *at2 = (uint32_t *)x->e;
+	int op = (int)x->b, n = (int)x->c, n2 = (int)x->d;
+	uint32_t value = (uint32_t)x->c, value3 = (uint32_t)x->f;
+	const struct timespec *ts = (const struct timespec *)x->d;
+	long err;
+
+	if (futex_bad_word(at, &err))
+		return err;
+	switch (op & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+		return wait_by_op(at, value, op, ts, FUTEX_BITSET_MATCH_ANY);
+	case FUTEX_WAIT_BITSET:
+		return wait_by_op(at, value, op, ts, value3);
+	case FUTEX_WAKE:
+		return wake_by_op(at, n, FUTEX_BITSET_MATCH_ANY);
+	case FUTEX_WAKE_BITSET:
+		return wake_by_op(at, n, value3);
+	}
+	if (futex_bad_word(at2, &err))
+		return err;
+	switch (op & FUTEX_CMD_MASK) {
+	case FUTEX_REQUEUE:
+		return futex_requeue(at, n, n2, at2, NULL);
+	case FUTEX_CMP_REQUEUE:
+		return futex_requeue(at, n, n2, at2, &value3);
+	}
+	return futex_wake_op(at, n, n2, at2, value3);
+}
+
+long waits_futex(const struct call *x)
+{
+	switch ((int)x->b & ~FUTEX_CLOCK_REALTIME) {
+	case FUTEX_WAIT_PRIVATE:
+	case FUTEX_WAIT_BITSET_PRIVATE:
+	case FUTEX_WAKE_PRIVATE:
+	case FUTEX_WAKE_BITSET_PRIVATE:
+	case FUTEX_REQUEUE_PRIVATE:
+	case FUTEX_CMP_REQUEUE_PRIVATE:
+	case FUTEX_WAKE_OP_PRIVATE:
+		return futex_private(x);
+	case FUTEX_WAKE:
+	case FUTEX_WAKE_BITSET:
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE:
+	case FUTEX_WAKE_OP:
+		return call_plain(x);
+	}
+	if (unlikely(futexpi_is((int)x->b)))
+		return futexpi_call(x);
+	return on_g() ? call_blocks(x) : call_plain(x);
+}

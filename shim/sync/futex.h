@@ -1,0 +1,32 @@
+/* futex: private futex words, of all calls that name them: futex.c (futex(2)), futex2.c (the rest). */
+#ifndef WEFT_SHIM_FUTEX_H
+#define WEFT_SHIM_FUTEX_H
+
+#include <linux/futex.h>
+
+#include "shim/syscall/syscall.h"
+
+/* Set for good before the first wait for a private word in the kernel. */
+extern _Atomic bool futex_in_kernel hidden;
+
+/* True: no word can be there, and *err says what the kernel says. */
+bool futex_bad_word(const uint32_t *w, long *err) hidden;
+
+/*
+ * On the lot: 0 or -errno.  pk has a deadline, or none.  ends: a handler ends it, SA_RESTART or not.
+ * Wakers and movers return how many.
+ */
+long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bool ends) hidden;
+long futex_wake(uint32_t *at, unsigned n, uint32_t bits) hidden;
+long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uint32_t *value) hidden;
+
+/* robustlist.c */
+void robustlist_thread_ends(void) hidden; /* the calling thread: before futexpi_thread_ends() */
+
+/* futexpi.c: the operations on words that hold their owner's id. */
+bool futexpi_is(int op) hidden;
+long futexpi_call(const struct call *x) hidden;
+void futexpi_thread_ends(void) hidden; /* the calling thread: what it owns goes to who waits */
+void futexpi_fork_child(void) hidden;
+
+#endif

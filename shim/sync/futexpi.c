@@ -1,0 +1,308 @@
+/*
+ * futexpi: FUTEX_LOCK_PI and its relatives by number.
+ *
+ * The word holds the owner's id as gettid() gives it, and a bit for waiters; the kernel, which knows
+ * no G's id, would say ESRCH.  So waiters park on the lot, by the word's address, and the word is
+ * kept as the kernel keeps it: who takes the word in user space meets the waiters' bit, and comes
+ * here.  A word with this bit and no owner has just been given up for a waiter that is on its way;
+ * who comes first takes it.
+ *
+ * A thread that ends and owns words that others wait for gives them up, with FUTEX_OWNER_DIED.
+ *
+ * No priority is inherited: the owner goes on with its own.  Words that two processes share, and
+ * whose owner is in another, are the kernel's as ever, which refuses.
+ */
+#include "shim/sync/futex.h"
+
+#include "shim/thread/tid.h"
+#include "shim/sync/sync.h"
+
+enum { OP_LOCK_PI2 = 13 }; /* Linux 5.14 */
+
+/* Who waits, for owners that end: on the waiter's stack. */
+struct waits {
+	uint32_t *at;
+	struct waits *next, **back;
+};
+
+static struct shimlock lock = SHIMLOCK(Futexpi);
+static struct waits *all; /* (L lock) */
+
+void futexpi_fork_child(void)
+{
+	shimlock_fork_child(&lock);
+	all = NULL;
+}
+
+/* Pairs with futexpi_thread_ends(): an owner that ends sees this, or is seen to end afterwards. */
+static void wait_begins(struct waits *w, uint32_t *at)
+{
+	w->at = at;
+	shimlock(&lock);
+	w->next = all;
+	w->back = &all;
+	if (all)
+		all->back = &w->next;
+	__atomic_store_n(&all, w, __ATOMIC_RELAXED);
+	shimunlock(&lock);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void wait_ends(const struct waits *w)
+{
+	shimlock(&lock);
+	__atomic_store_n(w->back, w->next, __ATOMIC_RELAXED);
+	if (w->next)
+		w->next->back = w->back;
+	shimunlock(&lock);
+}
+
+static uint32_t own_tid(void)
+{
+	return on_g() ? weft_tls.tid : (uint32_t)direct3(SYS_gettid, 0, 0, 0);
+}
+
+/* Of this process: a thread of ours, or one that weft does not schedule. */
+static bool lives(uint32_t tid)
+{
+	struct thread *th = thread_by_id((long)tid);
+
+	if (th)
+		return !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED));
+	return (tid < G_ID_MIN && !direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), tid, 0));
+}
+
+struct expects {
+	uint32_t *at, value;
+	uint32_t *to; /* requeue() */
+};
+
+static int differs(void *arg)
+{
+	struct expects *e = arg;
+
+	return load_acquire(e->at) != e->value;
+}
+
+/*
+ * Takes the word if it has no owner: 0; or marks that somebody waits: -EAGAIN, and *seen is what the
+ * word is now.  Else -errno.
+ */
+static long take(uint32_t *at, uint32_t tid, bool wait, uint32_t *seen)
+{
+	uint32_t v = load_acquire(at), to;
+
+	for (;;) {
+		uint32_t owner = v & FUTEX_TID_MASK;
+
+		if (owner == tid)
+			return -EDEADLK;
+		if (owner && !lives(owner)) {
+			to = load_acquire(at);
+			if (to == v)
+				return -ESRCH;
+			v = to; /* it gave the word up before it ended */
+			continue;
+		}
+		if (owner && !wait)
+			return -EAGAIN;
+		to = owner ? v | FUTEX_WAITERS : v | tid;
+		*seen = to;
+		if (to == v)
+			return -EAGAIN;
+		if (__atomic_compare_exchange_n(at, &v, to, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE))
+			return owner ? -EAGAIN : 0;
+	}
+}
+
+static long lock_word(uint32_t *at, struct park *pk)
+{
+	uint32_t tid = own_tid();
+	struct expects e = { .at = at };
+	long r;
+
+	pk->addr = lot_key(at, KEY_OTHER);
+	pk->refuse = differs;
+	pk->arg = &e;
+	pk->bitset = FUTEX_BITSET_MATCH_ANY;
+	pk->reason = WaitFutex;
+	while ((r = take(at, tid, true, &e.value)) == -EAGAIN) {
+		struct waits w;
+		int err;
+
+		wait_begins(&w, at);
+		err = lives(e.value & FUTEX_TID_MASK) ? lot_park(pk) : -EAGAIN;
+		wait_ends(&w);
+		if (err == -ETIMEDOUT)
+			return err;
+		if (err == -EINTR)
+			interrupt_in_lock();
+	}
+	return r;
+}
+
+/* Under the lot's lock. */
+struct giveup {
+	uint32_t *at, tid, mark;
+	bool done;
+};
+
+static int give_up(void *arg, unsigned woken, bool more)
+{
+	struct giveup *u = arg;
+	uint32_t v = load_acquire(u->at);
+
+	(void)more; /* the bit stays for them, and for the one that is on its way */
+	while ((v & FUTEX_TID_MASK) == u->tid && !u->done)
+		u->done = __atomic_compare_exchange_n(u->at, &v, (woken ? FUTEX_WAITERS : 0) | u->mark,
+						      false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
+	return 0;
+}
+
+static bool unlock_word(uint32_t *at, uint32_t tid, uint32_t mark)
+{
+	struct giveup u = { .at = at, .tid = tid, .mark = mark };
+
+	lot_wake(lot_key(at, KEY_OTHER), 1, 0, READY_NEXT, give_up, &u);
+	return u.done;
+}
+
+/* The calling thread ends: TH_ENDING is set. */
+void futexpi_thread_ends(void)
+{
+	uint32_t tid = own_tid();
+	struct waits *w;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	while (__atomic_load_n(&all, __ATOMIC_RELAXED)) {
+		uint32_t *at = NULL;
+
+		shimlock(&lock);
+		for (w = all; w && !at; w = w->next)
+			if ((load_acquire(w->at) & FUTEX_TID_MASK) == tid)
+				at = w->at;
+		shimunlock(&lock);
+		if (!at)
+			return;
+		unlock_word(at, tid, FUTEX_OWNER_DIED);
+	}
+}
+
+/* ---- waiting for one word, to own another --------------------------------------------------- */
+
+static long wait_requeue(uint32_t *at, uint32_t value, uint32_t *to, struct park *pk)
+{
+	struct expects e = { .at = at, .value = value };
+	struct waits w;
+
+	pk->addr = lot_key(at, KEY_OTHER);
+	pk->refuse = differs;
+	pk->arg = &e;
+	pk->bitset = FUTEX_BITSET_MATCH_ANY;
+	pk->reason = WaitFutex;
+	for (;;) {
+		bool moved;
+		int err;
+
+		wait_begins(&w, to);
+		err = lot_park(pk);
+		wait_ends(&w);
+		moved = pk->at != pk->addr;
+		if (err == -EINTR) {
+			interrupt_in_lock();
+			if (moved)
+				return -EAGAIN;
+		} else if (err < 0) {
+			return err;
+		} else {
+			pk->turn = 0;
+			return lock_word(to, pk);
+		}
+	}
+}
+
+static void mark_waiters(void *arg, unsigned n)
+{
+	if (n)
+		__atomic_fetch_or(((struct expects *)arg)->to, FUTEX_WAITERS, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * The first is woken and takes the word, if that is free; else it waits there as the others do.
+ */
+static long requeue(uint32_t *at, int nwake, int nmove, uint32_t *to, uint32_t value)
+{
+	struct expects e = { at, value, to };
+	unsigned moved = 0;
+	int woken;
+
+	if (nwake != 1 || nmove < 0)
+		return -EINVAL;
+	woken = lot_requeue(lot_key(at, KEY_OTHER), lot_key(to, KEY_OTHER), 1, (unsigned)nmove, differs,
+			    mark_waiters, &e, &moved);
+	return woken < 0 ? woken : woken + (long)moved;
+}
+
+/* ---- the calls ------------------------------------------------------------------------------- */
+
+static long until(int clock, const struct timespec *ts, struct park *pk)
+{
+	if (ts && (bad_nsec(ts) || ts->tv_sec < 0))
+		return -EINVAL;
+	return ts ? -park_until(clock, ts, pk) : 0;
+}
+
+bool futexpi_is(int op)
+{
+	switch (op & FUTEX_CMD_MASK) {
+	case FUTEX_LOCK_PI:
+	case FUTEX_UNLOCK_PI:
+	case FUTEX_TRYLOCK_PI:
+	case FUTEX_WAIT_REQUEUE_PI:
+	case FUTEX_CMP_REQUEUE_PI:
+	case OP_LOCK_PI2:
+		return true;
+	}
+	return false;
+}
+
+static long by_op(const struct call *x)
+{
+	uint32_t *at = (uint32_t *)x->a, *to = (uint32_t *)x->e, seen;
+	int op = (int)x->b & FUTEX_CMD_MASK;
+	int clock = x->b & FUTEX_CLOCK_REALTIME || op == FUTEX_LOCK_PI ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+	const struct timespec *ts = (const struct timespec *)x->d;
+	struct park pk = { .deadline = 0 };
+	long r;
+
+	if (futex_bad_word(at, &r))
+		return r;
+	switch (op) {
+	case FUTEX_UNLOCK_PI:
+		return unlock_word(at, own_tid(), 0) ? 0 : -EPERM;
+	case FUTEX_TRYLOCK_PI:
+		return take(at, own_tid(), false, &seen);
+	case FUTEX_LOCK_PI:
+	case OP_LOCK_PI2:
+		r = until(clock, ts, &pk);
+		return r ? r : lock_word(at, &pk);
+	}
+	if (futex_bad_word(to, &r))
+		return r;
+	if (at == to)
+		return -EINVAL;
+	if (op == FUTEX_CMP_REQUEUE_PI)
+		return requeue(at, (int)x->c, (int)x->d, to, (uint32_t)x->f);
+	r = until(clock, ts, &pk);
+	return r ? r : wait_requeue(at, (uint32_t)x->c, to, &pk);
+}
+
+long futexpi_call(const struct call *x)
+{
+	long r = by_op(x);
+
+	/* Of another process, perhaps. */
+	if (r == -ESRCH && !(x->b & FUTEX_PRIVATE_FLAG))
+		r = on_g() ? call_blocks(x) : call_plain(x);
+	return r;
+}

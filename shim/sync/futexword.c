@@ -1,0 +1,59 @@
+/*
+ * futexword: waiting for a lock word that libc laid out, on the lot or, when processes share it, in the
+ * kernel.
+ *
+ * Both sides of a private word are ours, so its waiters are in the lot, where a G waits without its
+ * kernel thread.  A shared word's other side may be a process without weft: those waiters are the
+ * kernel's.
+ */
+#include <linux/futex.h>
+
+#include "shim/sync/mutex.h"
+
+struct wordwait {
+	int *word;
+	int seen;
+};
+
+/* Under the lot's lock. */
+static int changed(void *arg)
+{
+	const struct wordwait *w = arg;
+
+	return load_relaxed(w->word) != w->seen;
+}
+
+int word_wait(int *word, int seen, bool shared, const struct until *u)
+{
+	struct wordwait w = {word, seen};
+	struct park pk = {
+		.addr = lot_key(word, KEY_OTHER),
+		.refuse = changed,
+		.arg = &w,
+		.reason = WaitMutexLock,
+	};
+	int op = FUTEX_WAIT_BITSET, err = until_park(u, &pk);
+	long r;
+
+	if (err)
+		return err;
+	if (!shared) {
+		r = lot_park(&pk);
+		if (r == -EINTR)
+			interrupt_in_lock();
+		return r == -ETIMEDOUT ? ETIMEDOUT : 0;
+	}
+	if (u && u->clock == CLOCK_REALTIME)
+		op |= FUTEX_CLOCK_REALTIME;
+	r = await_nocp(SYS_futex, (long)word, op, seen, (long)(u ? u->abs : NULL), 0,
+		       FUTEX_BITSET_MATCH_ANY);
+	return r == -ETIMEDOUT ? ETIMEDOUT : 0;
+}
+
+void word_wake(int *word, int n, bool shared)
+{
+	if (shared)
+		plain_syscall(SYS_futex, (long)word, FUTEX_WAKE, n);
+	else
+		lot_wake(lot_key(word, KEY_OTHER), (unsigned)n, 0, READY_TAIL, NULL, NULL);
+}

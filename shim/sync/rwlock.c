@@ -1,0 +1,327 @@
+/*
+ * rwlock: read-write locks, private ones on the lot, shared ones through libc with the P given
+ * away.
+ *
+ * One word decides, libc's __readers, with libc's meaning for what it says about holders, so that a
+ * lock taken before weft started is understood and released here:
+ *	bit 1	a writer holds it		bits 3..31	how many readers hold it
+ *	bit 0	libc's phase, ignored		bit 2		somebody is queued
+ * The writer's id stands in __cur_writer as libc has it.
+ *
+ * The release that makes the lock free clears bit 2 and wakes all readers, or one writer.  Between
+ * then and their arrival anybody may take the lock; the bit is not lost by it, because a woken
+ * waiter carries it: if others stayed queued it sets the bit again, when it takes the lock or when
+ * it has to queue again.  A writer that waited long is given the lock by its waker.
+ *
+ * Preference is libc's: readers pass waiting writers, except with PREFER_WRITER_NONRECURSIVE, where
+ * a reader queues as soon as somebody is queued.  A writer whose time ran out may have been what
+ * kept readers away, so it clears the bit and wakes everybody.
+ *
+ * Must never: touch the lock after the store that releases it, but by address.
+ */
+#include "shim/sync/sync.h"
+
+enum { WRITER = 2u, QUEUED = 4u, READER = 8u, READERS = ~7u, READERS_MAX = 0x80000000u };
+enum { PREFER_WRITER = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP };
+enum { BIT_READ = 1, BIT_WRITE = 2 };
+/* What lot_park() returns to the woken. */
+enum { WOKEN_LAST = 1, WOKEN_MORE = 2, WOKEN_OWNER = 3 };
+
+struct want {
+	pthread_rwlock_t *rw;
+	bool write;
+};
+
+static inline uint32_t *word_of(pthread_rwlock_t *rw)
+{
+	return &rw->__data.__readers;
+}
+
+static inline bool is_shared(const pthread_rwlock_t *rw)
+{
+	return rw->__data.__shared != 0;
+}
+
+/* May the caller have it at v?  queued: it was woken, so it does not stand behind others. */
+static inline bool available(const struct want *w, uint32_t v, bool queued)
+{
+	if (w->write)
+		return !(v & (WRITER | READERS));
+	if (v & WRITER)
+		return false;
+	return queued || !(v & QUEUED) || w->rw->__data.__flags != PREFER_WRITER;
+}
+
+/* 0, EBUSY or EAGAIN (too many readers); carry: QUEUED if others wait. */
+static inline __attribute__((always_inline)) int try_take(const struct want *w, bool queued, uint32_t carry)
+{
+	uint32_t *word = word_of(w->rw);
+	uint32_t v = load_relaxed(word);
+
+	while (available(w, v, queued)) {
+		if (!w->write && v >= READERS_MAX - READER)
+			return EAGAIN;
+		if (cas_acquire(word, &v, (v + (w->write ? WRITER : READER)) | carry))
+			return 0;
+	}
+	return EBUSY;
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+struct rwwait {
+	struct want want;
+	bool queued;
+};
+
+/* Under the lot's lock: pairs with the release that clears the bit.  Either that saw our bit and
+ * comes to the lot after us, or we see it gone. */
+static int may_go(void *arg)
+{
+	struct rwwait *w = arg;
+	uint32_t v = load_relaxed(word_of(w->want.rw));
+
+	return !(v & QUEUED) || available(&w->want, v, w->queued);
+}
+
+/* Sets the bit on a lock that the caller cannot have; false when it can have it. */
+static bool mark_queued(const struct rwwait *w)
+{
+	uint32_t *word = word_of(w->want.rw);
+	uint32_t v = load_relaxed(word);
+
+	do {
+		if (available(&w->want, v, w->queued))
+			return false;
+	} while (!(v & QUEUED) && !cas_acquire(word, &v, v | QUEUED));
+	return true;
+}
+
+static void wake_all(pthread_rwlock_t *rw)
+{
+	__atomic_fetch_and(word_of(rw), ~QUEUED, __ATOMIC_RELAXED);
+	lot_wake(lot_key(rw, KEY_RWLOCK), UINT_MAX, 0, READY_TAIL, NULL, NULL);
+}
+
+static int wait_for(const struct want *want, const struct until *u)
+{
+	struct rwwait w = {.want = *want};
+	struct park pk = {
+		.addr = lot_key(want->rw, KEY_RWLOCK),
+		.refuse = may_go,
+		.arg = &w,
+		.bitset = want->write ? BIT_WRITE : BIT_READ,
+		.reason = want->write ? WaitRwlockWrite : WaitRwlockRead,
+	};
+	uint32_t carry = 0;
+	int r = until_park(u, &pk);
+
+	if (r)
+		return r;
+	for (;;) {
+		r = try_take(want, w.queued, carry);
+		if (r != EBUSY)
+			return r;
+		if (!mark_queued(&w))
+			continue;
+		r = lot_park(&pk);
+		if (r == WOKEN_OWNER)
+			return 0;
+		if (r == -ETIMEDOUT) {
+			if (want->write)
+				wake_all(want->rw);
+			return ETIMEDOUT;
+		}
+		if (r == -EINTR)
+			interrupt_in_lock();
+		if (r >= 0 || r == -EINTR)
+			w.queued = true;
+		carry = r == WOKEN_MORE ? QUEUED : 0;
+	}
+}
+
+/* ---- releasing ------------------------------------------------------------------------------- */
+
+static int wake_readers(void *arg, unsigned woken, bool more)
+{
+	(void)arg;
+	(void)woken;
+	return more ? WOKEN_MORE : WOKEN_LAST;
+}
+
+static int wake_writer(void *arg, unsigned woken, bool more)
+{
+	pthread_rwlock_t *rw = arg;
+	uint32_t *word = word_of(rw);
+	uint32_t v;
+
+	/* A woken waiter means that the lock lives. */
+	if (woken && lot_fair(lot_key(rw, KEY_RWLOCK))) {
+		v = load_relaxed(word);
+		if (!(v & (WRITER | READERS)) &&
+		    cas_acquire(word, &v, v | WRITER | (more ? QUEUED : 0)))
+			return WOKEN_OWNER;
+	}
+	return more ? WOKEN_MORE : WOKEN_LAST;
+}
+
+static __attribute__((noinline)) void wake_next(pthread_rwlock_t *rw, bool writers_first)
+{
+	const void *key = lot_key(rw, KEY_RWLOCK);
+
+	if (writers_first && lot_wake(key, 1, BIT_WRITE, READY_TAIL, wake_writer, rw))
+		return;
+	if (lot_wake(key, UINT_MAX, BIT_READ, READY_TAIL, wake_readers, NULL))
+		return;
+	if (!writers_first)
+		lot_wake(key, 1, BIT_WRITE, READY_TAIL, wake_writer, rw);
+}
+
+static inline __attribute__((always_inline)) int release(pthread_rwlock_t *rw, uint32_t what)
+{
+	uint32_t *word = word_of(rw);
+	uint32_t v = load_relaxed(word), next;
+	bool writers_first = rw->__data.__flags == PREFER_WRITER;
+
+	do {
+		next = v - what;
+		if (!(next & (WRITER | READERS)))
+			next &= ~QUEUED;
+	} while (!cas_release(word, &v, next));
+	if (unlikely((v & QUEUED) && !(next & QUEUED)))
+		wake_next(rw, writers_first);
+	return 0;
+}
+
+/* ---- exported -------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) int shared_lock(const struct want *w, const struct until *u)
+{
+	pthread_rwlock_t *rw = w->rw;
+
+	if (w->write)
+		return u ? HANDOFF(real.pthread_rwlock_clockwrlock(rw, u->clock, u->abs))
+			 : HANDOFF(real.pthread_rwlock_wrlock(rw));
+	return u ? HANDOFF(real.pthread_rwlock_clockrdlock(rw, u->clock, u->abs))
+		 : HANDOFF(real.pthread_rwlock_rdlock(rw));
+}
+
+static __attribute__((noinline)) int taken(pthread_rwlock_t *rw, bool write, const struct until *u)
+{
+	struct want w = {rw, write};
+
+	if (load_relaxed(&rw->__data.__cur_writer) == self_id())
+		return EDEADLK;
+	runtime_checkyield();
+	return wait_for(&w, u);
+}
+
+/* In line: a lock that nobody holds is taken without a call. */
+static inline __attribute__((always_inline)) int lock(pthread_rwlock_t *rw, bool write, const struct until *u)
+{
+	struct want w = {rw, write};
+	int err;
+
+	if (unlikely(is_shared(rw)))
+		return shared_lock(&w, u);
+	err = try_take(&w, false, 0);
+	if (unlikely(err == EBUSY))
+		err = taken(rw, write, u);
+	if (err == 0 && write)
+		store_relaxed(&rw->__data.__cur_writer, self_id());
+	return err;
+}
+
+static int timed(pthread_rwlock_t *rw, bool write, clockid_t clock, const struct timespec *abs)
+{
+	struct until u = {clock, abs};
+
+	if (bad_nsec(abs) || !wait_clock(clock))
+		return EINVAL;
+	return lock(rw, write, &u);
+}
+
+EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *rw)
+{
+	if (unlikely(!weft_on))
+		return real.pthread_rwlock_rdlock(rw);
+	return lock(rw, false, FOREVER);
+}
+
+EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *rw)
+{
+	if (unlikely(!weft_on))
+		return real.pthread_rwlock_wrlock(rw);
+	return lock(rw, true, FOREVER);
+}
+
+EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *rw)
+{
+	struct want w = {rw, false};
+
+	if (unlikely(!weft_on) || is_shared(rw))
+		return real.pthread_rwlock_tryrdlock(rw);
+	return try_take(&w, false, 0);
+}
+
+EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *rw)
+{
+	struct want w = {rw, true};
+	int err;
+
+	if (unlikely(!weft_on) || is_shared(rw))
+		return real.pthread_rwlock_trywrlock(rw);
+	err = try_take(&w, false, 0);
+	if (err == 0)
+		store_relaxed(&rw->__data.__cur_writer, self_id());
+	return err;
+}
+
+EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *rw, const struct timespec *abs)
+{
+	if (unlikely(!weft_on))
+		return real.pthread_rwlock_timedrdlock(rw, abs);
+	return timed(rw, false, CLOCK_REALTIME, abs);
+}
+
+EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *rw, const struct timespec *abs)
+{
+	if (unlikely(!weft_on))
+		return real.pthread_rwlock_timedwrlock(rw, abs);
+	return timed(rw, true, CLOCK_REALTIME, abs);
+}
+
+EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *rw, clockid_t clock,
+				      const struct timespec *abs)
+{
+	if (unlikely(!weft_on))
+		return real.pthread_rwlock_clockrdlock(rw, clock, abs);
+	return timed(rw, false, clock, abs);
+}
+
+EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *rw, clockid_t clock,
+				      const struct timespec *abs)
+{
+	if (unlikely(!weft_on))
+		return real.pthread_rwlock_clockwrlock(rw, clock, abs);
+	return timed(rw, true, clock, abs);
+}
+
+EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rw)
+{
+	if (unlikely(!weft_on) || is_shared(rw))
+		return real.pthread_rwlock_unlock(rw);
+	/* As libc decides it: whoever is not the writer gives up a read lock. */
+	if (load_relaxed(word_of(rw)) & WRITER &&
+	    load_relaxed(&rw->__data.__cur_writer) == self_id()) {
+		store_relaxed(&rw->__data.__cur_writer, 0);
+		return release(rw, WRITER);
+	}
+	return release(rw, READER);
+}
+
+ALIAS(__pthread_rwlock_rdlock, pthread_rwlock_rdlock);
+ALIAS(__pthread_rwlock_wrlock, pthread_rwlock_wrlock);
+ALIAS(__pthread_rwlock_tryrdlock, pthread_rwlock_tryrdlock);
+ALIAS(__pthread_rwlock_trywrlock, pthread_rwlock_trywrlock);
+ALIAS(__pthread_rwlock_unlock, pthread_rwlock_unlock);

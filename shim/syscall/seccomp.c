@@ -1,0 +1,152 @@
+/*
+ * seccomp: filters of system calls (seccomp), which the program installs.
+ *
+ * Before the kernel has the filter, weft asks it about its own calls and gives up what it does not
+ * allow (runtime/sched/filtered.c).  Whose filter it is:
+ *
+ *	all threads' (TSYNC)	every kernel thread has it, weft's helpers too
+ *	of the only thread	the same, by TSYNC: natively each thread to come would have it, and so
+ *				the G stays free to run on any M
+ *	of one among several	the G is wired, and what it makes (threadstate.c); its calls on
+ *				descriptors are the kernel's alone
+ *	before weft starts	of the process.  If the filter does not allow what weft starts with,
+ *				weft starts now
+ *
+ * Where the filter allows no more threads, all kernel threads that will ever be needed are made first.
+ *
+ * Not seen: a filter that is installed by a system call made in line.  One from before exec has no text
+ * to ask: what it refuses by an error is found out, what it kills for is not.
+ *
+ * Must never: change what the kernel says of the filter.
+ */
+#include "shim/syscall/seccomp.h"
+
+#include <linux/seccomp.h>
+
+#include "runtime/base/log.h"
+#include "shim/fd/fdtable.h"
+#include "shim/thread/tid.h"
+#include "shim/signal/sigroute.h"
+#include "shim/thread/thread.h"
+
+#ifndef SECCOMP_FILTER_FLAG_TSYNC
+#define SECCOMP_FILTER_FLAG_TSYNC 1
+#endif
+enum { NEW_LISTENER = 1 << 3 }; /* gives a descriptor: not with TSYNC */
+
+/* The arguments of both ways to ask: flags, program. */
+static bool is_filter(const struct call *x, long *flags, const void **program)
+{
+	if (x->nr == SYS_prctl && (int)x->a == PR_SET_SECCOMP && x->b == SECCOMP_MODE_FILTER) {
+		*flags = 0;
+		*program = (const void *)x->c;
+		return true;
+	}
+	*flags = x->b;
+	*program = (const void *)x->c;
+	return x->nr == SYS_seccomp && (unsigned)x->a == SECCOMP_SET_MODE_FILTER;
+}
+
+static void say(const struct runtime_filter *f)
+{
+	if (f->all)
+		weft_say("seccomp: the filter does not allow %s, which every thread needs (weft goes on as "
+			 "if it did)", f->all);
+}
+
+/* Nothing is there yet that the filter could forbid, but what weft starts with. */
+static void before_start(const struct runtime_filter *f)
+{
+	if (f->start && activate_later())
+		activate();
+	if (!weft_on)
+		runtime_filter_obey(f, true);
+}
+
+/* Every kernel thread will have it. */
+static void upon_all(const struct runtime_filter *f)
+{
+	if (f->threads)
+		runtime_filter_settle();
+	if (f->tries)
+		netfd_tries_end();
+	runtime_filter_obey(f, true);
+}
+
+
+void filter_born(struct thread *th)
+{
+	th->filtered = true;
+	if (th == &self_thread)
+		runtime_filter_behind(true);
+}
+
+static long upon_one(const struct runtime_filter *f, const struct call *x)
+{
+	bool owned = self_thread.owns_os, was = self_thread.filtered;
+	long r;
+
+	runtime_filter_obey(f, false);
+	if (!f->tries || was)
+		return osthread_change(true, x);
+	osthread_own(true); /* first: what it does without is noted of its kernel thread, too */
+	filter_born(&self_thread);
+	r = osthread_change(true, x);
+	if (r < 0) {
+		self_thread.filtered = false;
+		runtime_filter_behind(false);
+		if (!owned)
+			osthread_disown();
+	}
+	return r;
+}
+
+void filter_fork_child(void)
+{
+	if (on_g() && self_thread.filtered)
+		netfd_tries_end();
+}
+
+/* On a G, the only one: its filter as everybody's; false: it must be its own. */
+static bool synced(long flags, const void *program, long *r)
+{
+	if (flags & NEW_LISTENER || !runtime_filter_syncs() ||
+	    (self_thread.owns_os && !self_thread.owns_nnp))
+		return false;
+	*r = direct3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_TSYNC, program);
+	/* TSYNC gives no_new_privs along, so the caller has nothing of its own any more. */
+	if (*r == 0 && self_thread.owns_nnp)
+		osthread_disown();
+	/* An id: that thread has another filter.  The others: what came before allows prctl alone. */
+	return *r <= 0 && *r != -ENOSYS && *r != -EPERM;
+}
+
+_Atomic bool filter_any;
+
+long installs_filter(const struct call *x)
+{
+	struct runtime_filter f = { 0 };
+	const void *program;
+	long flags, r;
+
+	atomic_store(&filter_any, true);
+	if (!is_filter(x, &flags, &program) || !runtime_filter_ask(program, &f))
+		return on_g() ? osthread_change(true, x) : call_plain(x);
+	say(&f);
+	own_uid(); /* while it may be asked */
+	if (!on_g())
+		before_start(&f);
+	if (!on_g())
+		return call_plain(x);
+	if (flags & SECCOMP_FILTER_FLAG_TSYNC) {
+		upon_all(&f);
+		return call_plain(x);
+	}
+	if (runtime_alone()) {
+		upon_all(&f);
+		if (synced(flags, program, &r))
+			return r;
+		return osthread_change(true, x);
+	}
+	return upon_one(&f, x);
+}

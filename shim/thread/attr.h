@@ -1,0 +1,24 @@
+/* attr: see attr.c. */
+#ifndef WEFT_SHIM_ATTR_H
+#define WEFT_SHIM_ATTR_H
+
+#include "runtime/base/options.h"
+#include "shim/thread/thread.h"
+
+/* What attr asks for (NULL: libc's default attributes). 0 or an errno value. */
+int attr_parse(const pthread_attr_t *attr, struct gattr *a) hidden;
+/* The signal mask that attr, or libc's default when NULL, asks for; false: the creator's. */
+bool attr_sigmask(const pthread_attr_t *attr, uint64_t *mask) hidden;
+/* Does attr, or libc's default when NULL, ask for a detached thread? */
+bool attr_detached(const pthread_attr_t *attr) hidden;
+/* PTHREAD_INHERIT_SCHED or _EXPLICIT_SCHED, of libc's default when NULL. */
+int attr_inheritsched(const pthread_attr_t *attr) hidden;
+/* libc's default attributes, which ask for none of these three. */
+extern bool attr_dflt_plain hidden;
+static inline bool attr_plain(const pthread_attr_t *attr)
+{
+	return !attr && attr_dflt_plain;
+}
+bool attr_has_stack(const pthread_attr_t *attr) hidden;
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * rusage: what a thread has used, of getrusage(2).
+ *
+ * The kernel counts for kernel threads.  A G's CPU time, and the kernel's part of it, are counted at
+ * its switches (runtime/sched/cputime.c), from the first question on.  What else is counted for a thread is
+ * not known of a G and is 0, but for the memory, which is the process's.
+ */
+#include "shim/thread/tid.h"
+#include "shim/syscall/syscall.h"
+
+static struct timeval tv_of(uint64_t ns)
+{
+	return (struct timeval){ .tv_sec = (time_t)(ns / 1000000000),
+				 .tv_usec = (suseconds_t)(ns % 1000000000 / 1000) };
+}
+
+/* The two readings are not of one moment, and neither part may go back. */
+static uint64_t no_less(_Atomic uint64_t *said, uint64_t now)
+{
+	uint64_t was = atomic_load(said);
+
+	while (was < now && !atomic_compare_exchange_weak(said, &was, now))
+		;
+	return was > now ? was : now;
+}
+
+void thread_usage(struct thread *th, int ostid, uint64_t used, uint64_t *user, uint64_t *system)
+{
+	uint64_t all, sys;
+
+	systime_enable();
+	sys = g_systime(th->g, ostid, used);
+	all = g_cputime(th->g);
+	if (sys > all)
+		sys = all;
+	*system = no_less(&th->said[1], sys);
+	*user = no_less(&th->said[0], all - sys);
+}
+
+long reads_usage(const struct call *x)
+{
+	struct rusage *ru = (struct rusage *)x->b;
+	uint64_t user, system;
+	long r;
+
+	if ((int)x->a != RUSAGE_THREAD || !ru)
+		return call_plain(x);
+	r = direct3(SYS_getrusage, RUSAGE_THREAD, ru, 0);
+	if (r)
+		return r;
+	thread_usage(&self_thread, 0, 0, &user, &system);
+	*ru = (struct rusage){ .ru_utime = tv_of(user),
+			       .ru_stime = tv_of(system),
+			       .ru_maxrss = ru->ru_maxrss };
+	return 0;
+}

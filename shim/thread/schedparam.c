@@ -1,0 +1,744 @@
+/*
+ * schedparam: policy, priority, nice and affinity of a thread.
+ *
+ * They are properties of a kernel thread.  A G that has none of its own runs on any M, and all Ms
+ * have what the process had when weft started (base).  A G that asks for something else is wired to
+ * an M and the kernel is asked there, so its answer, permission and all, is the native one; back at
+ * base it is let go.
+ *
+ * Another thread's attributes are kept in its block and become real when it next runs (pending): a
+ * thread that does not run needs no priority.  Whether the kernel would agree is found out by
+ * asking for it for the caller's own kernel thread and taking it back at once.
+ *
+ * Must never: touch a thread's own but under its lock; others ask for it at any moment.
+ */
+#include "shim/thread/schedparam.h"
+
+#include <linux/capability.h>
+#include <string.h>
+
+#include "shim/signal/sigroute.h"
+#include "shim/sync/sync.h"
+#include "shim/syscall/usermem.h"
+
+enum { MAXCPUS = 1024, NICE_MIN = -20, NICE_MAX = 19 };
+
+struct attrs {
+	int policy, priority, nice;
+	uint64_t cpus[MAXCPUS / 64];
+};
+
+enum { POLICY = 1, NICE = 2, CPUS = 4, ALL = 7 };
+
+/* Zero at the start of a life: all as base. */
+struct own {
+	unsigned set;     /* which of attrs are not base's */
+	unsigned pending; /* which are not the kernel's yet */
+	bool wired;       /* (o) */
+	struct attrs attrs;
+};
+
+static __thread struct own own;
+static struct attrs base;
+
+static struct own *own_of(struct thread *th)
+{
+	return (struct own *)((char *)&own + ((char *)th - (char *)&self_thread));
+}
+
+/* By thread modulo: own itself is wiped between two lives, perhaps under who asks by id. */
+enum { OWN_LOCKS = 64 };
+static struct shimlock own_locks[OWN_LOCKS] = { [0 ... OWN_LOCKS - 1] = SHIMLOCK(Attrs) };
+
+static struct shimlock *lock_of(const struct own *o)
+{
+	return &own_locks[(uintptr_t)o / 4096 % OWN_LOCKS];
+}
+
+static void own_lock(struct own *o)
+{
+	shimlock(lock_of(o));
+}
+
+static void own_unlock(struct own *o)
+{
+	shimunlock(lock_of(o));
+}
+
+/* ---- the kernel's, of the calling kernel thread ---------------------------------------------- */
+
+static bool has_order(int policy)
+{
+	policy &= ~SCHED_RESET_ON_FORK;
+	return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
+static void kernel_read(struct attrs *a)
+{
+	struct sched_param sp = {0};
+
+	memset(a, 0, sizeof(*a));
+	a->policy = (int)direct3(SYS_sched_getscheduler, 0, 0, 0);
+	direct3(SYS_sched_getparam, 0, &sp, 0);
+	a->priority = sp.sched_priority;
+	a->nice = 20 - (int)direct3(SYS_getpriority, PRIO_PROCESS, 0, 0);
+	direct3(SYS_sched_getaffinity, 0, sizeof(a->cpus), a->cpus);
+	/* POSIX 2.8.4: these say who is next. */
+	if (a->policy == SCHED_FIFO || a->policy == SCHED_RR)
+		runtime_promised();
+}
+
+static long kernel_policy(int policy, int priority)
+{
+	struct sched_param sp = {.sched_priority = priority};
+
+	return direct3(SYS_sched_setscheduler, 0, policy, &sp);
+}
+
+/* The first error; what can be set is. */
+static long kernel_write(const struct attrs *a, unsigned which)
+{
+	long r = 0, e;
+
+	if (which & CPUS && (e = direct3(SYS_sched_setaffinity, 0, sizeof(a->cpus), a->cpus)) < 0)
+		r = e;
+	if (which & POLICY && (e = kernel_policy(a->policy, a->priority)) < 0 && !r)
+		r = e;
+	if (which & NICE && (e = direct3(SYS_setpriority, PRIO_PROCESS, 0, a->nice)) < 0 && !r)
+		r = e;
+	return r;
+}
+
+/* A real-time policy that a thread has asked for is its own, though the process began with the same. */
+static unsigned differences(const struct attrs *a)
+{
+	return (a->policy != base.policy || a->priority != base.priority || has_order(a->policy) ? POLICY : 0) |
+	       (a->nice != base.nice ? NICE : 0) |
+	       (memcmp(a->cpus, base.cpus, sizeof(a->cpus)) ? CPUS : 0);
+}
+
+/* ---- one's own ------------------------------------------------------------------------------- */
+
+static void wire(struct own *o)
+{
+	if (o->wired)
+		return;
+	leavem0();
+	lockosthread();
+	o->wired = true;
+}
+
+/* Takes over what the kernel has now; a G that is as all are is wired no more. */
+static void settle(struct own *o)
+{
+	struct attrs now;
+
+	kernel_read(&now);
+	own_lock(o);
+	o->attrs = now;
+	o->set = differences(&now);
+	own_unlock(o);
+	if (o->wired)
+		runtime_realtime(o->set & POLICY && has_order(now.policy) ? now.priority : 0);
+	if (!o->set && o->wired) {
+		o->wired = false;
+		unlockosthread();
+	}
+}
+
+static long set_own(const struct attrs *a, unsigned which)
+{
+	struct own *o = &own;
+	long r;
+
+	sched_apply();
+	if (differences(a) & which)
+		wire(o);
+	r = kernel_write(a, which);
+	settle(o);
+	return r;
+}
+
+static void apply(struct own *o)
+{
+	struct attrs a;
+	unsigned which, set;
+
+	own_lock(o);
+	which = o->pending;
+	set = o->set;
+	a = o->attrs;
+	o->pending = 0;
+	atomic_store(&self_thread.sched_pending, false);
+	own_unlock(o);
+	if (!which)
+		return;
+	if (set)
+		wire(o);
+	kernel_write(&a, which);
+	settle(o);
+}
+
+void sched_apply(void)
+{
+	if (unlikely(atomic_load_explicit(&self_thread.sched_pending, memory_order_relaxed)))
+		apply(&own);
+}
+
+void sched_apply_here(void)
+{
+	struct own *o = &own;
+
+	if (likely(!atomic_load_explicit(&self_thread.sched_pending, memory_order_relaxed)))
+		return;
+	/* On the kernel thread that must be left first: later. */
+	if (!o->wired && self_thread.g != g_main() &&
+	    direct3(SYS_gettid, 0, 0, 0) == direct3(SYS_getpid, 0, 0, 0))
+		return;
+	apply(o);
+}
+
+void sched_leave(void)
+{
+	/* Any other M ends with the G that was wired to it. */
+	if (own.wired && own.set && direct3(SYS_gettid, 0, 0, 0) == direct3(SYS_getpid, 0, 0, 0))
+		kernel_write(&base, own.set);
+}
+
+/* The child's only thread is on a copy of its kernel thread. */
+void sched_fork_child(void)
+{
+	for (int i = 0; i < OWN_LOCKS; i++)
+		shimlock_fork_child(&own_locks[i]);
+	if (!own.set)
+		kernel_read(&base);
+}
+
+void sched_init(void)
+{
+	kernel_read(&base);
+}
+
+/* ---- another's ------------------------------------------------------------------------------- */
+
+/* May the caller lower a nice value to n? (setpriority(2)) */
+static bool may_nice(int n)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}};
+	struct rlimit lim = {0};
+
+	direct4(SYS_prlimit64, 0, RLIMIT_NICE, NULL, &lim);
+	if ((rlim_t)(20 - n) <= lim.rlim_cur)
+		return true;
+	direct3(SYS_capget, &head, data, 0);
+	return data[CAP_SYS_NICE / 32].effective >> CAP_SYS_NICE % 32 & 1;
+}
+
+/* Would the kernel agree?  a's affinity becomes what the kernel makes of it. */
+static long try_out(struct attrs *a, unsigned which, int nice_now)
+{
+	struct attrs was;
+	long r = 0;
+
+	kernel_read(&was);
+	if (which & POLICY) {
+		int policy = a->policy & ~SCHED_RESET_ON_FORK;
+
+		if (policy == SCHED_OTHER || policy == SCHED_BATCH || policy == SCHED_IDLE) {
+			/* Always granted; trying SCHED_IDLE could be for good. */
+			r = a->priority ? -EINVAL : 0;
+		} else {
+			r = kernel_policy(a->policy, a->priority);
+			if (!r)
+				kernel_policy(was.policy, was.priority);
+		}
+	}
+	if (!r && which & NICE && a->nice < nice_now && !may_nice(a->nice))
+		r = -EACCES;
+	if (!r && which & CPUS) {
+		r = kernel_write(a, CPUS);
+		if (!r) {
+			direct3(SYS_sched_getaffinity, 0, sizeof(a->cpus), a->cpus);
+			kernel_write(&was, CPUS);
+		}
+	}
+	return r;
+}
+
+/* What th has, or will have at its next look. */
+static void get_attrs(struct thread *th, struct attrs *a)
+{
+	struct own *o = own_of(th);
+
+	if (th == &self_thread) {
+		sched_apply();
+		kernel_read(a);
+		return;
+	}
+	own_lock(o);
+	*a = o->set | o->pending ? o->attrs : base;
+	own_unlock(o);
+}
+
+static void put(struct attrs *to, const struct attrs *from, unsigned which)
+{
+	if (which & POLICY) {
+		to->policy = from->policy;
+		to->priority = from->priority;
+	}
+	if (which & NICE)
+		to->nice = from->nice;
+	if (which & CPUS)
+		memcpy(to->cpus, from->cpus, sizeof(to->cpus));
+}
+
+static void note(struct thread *th, const struct attrs *a, unsigned which)
+{
+	struct own *o = own_of(th);
+
+	own_lock(o);
+	if (!(o->set | o->pending))
+		o->attrs = base;
+	put(&o->attrs, a, which);
+	o->set = differences(&o->attrs);
+	o->pending |= which;
+	atomic_store(&th->sched_pending, true);
+	own_unlock(o);
+}
+
+static long set_attrs(struct thread *th, struct attrs *a, unsigned which)
+{
+	struct attrs now;
+	long r;
+
+	if (th == &self_thread)
+		return set_own(a, which);
+	get_attrs(th, &now);
+	r = try_out(a, which, now.nice);
+	if (r)
+		return r;
+	note(th, a, which);
+	atomic_store(&th->look, true);
+	sigroute_kick(th->g);
+	return 0;
+}
+
+/* ---- creation -------------------------------------------------------------------------------- */
+
+static int inherit(struct thread *th, const pthread_attr_t *attr)
+{
+	struct sched_param sp = {0};
+	int how = PTHREAD_INHERIT_SCHED;
+	unsigned which = 0;
+	struct attrs a = base, want;
+	long r = 0;
+
+	if (on_g()) {
+		if (unlikely(own.set)) {
+			a = own.attrs;
+			if (a.policy & SCHED_RESET_ON_FORK) {
+				a.policy = SCHED_OTHER;
+				a.priority = 0;
+				a.nice = a.nice < 0 ? 0 : a.nice;
+			}
+		}
+	}
+	want = a;
+	if (attr) {
+		pthread_attr_getinheritsched(attr, &how);
+		if (how == PTHREAD_EXPLICIT_SCHED) {
+			pthread_attr_getschedpolicy(attr, &want.policy);
+			pthread_attr_getschedparam(attr, &sp);
+			want.priority = sp.sched_priority;
+			/*
+			 * A policy with priorities never has 0 set: libc takes the creator's then.
+			 */
+			if (!want.priority && sched_get_priority_min(want.policy) > 0)
+				want.priority = a.priority;
+			which |= POLICY;
+		}
+		/* All ones: not set. */
+		memset(want.cpus, 0, sizeof(want.cpus));
+		if (pthread_attr_getaffinity_np(attr, sizeof(want.cpus), (cpu_set_t *)want.cpus) == 0 &&
+		    want.cpus[0] + 1)
+			which |= CPUS;
+		r = which ? try_out(&want, which, a.nice) : 0;
+		if (r)
+			return (int)-r;
+		put(&a, &want, which);
+	}
+	which = differences(&a);
+	if (on_g() && self_thread.passes_os)
+		which |= own.set; /* its kernel thread begins with the creator's */
+	if (unlikely(which))
+		note(th, &a, which);
+	return 0;
+}
+
+int sched_inherit(struct thread *th, const pthread_attr_t *attr)
+{
+	if (on_g())
+		sched_apply();
+	/* The base's own attributes are what every kernel thread has. */
+	if (likely(!attr && !(on_g() && own.set)))
+		return 0;
+	return inherit(th, attr);
+}
+
+void sched_describe(struct thread *th, pthread_attr_t *attr)
+{
+	struct attrs a;
+	struct sched_param sp;
+
+	get_attrs(th, &a);
+	sp.sched_priority = a.priority;
+	pthread_attr_setschedpolicy(attr, a.policy & ~SCHED_RESET_ON_FORK);
+	pthread_attr_setschedparam(attr, &sp);
+}
+
+/* ---- calls by pthread_t ---------------------------------------------------------------------- */
+
+/* Whom a pthread function is about; *err when the thread is over. */
+static struct thread *live(pthread_t t, int *err)
+{
+	struct thread *th = weft_on ? thread_of(t) : NULL;
+
+	if (!th || !th->g)
+		return NULL;
+	*err = atomic_load(&th->state) & TH_EXITED ? ESRCH : 0;
+	return th;
+}
+
+EXPORT int pthread_getschedparam(pthread_t t, int *policy, struct sched_param *sp)
+{
+	struct attrs a;
+	int err = 0;
+	struct thread *th = live(t, &err);
+
+	if (!th)
+		return real.pthread_getschedparam(t, policy, sp);
+	if (err)
+		return err;
+	get_attrs(th, &a);
+	*policy = a.policy;
+	sp->sched_priority = a.priority;
+	return 0;
+}
+
+EXPORT int pthread_setschedparam(pthread_t t, int policy, const struct sched_param *sp)
+{
+	struct attrs a = {.policy = policy};
+	int err = 0;
+	struct thread *th = live(t, &err);
+
+	if (!th)
+		return real.pthread_setschedparam(t, policy, sp);
+	if (err)
+		return err;
+	a.priority = sp->sched_priority;
+	return (int)-set_attrs(th, &a, POLICY);
+}
+
+EXPORT int pthread_setschedprio(pthread_t t, int priority)
+{
+	struct attrs a;
+	int err = 0;
+	struct thread *th = live(t, &err);
+
+	if (!th)
+		return real.pthread_setschedprio(t, priority);
+	if (err)
+		return err;
+	get_attrs(th, &a);
+	a.priority = priority;
+	return (int)-set_attrs(th, &a, POLICY);
+}
+
+/* -errno; libc and the kernel read as many bytes as they need. */
+static long set_cpus(struct thread *th, size_t n, const void *set)
+{
+	struct attrs a = {0};
+
+	n = n < sizeof(a.cpus) ? n : sizeof(a.cpus);
+	if (n && !user_read(a.cpus, set, n))
+		return -EFAULT;
+	return set_attrs(th, &a, CPUS);
+}
+
+/* Bytes that the kernel would fill, or -errno. */
+static long get_cpus(struct thread *th, size_t n, void *set)
+{
+	unsigned char own[8192 / 8]; /* the most CPUs that a kernel may be built for */
+	struct attrs a;
+	long size;
+
+	if (th == &self_thread) {
+		sched_apply();
+		return direct3(SYS_sched_getaffinity, 0, n, set);
+	}
+	/* How many bytes there are, and whether n is enough of them, is the kernel's to say. */
+	size = direct3(SYS_sched_getaffinity, 0, n < sizeof(own) ? n : sizeof(own), own);
+	if (size < 0)
+		return size;
+	get_attrs(th, &a);
+	/* Of CPUs beyond those that we keep for a thread it has what its process has. */
+	memcpy(own, a.cpus, (size_t)size < sizeof(a.cpus) ? (size_t)size : sizeof(a.cpus));
+	memcpy(set, own, (size_t)size);
+	return size;
+}
+
+static long get_cpus_padded(struct thread *th, size_t n, void *set)
+{
+	long r = get_cpus(th, n, set);
+
+	if (r < 0)
+		return r;
+	if ((size_t)r < n)
+		memset((char *)set + r, 0, n - (size_t)r);
+	return 0;
+}
+
+EXPORT int pthread_setaffinity_np(pthread_t t, size_t n, const cpu_set_t *set)
+{
+	int err = 0;
+	struct thread *th = live(t, &err);
+
+	if (!th)
+		return real.pthread_setaffinity_np(t, n, set);
+	return err ? err : (int)-set_cpus(th, n, set);
+}
+
+EXPORT int pthread_getaffinity_np(pthread_t t, size_t n, cpu_set_t *set)
+{
+	int err = 0;
+	struct thread *th = live(t, &err);
+
+	if (!th)
+		return real.pthread_getaffinity_np(t, n, set);
+	return err ? err : (int)-get_cpus_padded(th, n, set);
+}
+
+/* ---- calls by id ----------------------------------------------------------------------------- */
+
+/* 0 is the caller. */
+static struct thread *named(long id)
+{
+	if (id == 0)
+		return on_g() ? &self_thread : NULL;
+	return thread_by_id(id);
+}
+
+static long set_policy(struct thread *th, int policy, const struct sched_param *sp)
+{
+	struct attrs a = {.policy = policy};
+
+	if (!sp || policy < 0)
+		return -EINVAL;
+	if (!user_read(&a.priority, &sp->sched_priority, sizeof(sp->sched_priority)))
+		return -EFAULT;
+	return set_attrs(th, &a, POLICY);
+}
+
+static long set_param(struct thread *th, const struct sched_param *sp)
+{
+	struct attrs a;
+
+	if (!sp)
+		return -EINVAL;
+	get_attrs(th, &a);
+	if (!user_read(&a.priority, &sp->sched_priority, sizeof(sp->sched_priority)))
+		return -EFAULT;
+	return set_attrs(th, &a, POLICY);
+}
+
+static long get_param(struct thread *th, struct sched_param *sp)
+{
+	struct attrs a;
+	long r;
+
+	if (!sp)
+		return -EINVAL;
+	r = direct3(SYS_sched_getparam, 0, sp, 0); /* can it be written? */
+	if (r)
+		return r;
+	get_attrs(th, &a);
+	sp->sched_priority = a.priority;
+	return 0;
+}
+
+static long set_nice(struct thread *th, int n)
+{
+	struct attrs a = {.nice = n < NICE_MIN ? NICE_MIN : n > NICE_MAX ? NICE_MAX : n};
+
+	return set_attrs(th, &a, NICE);
+}
+
+static int get_nice(struct thread *th)
+{
+	struct attrs a;
+
+	get_attrs(th, &a);
+	return a.nice;
+}
+
+static int get_policy(struct thread *th)
+{
+	struct attrs a;
+
+	get_attrs(th, &a);
+	return a.policy;
+}
+
+/* A slice is a matter of the policy: the caller's kernel thread answers for all that share its. */
+static long rr_interval(struct thread *th, struct timespec *ts)
+{
+	int policy = get_policy(th) & ~SCHED_RESET_ON_FORK;
+
+	if (th != &self_thread && policy == SCHED_FIFO) {
+		*ts = (struct timespec){0};
+		return 0;
+	}
+	return direct3(SYS_sched_rr_get_interval, 0, ts, 0);
+}
+
+/*
+ * sched_setattr and sched_getattr speak of more than is kept here: the kernel's, for the caller
+ * only.
+ */
+static long by_attr(struct thread *th, long nr, long b, long c, long d)
+{
+	long r;
+
+	if (th != &self_thread)
+		return -EPERM;
+	sched_apply();
+	if (nr == SYS_sched_getattr)
+		return direct4(nr, 0, b, c, d);
+	wire(&own);
+	r = direct4(nr, 0, b, c, d);
+	settle(&own);
+	return r;
+}
+
+bool sched_call(long nr, long a, long b, long c, long d, long *r)
+{
+	bool prio = nr == SYS_getpriority || nr == SYS_setpriority;
+	struct thread *th;
+
+	if (!weft_on || (prio && a != PRIO_PROCESS))
+		return false;
+	th = named((int)(prio ? b : a));
+	if (!th)
+		return false;
+	switch (nr) {
+	case SYS_sched_setaffinity:
+		*r = set_cpus(th, (size_t)b, (const void *)c);
+		return true;
+	case SYS_sched_getaffinity:
+		*r = get_cpus(th, (size_t)b, (void *)c);
+		return true;
+	case SYS_sched_setscheduler:
+		*r = set_policy(th, (int)b, (const struct sched_param *)c);
+		return true;
+	case SYS_sched_getscheduler:
+		*r = get_policy(th);
+		return true;
+	case SYS_sched_setparam:
+		*r = set_param(th, (const struct sched_param *)b);
+		return true;
+	case SYS_sched_getparam:
+		*r = get_param(th, (struct sched_param *)b);
+		return true;
+	case SYS_sched_rr_get_interval:
+		*r = rr_interval(th, (struct timespec *)b);
+		return true;
+	case SYS_sched_setattr:
+	case SYS_sched_getattr:
+		*r = by_attr(th, nr, b, c, d);
+		return true;
+	case SYS_setpriority:
+		*r = set_nice(th, (int)c);
+		return true;
+	case SYS_getpriority:
+		*r = 20 - get_nice(th);
+		return true;
+	}
+	return false;
+}
+
+/* The function of that name, by the call of that number. */
+#define BY_ID(ret, name, params, a, b, c, args)                                                    \
+	EXPORT ret name params                                                                     \
+	{                                                                                          \
+		long r;                                                                            \
+                                                                                                   \
+		if (!sched_call(SYS_##name, (long)(a), (long)(b), (long)(c), 0, &r))               \
+			return real.name args;                                                     \
+		return (ret)syscall_ret(r);                                                        \
+	}
+
+BY_ID(int, sched_setaffinity, (pid_t id, size_t n, const cpu_set_t *set), id, n, set, (id, n, set))
+BY_ID(int, sched_setscheduler, (pid_t id, int policy, const struct sched_param *sp), id, policy, sp,
+      (id, policy, sp))
+BY_ID(int, sched_getscheduler, (pid_t id), id, 0, 0, (id))
+BY_ID(int, sched_setparam, (pid_t id, const struct sched_param *sp), id, sp, 0, (id, sp))
+BY_ID(int, sched_getparam, (pid_t id, struct sched_param *sp), id, sp, 0, (id, sp))
+BY_ID(int, sched_rr_get_interval, (pid_t id, struct timespec *ts), id, ts, 0, (id, ts))
+ALIAS(__sched_setscheduler, sched_setscheduler);
+ALIAS(__sched_getscheduler, sched_getscheduler);
+ALIAS(__sched_getparam, sched_getparam);
+BY_ID(int, setpriority, (__priority_which_t which, id_t who, int n), which, who, n, (which, who, n))
+
+/* As syscall(): before glibc 2.41 there is nothing else to pass these to. */
+EXPORT int sched_setattr(pid_t id, void *attr, unsigned int flags)
+{
+	long r;
+
+	if (!sched_call(SYS_sched_setattr, id, (long)attr, (long)flags, 0, &r))
+		return (int)real.syscall(SYS_sched_setattr, id, attr, flags);
+	return (int)syscall_ret(r);
+}
+
+EXPORT int sched_getattr(pid_t id, void *attr, unsigned int size, unsigned int flags)
+{
+	long r;
+
+	if (!sched_call(SYS_sched_getattr, id, (long)attr, (long)size, (long)flags, &r))
+		return (int)real.syscall(SYS_sched_getattr, id, attr, size, flags);
+	return (int)syscall_ret(r);
+}
+
+EXPORT int sched_getaffinity(pid_t id, size_t n, cpu_set_t *set)
+{
+	struct thread *th = weft_on ? named(id) : NULL;
+
+	if (!th)
+		return real.sched_getaffinity(id, n, set);
+	return (int)syscall_ret(get_cpus_padded(th, n, set));
+}
+
+EXPORT int getpriority(__priority_which_t which, id_t who)
+{
+	long r;
+
+	if (!sched_call(SYS_getpriority, (long)which, (long)who, 0, 0, &r))
+		return real.getpriority(which, who);
+	return 20 - (int)r;
+}
+
+EXPORT int nice(int more)
+{
+	int now;
+	long r;
+
+	if (!on_g())
+		return real.nice(more);
+	now = get_nice(&self_thread);
+	if (more > 40 || more < -40)
+		more = more > 0 ? 40 : -40;
+	r = set_nice(&self_thread, now + more);
+	if (r)
+		return (int)syscall_ret(r == -EACCES ? -EPERM : r);
+	return get_nice(&self_thread);
+}

@@ -1,0 +1,463 @@
+/*
+ * thread: creation, exit, join and detach.
+ *
+ * A thread's end has two sides: the G ends (ended() sets TH_EXITED, its last act before it leaves
+ * its stack), and somebody takes the result or nobody wants it.  state decides who frees: the bits
+ * are set by fetch_or, and the one who completes EXITED|DETACHED, or the joiner that sees EXITED,
+ * does, after the stack was left.
+ *
+ * Must never: touch a struct thread after the G was freed: its memory starts the next life.
+ */
+#include "shim/thread/thread.h"
+#include "shim/thread/attr.h"
+#include "shim/libc/dlopen.h"
+#include "shim/syscall/seccomp.h"
+#include "shim/sync/futex.h"
+#include "shim/libc/dlguest.h"
+#include "shim/sync/mutex.h"
+#include "shim/signal/safepoint.h"
+#include "shim/thread/schedparam.h"
+#include "shim/signal/sigroute.h"
+#include "shim/syscall/syscall.h"
+
+#include <setjmp.h>
+
+__thread struct thread self_thread __attribute__((tls_model("initial-exec")));
+
+/* ---- end ------------------------------------------------------------------------------------- */
+
+/* From here on the thread has ended; true: nobody waits for it. */
+static bool ended(void *arg)
+{
+	struct thread *th = arg;
+
+	if (atomic_fetch_or(&th->state, TH_EXITED) & TH_DETACHED) {
+		atomic_fetch_or(&th->state, TH_GONE);
+		return true;
+	}
+	lot_wake(&th->state, 1, 0, READY_NEXT, NULL, NULL);
+	return false;
+}
+
+/* Of a thread that has ended and that nobody else will free: now nobody knows it. */
+static void forget(struct thread *th, struct g *gp)
+{
+	uint32_t detached = atomic_load_explicit(&th->state, memory_order_relaxed) & TH_DETACHED;
+
+	/* No other bit can be set any more: who would have to has no valid thread id. */
+	atomic_store_explicit(&th->state, TH_EXITED | TH_GONE | detached, memory_order_release);
+	if (gp != g_main()) {
+		g_await_off(gp);
+		g_free(gp);
+	}
+}
+
+static void __attribute__((noreturn)) leave(struct thread *th)
+{
+	tcb_cancel_over(tcb_self());
+	signals_end();
+	robust_exit();
+	robustlist_thread_ends();
+	futexpi_thread_ends();
+	sched_leave();
+	if (th->g != g_main())
+		tcb_leave();
+	goexit(ended, th);
+}
+
+void thread_end(struct thread *th)
+{
+	compat_call_tls_dtors();
+	keys_run_destructors();
+	leave(th);
+}
+
+/*
+ * exit(2), by number: a thread that ends unknown to libc.  Nothing of the program's runs for it, and
+ * libc goes on counting it: the last one then does not end the process as pthread_exit does, but the
+ * kernel, with the status that the last one gave.
+ */
+static _Atomic bool by_number;
+
+static __thread int status; /* 0: of who ends in another way, as libc has it */
+
+long ends_thread(const struct call *x)
+{
+	struct thread *th = &self_thread;
+
+	syscall_reset();
+	th->result = NULL;
+	status = (int)x->a;
+	atomic_store(&by_number, true);
+	leave(th);
+}
+
+bool thread_ended_by_number(int *of_last)
+{
+	*of_last = status;
+	return atomic_load(&by_number);
+}
+
+/*
+ * Cancellation and pthread_exit unwind to here, exactly as to libc's own start routine: also out of
+ * a handler before the thread's function began, and out of a destructor, more than once.
+ */
+void thread_gmain(struct g *gp)
+{
+	struct thread *th = &self_thread;
+	__pthread_unwind_buf_t buf;
+
+	(void)gp;
+	tcb_enter();
+	if (unlikely(th->filtered))
+		filter_born(th);
+	sched_apply();
+	if (__sigsetjmp_cancel(buf.__cancel_jmp_buf, 0) == 0) {
+		compat_register_cancel(&buf);
+		signals_deliver(); /* what came before it started */
+		th->result = th->start ? th->start(th->arg) : (void *)(intptr_t)th->start11(th->arg);
+	} else {
+		syscall_reset();
+		if (!th->exiting)
+			th->result = PTHREAD_CANCELED;
+	}
+	thread_end(th); /* in this frame: buf is still where libc unwinds to */
+}
+
+EXPORT void pthread_exit(void *result)
+{
+	if (on_g()) {
+		syscall_reset();
+		self_thread.result = result;
+		self_thread.exiting = true;
+	}
+	unwind_ready();
+	real.pthread_exit(result);
+	__builtin_unreachable();
+}
+
+EXPORT void thrd_exit(int result)
+{
+	pthread_exit((void *)(intptr_t)result);
+}
+
+/* ---- creation -------------------------------------------------------------------------------- */
+
+/* A G with a thread block for a new life, or NULL and *err an errno value. */
+static struct g *make(const pthread_attr_t *attr, int *err)
+{
+	struct tcb_stack stk;
+	struct gattr a;
+	struct g *gp;
+	struct tcb *t;
+	uint32_t tid;
+
+	*err = attr_parse(attr, &a);
+	if (*err)
+		return NULL;
+	gp = g_new(&a, err);
+	/* libc's word for want of memory, too. */
+	*err = *err == -EINVAL ? EINVAL : EAGAIN;
+	if (!gp)
+		return NULL;
+	tid = g_nextid();
+	g_stackbounds(gp, &stk.base, &stk.size, &stk.guard);
+	t = g_tls(gp);
+	/*
+	 * The loader's locks are taken: whoever is switched away with one, in a handler of the
+	 * program's too, blocks every kernel thread that makes a thread, sysmon's included.
+	 */
+	libc_enter();
+	if (!t || tcb_renew(t, &stk, tid)) {
+		entersyscall(); /* allocates */
+		if (runtime_fault("thread block"))
+			t = NULL;
+		else if (!t)
+			t = tcb_create(g_tlsarea(gp), &stk, tid);
+		else if (tcb_reuse(t, &stk, tid))
+			t = NULL;
+		exitsyscall();
+	}
+	libc_leave();
+	if (!t) {
+		g_free(gp);
+		return NULL;
+	}
+	g_set_tls(gp, t, tid);
+	thread_of((pthread_t)t)->g = gp; /* the rest is zero, as all fresh thread-local storage of ours */
+	return gp;
+}
+
+/* *lets: signals that the attribute lets in. */
+static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp, uint64_t *lets)
+{
+	int err = sched_inherit(th, attr);
+	uint64_t mask;
+
+	if (on_g())
+		g_copyname(gp, getg());
+	if (err || likely(attr_plain(attr)))
+		return err;
+	th->inheritsched = attr_inheritsched(attr);
+	if (attr_sigmask(attr, &mask)) {
+		g_setmask(gp, mask & ~SIGS_NEVER);
+		*lets = ~mask;
+	}
+	if (attr_detached(attr))
+		th->state = TH_DETACHED;
+	return 0;
+}
+
+/* Runnable from here on; what the caller's kernel thread has of its own, this one's gets. */
+static int begin(struct thread *th)
+{
+	int err;
+
+	if (likely(!on_g() || !self_thread.passes_os)) {
+		g_start(th->g);
+		return 0;
+	}
+	osthread_born(th);
+	libc_enter();
+	err = g_start_wired(th->g);
+	libc_leave();
+	return -err;
+}
+
+static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *),
+		  int (*start11)(void *), void *arg)
+{
+	struct thread *th;
+	uint64_t lets = 0;
+	struct g *gp;
+	int err;
+
+	/* As natively: the filter says. */
+	if (runtime_nomore())
+		return direct3(SYS_clone3, NULL, 0, 0) == -EPERM ? EPERM : EAGAIN;
+	/* Once a process.  Without the signal thread signals that find no G would be lost. */
+	if (!runtime_monitor() || !sigroute_start())
+		return EAGAIN;
+	dumpsig_start();
+	if (unlikely(dl_loading()))
+		execstack_look();
+	gp = make(attr, &err);
+	if (!gp) {
+		/*
+		 * Threads that wait to run hold the memory: a caller that tries again must not
+		 * starve them.
+		 */
+		if (on_g() && err == EAGAIN)
+			gosched();
+		return err;
+	}
+	th = thread_of((pthread_t)g_tls(gp));
+	th->start = start;
+	th->start11 = start11;
+	th->arg = arg;
+	g_setdata(gp, th);
+	err = inherit(th, attr, gp, &lets);
+	*out = (pthread_t)g_tls(gp);
+	if (!err)
+		err = begin(th);
+	if (err) {
+		g_free(gp);
+		return err;
+	}
+	if (unlikely(lets))
+		sigroute_unblocked(lets); /* perhaps the first that does */
+	runtime_checkyield();
+	return 0;
+}
+
+EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+	if (!weft_on && !activate())
+		return activate_later() ? EAGAIN : real.pthread_create(t, attr, start, arg);
+	if (unlikely(guest_among_us(__builtin_return_address(0))))
+		return real.pthread_create(t, attr, start, arg);
+	return create(t, attr, start, NULL, arg);
+}
+
+EXPORT int thrd_create(thrd_t *t, thrd_start_t start, void *arg)
+{
+	if (!weft_on && !activate())
+		return activate_later() ? thrd_nomem : real.thrd_create(t, start, arg);
+	if (unlikely(guest_among_us(__builtin_return_address(0))))
+		return real.thrd_create(t, start, arg);
+	switch (create(t, NULL, NULL, start, arg)) {
+	case 0:
+		return thrd_success;
+	case EAGAIN:
+	case ENOMEM:
+		return thrd_nomem;
+	default:
+		return thrd_error;
+	}
+}
+
+/* ---- join, detach ---------------------------------------------------------------------------- */
+
+static int still_running_refused(void *arg)
+{
+	struct thread *th = arg;
+
+	return (atomic_load(&th->state) & TH_EXITED) != 0;
+}
+
+/*
+ * Waits until th has ended: 0, ETIMEDOUT, or cancels the caller.  A time that is none is never
+ * over, as in libc.
+ */
+static int await(struct thread *th, const struct until *u)
+{
+	struct park pk = { .addr = &th->state,
+			   .refuse = still_running_refused,
+			   .arg = th,
+			   .reason = WaitJoin };
+
+	if (until_park(u, &pk))
+		pk.deadline = 0;
+	while (!(atomic_load(&th->state) & TH_EXITED)) {
+		testcancel(); /* as in libc, only who must wait acts on it */
+		if (lot_park(&pk) == -ETIMEDOUT)
+			return ETIMEDOUT;
+	}
+	return 0;
+}
+
+/* A join that ends without its thread, also by unwinding: somebody else may join that now. */
+static void join_left(struct thread **joined)
+{
+	self_thread.joins = 0;
+	if (*joined)
+		atomic_fetch_and(&(*joined)->state, ~(uint32_t)TH_JOINING);
+}
+
+static int await_joining(struct thread *th, const struct until *u)
+{
+	struct thread *joined __attribute__((cleanup(join_left))) = th;
+	int err;
+
+	self_thread.joins = (pthread_t)g_tls(th->g);
+	err = await(th, u);
+	if (!err)
+		joined = NULL;
+	return err;
+}
+
+static int join(pthread_t t, void **result, const struct until *u)
+{
+	struct thread *th = thread_of(t);
+	struct g *gp = th->g;
+	uint32_t old;
+	int err;
+
+	old = atomic_load_explicit(&th->state, memory_order_acquire);
+	/* Both as libc: one that ended detached looks detached still, and one may ask about itself. */
+	if (old & TH_DETACHED)
+		return EINVAL;
+	if (old & TH_GONE)
+		return ESRCH;
+	if (t == (pthread_t)tcb_self())
+		return EDEADLK;
+	/* A cycle, unless th will leave its join: it was cancelled, or is ending already. */
+	if (th->joins && th->joins == (pthread_t)tcb_self() && !tcb_cancel_requested((struct tcb *)t))
+		return EDEADLK;
+	old = atomic_fetch_or(&th->state, TH_JOINING);
+	/* A join of ours that a handler left by a jump still stands there: this is the same. */
+	if (self_thread.joins == t)
+		old &= ~(uint32_t)TH_JOINING;
+	if (old & (TH_DETACHED | TH_JOINING)) {
+		if (!(old & TH_JOINING))
+			atomic_fetch_and(&th->state, ~(uint32_t)TH_JOINING);
+		return EINVAL;
+	}
+	err = await_joining(th, u);
+	if (err)
+		return err;
+	if (result)
+		*result = th->result;
+	forget(th, gp);
+	return 0;
+}
+
+EXPORT int pthread_join(pthread_t t, void **result)
+{
+	if (!weft_on || !g_of(t))
+		return real.pthread_join(t, result);
+	runtime_checkyield();
+	return join(t, result, FOREVER);
+}
+
+EXPORT int pthread_tryjoin_np(pthread_t t, void **result)
+{
+	if (!weft_on || !g_of(t))
+		return real.pthread_tryjoin_np(t, result);
+	if (!(atomic_load(&thread_of(t)->state) & TH_EXITED))
+		return EBUSY;
+	return join(t, result, FOREVER);
+}
+
+EXPORT int pthread_clockjoin_np(pthread_t t, void **result, clockid_t clock,
+				const struct timespec *abs)
+{
+	struct until u = { clock, abs };
+
+	if (!weft_on || !g_of(t))
+		return real.pthread_clockjoin_np(t, result, clock, abs);
+	if (!wait_clock(clock))
+		return EINVAL;
+	return join(t, result, abs ? &u : FOREVER);
+}
+
+EXPORT int pthread_timedjoin_np(pthread_t t, void **result, const struct timespec *abs)
+{
+	if (!weft_on || !g_of(t))
+		return real.pthread_timedjoin_np(t, result, abs);
+	return pthread_clockjoin_np(t, result, CLOCK_REALTIME, abs);
+}
+
+EXPORT int pthread_detach(pthread_t t)
+{
+	struct thread *th = thread_of(t);
+	struct g *gp;
+	uint32_t old;
+
+	if (!weft_on || !th->g)
+		return real.pthread_detach(t);
+	gp = th->g;
+	old = atomic_load(&th->state);
+	do {
+		if (old & TH_DETACHED)
+			return EINVAL;
+		if (old & TH_GONE)
+			return ESRCH;
+		/* As in libc nothing changes: who joins frees.  Else a joiner would wait for ever. */
+		if (old & TH_JOINING)
+			return 0;
+	} while (!atomic_compare_exchange_weak(&th->state, &old, old | TH_DETACHED));
+	if ((old & TH_EXITED) && gp != g_main())
+		forget(th, gp);
+	return 0;
+}
+
+EXPORT int thrd_join(thrd_t t, int *result)
+{
+	void *value = NULL;
+
+	if (!weft_on || !g_of(t))
+		return real.thrd_join(t, result);
+	if (pthread_join(t, &value))
+		return thrd_error;
+	if (result)
+		*result = (int)(intptr_t)value;
+	return thrd_success;
+}
+
+EXPORT int thrd_detach(thrd_t t)
+{
+	if (!weft_on || !g_of(t))
+		return real.thrd_detach(t);
+	return pthread_detach(t) ? thrd_error : thrd_success;
+}

@@ -1,0 +1,157 @@
+/*
+ * thread: what the shim knows of each thread beyond its G.  Lives in the thread's own TLS, so a
+ * pthread_t (glibc's thread pointer) leads to it by a constant offset.
+ */
+#ifndef WEFT_SHIM_THREAD_H
+#define WEFT_SHIM_THREAD_H
+
+#include <stdatomic.h>
+
+#include "compat/tcb.h"
+#include "shim/shim.h"
+
+enum {
+	TH_EXITED = 1,   /* result is final; the stack is left, or will be in a moment */
+	TH_DETACHED = 2, /* whoever exits frees */
+	TH_JOINING = 4,  /* somebody waits in join */
+	TH_ENDING = 8,   /* takes no more signals */
+	TH_GONE = 16,    /* joined, or ended detached: no thread has this id */
+};
+
+struct thread {
+	bool stop;                   /* first: the system call stub ends a call that it is set for (own) */
+	_Atomic uint32_t state;      /* TH_ bits; joiners park on its address */
+	struct g *g;
+	void *(*start)(void *);
+	int (*start11)(void *);      /* thrd_create's form, exclusive with start */
+	void *arg;
+	void *result;
+	int inheritsched;            /* the attribute it was made with, for who asks */
+	bool cancelling;             /* a cancellation is being acted upon (own) */
+	bool keyed;                  /* some key had a value (own) */
+	bool exiting;                /* result was set by pthread_exit */
+	pthread_t joins;             /* whom this thread is joining: EDEADLK of a cycle */
+	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */
+	struct signode *held;        /* queued, in the order of their turn: sigpending.c (own, while taking) */
+	uint32_t forgot;             /* sigforget_count() when held was last looked through (own, while taking) */
+	_Atomic uint64_t pending[2]; /* standard signals queued for it; [1]: sent to the process */
+	_Atomic bool kicked;         /* signal 32 is on its way to it, or being handled */
+	stack_t altstack;            /* as sigaltstack(2) set it; size 0: none (own, pinned to change it) */
+	volatile bool leaving;       /* on a side stack, or about to return from a handler: none may run on top (own) */
+	volatile bool taking;        /* at its lists: a handler that comes now must leave them alone */
+	volatile uint8_t taken;      /* what act() is about to handle, until its mask is in place */
+	volatile uint64_t shut;      /* kept out meanwhile, of what its mask lets in (sighandler.c) */
+	uint64_t waitset;            /* what its sigwait waits for, else 0 */
+	_Atomic bool masked;         /* in a call with a mask of its own (waitmask.h): */
+	_Atomic uint64_t callmask;   /* that mask */
+	uint64_t sigdone;            /* handlers run so far (own) */
+	_Atomic uint64_t said[2];    /* rusage.c: the most that was told of its user time, and the kernel's */
+	uint64_t sigtaken;           /* signals taken off its queue to be acted on, ignored ones too (own) */
+	bool robustlist_set;         /* by number, see robustlist.c (own): */
+	struct robust_list_head *robustlist;
+	volatile bool setxid;        /* in setuid or one of its family: compat/setxid.c (own) */
+	bool holds, piped;           /* in a pinned call that may raise SIGPIPE; it did (own) */
+	bool sigrestart;             /* the last one had SA_RESTART (own) */
+	bool owns_os;                /* wired for good: its M carries state that only it may have (own) */
+	bool owns_nnp;               /* that state is no_new_privs alone (own) */
+	bool filtered;               /* behind a filter: its calls are not tried (own) */
+	bool passes_os;              /* and the threads that it makes get that state, too (own) */
+	_Atomic bool sched_pending;  /* attributes wait to be made real: sched_apply() */
+};
+
+extern __thread struct thread self_thread hidden __attribute__((tls_model("initial-exec")));
+
+static inline struct thread *thread_of(pthread_t t)
+{
+	ptrdiff_t off = (char *)&self_thread - (char *)tcb_self();
+
+	return (struct thread *)((char *)t + off);
+}
+
+/*
+ * Signals directed at it, newest first: anybody pushes, it takes.  With the G, not here: this
+ * memory is wiped between two lives, and a sender may be late.
+ */
+static inline void *_Atomic *mailbox(struct thread *th)
+{
+	return g_mailbox(th->g);
+}
+
+/*
+ * What it keeps out: its mask, or that of the call it is in.  Another's may be between two lives,
+ * when its memory is wiped.
+ */
+static inline uint64_t thread_mask(const struct thread *th)
+{
+	struct g *gp = __atomic_load_n(&th->g, __ATOMIC_RELAXED);
+
+	if (unlikely(!gp))
+		return ~UINT64_C(0);
+	return atomic_load(&th->masked) ? atomic_load_explicit(&th->callmask, memory_order_relaxed)
+					: g_mask(gp);
+}
+
+/* The G behind a pthread_t; NULL for a kernel thread that weft does not schedule. */
+static inline struct g *g_of(pthread_t t)
+{
+	return thread_of(t)->g;
+}
+
+/* It has ended; and so long as nobody has joined it its id may be asked about. */
+static inline bool has_ended(pthread_t t)
+{
+	return atomic_load(&thread_of(t)->state) & TH_EXITED;
+}
+
+/* After a switch: what was directed at this G while it did not run. */
+void thread_look_slow(void) hidden;
+static inline void thread_look(void)
+{
+	if (unlikely(atomic_load_explicit(&self_thread.look, memory_order_relaxed)))
+		thread_look_slow();
+}
+
+/* Reads the variable WEFT, once. */
+void options_read(char **envp) hidden;
+/* First pthread_create: starts weft.  False: this program stays on plain pthreads. */
+bool activate(void) hidden;
+/* The same before libc makes a thread of its own that will call the program (SIGEV_THREAD). */
+void activate_for(const struct sigevent *ev) hidden;
+bool activate_later(void) hidden; /* there was no memory: EAGAIN, and the next pthread_create tries again */
+/* Ends the calling thread from its outermost frame: destructors, then goexit. */
+void thread_end(struct thread *th) __attribute__((noreturn)) hidden;
+/* The calling G was the last: the process ends, or another G waits for threads of libc's own. */
+void thread_lastexit(void) hidden;
+/* Did any thread by exit(2)?  Then the process ends so, too: with the status of the caller, the last. */
+bool thread_ended_by_number(int *of_last) hidden;
+void keys_run_destructors(void) hidden;
+void thread_gmain(struct g *gp) hidden;
+void thread_default_attr(void) hidden; /* re-reads libc's default attributes */
+/*
+ * Runs the handlers of signals directed at the calling G that its mask lets in.  True when one ran
+ * that was installed without SA_RESTART: a blocking call then ends with EINTR.
+ */
+bool signals_deliver(void) hidden;
+/* A kernel thread of libc's on the given stack, all signals blocked. 0 or -errno. */
+int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os) hidden;
+/* A signal of the set directed at the calling G is taken without a handler: its number, or 0. */
+int signals_take(uint64_t set, siginfo_t *info) hidden;
+uint64_t signals_pending(void) hidden; /* directed at the calling G and masked */
+/* Directs a signal at a G.  0 or an errno value; info NULL: as pthread_kill sends it. */
+int thread_kill(struct thread *th, int sig, const siginfo_t *info) hidden;
+void kick_init(void) hidden;
+void signal_init(void) hidden;
+bool sigroute_start(void) hidden; /* false: no memory or no kernel thread */
+/* describe.c: runtime_hooks.describe */
+bool describe(unsigned reason, const void *addr, char *text, size_t n) hidden;
+/*
+ * dumpsig.c: the handler; its thread, with the first thread of a process; a fork child has none
+ * yet.
+ */
+void dumpsig_init(void) hidden;
+void dumpsig_start(void) hidden;
+void dumpsig_fork_child(void) hidden;
+void signal_fork_child(void) hidden;
+void signals_end(void) hidden; /* the calling G ends: handles what it has, and gets no more */
+
+#endif

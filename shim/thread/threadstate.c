@@ -1,0 +1,283 @@
+/*
+ * threadstate: what the kernel keeps of a thread and only the kernel can.
+ *
+ * Capabilities, namespaces, filters and their like are of the kernel thread that asks.  All Ms are
+ * alike, so what is read is the same on each; the G that changes something is wired to its M for
+ * good, and the M ends with it.  M0 cannot end, so a G that is not main leaves it first.
+ *
+ * Natively a new thread gets most of this from its maker.  So does it here: the threads of a G that
+ * changed such a thing are wired as well, each to an M that the maker's own M makes
+ * (g_start_wired()).  What concerns the caller alone (KEEPS) is not passed on.
+ *
+ * In a child of fork(2) the M of the caller is all there is, and what will be made is like it: the
+ * G is let go.
+ *
+ * A change that the kernel refuses leaves things as they were.
+ */
+#include <linux/capability.h>
+
+#include "shim/syscall/seccomp.h"
+#include "shim/thread/tid.h"
+#include "shim/signal/sigroute.h"
+#include "shim/syscall/syscall.h"
+#include "shim/syscall/usermem.h"
+
+/* From here on the caller has a kernel thread of its own; again and again costs nothing more. */
+void osthread_own(bool passes)
+{
+	struct thread *th = &self_thread;
+
+	th->passes_os |= passes;
+	if (th->owns_os)
+		return;
+	th->owns_os = true;
+	leavem0();
+	lockosthread();
+}
+
+void osthread_born(struct thread *th)
+{
+	th->owns_os = th->passes_os = true;
+	if (unlikely(self_thread.filtered))
+		filter_born(th);
+}
+
+void osthread_disown(void)
+{
+	self_thread.owns_os = self_thread.owns_nnp = self_thread.passes_os = false;
+	unlockosthread();
+}
+
+void osthread_fork_child(void)
+{
+	if (self_thread.owns_os)
+		osthread_disown();
+}
+
+long osthread_change(bool passes, const struct call *x)
+{
+	struct thread *th = &self_thread;
+	bool owned = th->owns_os, nnp = th->owns_nnp, passed = th->passes_os;
+	long r;
+
+	osthread_own(passes);
+	th->owns_nnp = (!owned || nnp) && x->nr == SYS_prctl && (int)x->a == PR_SET_NO_NEW_PRIVS;
+	r = call_blocks(x);
+	if (unlikely(r < 0 && r > -4096)) {
+		if (!owned)
+			osthread_disown();
+		th->passes_os = passed;
+		th->owns_nnp = owned && nnp;
+	}
+	return r;
+}
+
+/* ---- prctl ----------------------------------------------------------------------------------- */
+
+enum { PLAIN, KEEPS, PASSES, NAME };
+
+static int of_prctl(int op)
+{
+	switch (op) {
+#define PRCTL(nr, name, how)                                                                       \
+	case nr:                                                                                   \
+		return how;
+#include "shim/syscall/prctl.def"
+#undef PRCTL
+	}
+	return PLAIN;
+}
+
+long sets_by_prctl(const struct call *x)
+{
+	int how = of_prctl((int)x->a);
+	char name[16];
+
+	if (call_installs_filter(SYS_prctl, x->a))
+		return installs_filter(x);
+	switch (how) {
+	case NAME:
+		if ((int)x->a == PR_SET_NAME)
+			return sets_name((const char *)x->b);
+		g_getname(getg(), name);
+		return user_write((void *)x->b, name, sizeof(name)) ? 0 : -EFAULT;
+	case KEEPS:
+	case PASSES:
+		if ((int)x->a == PR_SET_TSC && x->b == PR_TSC_SIGSEGV)
+			runtime_notsc();
+		return osthread_change(how == PASSES, x);
+	}
+	return call_plain(x);
+}
+
+EXPORT int prctl(int op, ...)
+{
+	long a, b, c, d;
+	va_list ap;
+
+	va_start(ap, op);
+	a = va_arg(ap, long);
+	b = va_arg(ap, long);
+	c = va_arg(ap, long);
+	d = va_arg(ap, long);
+	va_end(ap);
+	if (!on_g() && call_installs_filter(SYS_prctl, op))
+		return (int)syscall_ret(installs_filter(&(struct call){ SYS_prctl, op, a, b, c, d, 0 }));
+	if (!on_g())
+		return real.prctl(op, a, b, c, d);
+	return (int)syscall_ret(by_table6(SYS_prctl, op, a, b, c, d, 0));
+}
+
+/* ---- others whose arguments decide ----------------------------------------------------------- */
+
+long sets_personality(const struct call *x)
+{
+	return (uint32_t)x->a == UINT32_MAX ? call_plain(x) : osthread_change(true, x);
+}
+
+/* FS is the thread block's: who takes it for something else gives it back before any call. */
+long sets_registers(const struct call *x)
+{
+	enum { SET_GS = 0x1001, SET_CPUID = 0x1012 };
+
+	switch ((int)x->a) {
+	case SET_GS:
+		return g_setgs((uintptr_t)x->b);
+	case SET_CPUID:
+		return osthread_change(true, x);
+	}
+	return call_plain(x);
+}
+
+/* They cannot fail: the old id is the answer either way, and -1 only asks. */
+long sets_fsid(const struct call *x)
+{
+	return (uint32_t)x->a == UINT32_MAX ? call_plain(x) : osthread_change(true, x);
+}
+
+/* The kernel's id for what it is asked about a G: one that changed nothing is as the signal thread. */
+static long kernel_id(struct thread *th)
+{
+	if (th == &self_thread)
+		return 0;
+	return th->owns_os ? g_ostid(th->g) : sigroute_tid();
+}
+
+/* Of both capget() and capset(). */
+static long caps(const struct call *x, bool change)
+{
+	struct __user_cap_header_struct *h = (void *)x->a, mine;
+	struct call y = *x;
+	struct thread *th;
+	long r;
+
+	if (!h)
+		return call_plain(x);
+	if (!user_read(&mine, h, sizeof(mine)))
+		return -EFAULT;
+	th = thread_by_id(mine.pid);
+	if (th)
+		mine.pid = (int)kernel_id(th);
+	y.a = (long)&mine;
+	r = change ? osthread_change(true, &y) : call_plain(&y);
+	if (h->version != mine.version)
+		h->version = mine.version; /* the kernel's own, when it did not know the caller's */
+	return r;
+}
+
+long reads_caps(const struct call *x)
+{
+	return caps(x, false);
+}
+
+long sets_caps(const struct call *x)
+{
+	return caps(x, true);
+}
+
+long by_ioprio(const struct call *x)
+{
+	enum { WHO_PROCESS = 1 };
+	bool change = x->nr == SYS_ioprio_set;
+	struct call y = *x;
+	struct thread *th = x->a == WHO_PROCESS && x->b ? thread_by_id((int)x->b) : NULL;
+
+	if (x->a != WHO_PROCESS || (x->b && !th))
+		return call_plain(x);
+	if (th && th != &self_thread) {
+		/* Not kept here until it runs, as schedparam.c keeps the rest. */
+		if (change && !th->owns_os)
+			return -EPERM;
+		y.b = kernel_id(th);
+		return call_plain(&y);
+	}
+	y.b = 0;
+	return change ? osthread_change(true, &y) : call_plain(&y);
+}
+
+/*
+ * The keyrings of a thread (-1), of a process (-2: of the threads that have its creator's
+ * credentials) and of a session are parts of a thread's credentials.  Who names the first two may
+ * be the first to do so, and makes them.
+ */
+long uses_keys(const struct call *x)
+{
+	enum { THREAD = -1, PROCESS = -2 };
+	enum { JOIN_SESSION_KEYRING = 1, SET_REQKEY_KEYRING = 14 };
+	const long all[] = { x->a, x->b, x->c, x->d, x->e };
+	bool own = false, passes = false;
+	int first = 1, last = 4;
+
+	if (x->nr == SYS_add_key)
+		first = 4;
+	else if (x->nr == SYS_request_key)
+		first = last = 3;
+	else if (x->a == JOIN_SESSION_KEYRING || x->a == SET_REQKEY_KEYRING)
+		return osthread_change(true, x);
+	for (int i = first; i <= last; i++) {
+		own |= (int)all[i] == THREAD;
+		passes |= (int)all[i] == PROCESS;
+	}
+	return own || passes ? osthread_change(passes, x) : call_blocks(x);
+}
+
+/* Counted is a kernel thread: the caller's, from now on its alone. */
+long counts_events(const struct call *x)
+{
+	struct call y = *x;
+	struct thread *th = thread_by_id((int)x->b);
+
+	if (x->b && !th)
+		return call_plain(x);
+	y.b = th && th != &self_thread ? g_ostid(th->g) : 0;
+	if (!y.b)
+		return osthread_change(false, &y);
+	return th->owns_os ? call_plain(&y) : -ESRCH;
+}
+
+/* A ring that one thread alone may use, or that is known to one by a number. */
+long makes_ring(const struct call *x)
+{
+	enum { SINGLE_ISSUER = 1 << 12 };
+	const struct {
+		uint32_t sq, cq, flags;
+	} *params = (const void *)x->b;
+
+	/* Whoever hands something in: it is ended with the kernel thread. */
+	runtime_keepms();
+	return params && params->flags & SINGLE_ISSUER ? osthread_change(false, x) : call_blocks(x);
+}
+
+long registers_ring(const struct call *x)
+{
+	enum { ENABLE_RINGS = 12, RING_FDS = 20 };
+	int op = (int)x->b & INT32_MAX; /* the highest bit says how the ring is named */
+
+	return op == ENABLE_RINGS || op == RING_FDS ? osthread_change(false, x) : call_blocks(x);
+}
+
+/* The kernel lets a tracer's own kernel thread alone speak to what it traces. */
+long traces(const struct call *x)
+{
+	return osthread_change(false, x);
+}

@@ -1,0 +1,266 @@
+/*
+ * cputimer: timers on the CPU time of one thread.
+ *
+ * The kernel counts kernel threads.  A timer on the caller's own time is the kernel's: the caller has a
+ * kernel thread of its own from then on (clock_of_own_thread()).  That thread may have run others
+ * before, so an absolute time is shifted by what it had used already.
+ *
+ * Of another thread nobody can say which kernel thread it will be on.  Its timer is one of the kernel's on
+ * CLOCK_MONOTONIC, with the event that the program asked for, and is armed only to go off at once.  When,
+ * says the signal thread: it looks at the thread's time, no sooner than that can have come at full
+ * speed, and less often while the thread does not run.
+ *
+ * Rejected: a kernel thread for the other G.  It would have to be asked for while it waits or sits in a
+ * call, and its maker to wait for that.
+ *
+ * Must never: count expirations that nobody could be told of (timer_getoverrun() says none).
+ */
+#include "shim/time/cputimer.h"
+
+#include "shim/thread/tid.h"
+#include "shim/signal/sigroute.h"
+#include "shim/sync/sync.h"
+
+enum {
+	TIMERS = 2048,
+	TICK = 4000000,   /* ns: as exact as the kernel, which looks at each tick of 250 Hz */
+	PAUSE = 64000000, /* ns between two looks at a thread that does not run */
+};
+
+enum kind { FREE, OWN, OTHERS };
+
+struct cputimer {
+	timer_t timer;
+	uint32_t id;       /* of the thread, the kernel may have given it to another since */
+	uint8_t kind;
+	uint64_t due;      /* of the thread's time, 0: not armed */
+	uint64_t interval;
+	uint64_t seen;     /* its time at the last look, */
+	uint64_t pause;    /* and how long until the next one, at least */
+};
+
+static struct shimlock lock = SHIMLOCK(Cputimer);
+static void *_Atomic part;  /* TIMERS of them, mapped when first needed */
+static _Atomic uint32_t used; /* (L) rows that have ever been used, of the first ones */
+
+static struct cputimer *rows(void)
+{
+	return atomic_load(&part);
+}
+
+/* Under the lock.  NULL: no such. */
+static struct cputimer *find(timer_t timer)
+{
+	for (uint32_t i = 0; i < atomic_load(&used); i++)
+		if (rows()[i].kind != FREE && rows()[i].timer == timer)
+			return &rows()[i];
+	return NULL;
+}
+
+/* Its time in ns; false: it has ended. */
+static bool time_of(uint32_t id, uint64_t *ns)
+{
+	struct thread *th = thread_by_id(id);
+
+	if (!th)
+		return false;
+	*ns = g_cputime(th->g);
+	return true;
+}
+
+bool cputimer_note(timer_t timer, struct thread *th)
+{
+	struct cputimer *rows = runtime_part(&part, TIMERS * sizeof(*rows));
+	bool noted = false;
+
+	if (!rows)
+		return false;
+	cputime_enable();
+	shimlock(&lock);
+	for (uint32_t i = 0; i < TIMERS && !noted; i++) {
+		if (rows[i].kind != FREE)
+			continue;
+		rows[i] = (struct cputimer){ .timer = timer,
+					     .id = g_tid(th->g),
+					     .kind = th->g == getg() ? OWN : OTHERS };
+		if (i >= atomic_load(&used))
+			atomic_store(&used, i + 1);
+		noted = true;
+	}
+	shimunlock(&lock);
+	return noted;
+}
+
+void cputimer_forget(timer_t timer)
+{
+	struct cputimer *t;
+
+	if (likely(!atomic_load(&used)))
+		return;
+	shimlock(&lock);
+	t = find(timer);
+	if (t)
+		t->kind = FREE;
+	shimunlock(&lock);
+}
+
+static int64_t ns_of(const struct timespec *ts)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow((int64_t)ts->tv_sec, (int64_t)1000000000, &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)ts->tv_nsec, &ns))
+		return INT64_MAX;
+	return ns;
+}
+
+static struct timespec ts_of(uint64_t ns)
+{
+	return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+}
+
+static bool valid(const struct itimerspec *it)
+{
+	return !bad_nsec(&it->it_value) && !bad_nsec(&it->it_interval) && it->it_value.tv_sec >= 0 &&
+	       it->it_interval.tv_sec >= 0;
+}
+
+/* Under the lock.  As the kernel: one that is due but was not told yet has a nanosecond left. */
+static void remains(const struct cputimer *t, struct itimerspec *it)
+{
+	uint64_t now;
+
+	*it = (struct itimerspec){ 0 };
+	if (!t->due || !time_of(t->id, &now))
+		return;
+	it->it_interval = ts_of(t->interval);
+	it->it_value = ts_of(t->due > now ? t->due - now : 1);
+}
+
+static void arm(struct cputimer *t, int flags, const struct itimerspec *it)
+{
+	uint64_t value = (uint64_t)ns_of(&it->it_value), now = 0;
+
+	t->due = 0;
+	if (!value || !time_of(t->id, &now))
+		return;
+	t->interval = (uint64_t)ns_of(&it->it_interval);
+	t->due = flags & TIMER_ABSTIME ? value : now + value;
+	t->seen = now;
+	t->pause = 0;
+}
+
+/* Absolute on the clock that the program reads: what its kernel thread will show then. */
+static void shift(const struct cputimer *t, struct itimerspec *it)
+{
+	struct thread *th = thread_by_id(t->id);
+	struct timespec kernel;
+	int64_t at = ns_of(&it->it_value);
+	clockid_t clock;
+
+	if (!th || !at || at == INT64_MAX)
+		return;
+	clock = (clockid_t)(~(uint32_t)g_ostid(th->g) << 3 | 6);
+	if (direct3(SYS_clock_gettime, clock, &kernel, 0))
+		return;
+	at += ns_of(&kernel) - (int64_t)g_cputime(th->g);
+	it->it_value = ts_of(at > 0 ? (uint64_t)at : 1);
+}
+
+bool cputimer_set(timer_t timer, int flags, const struct itimerspec **new, struct itimerspec *old,
+		  struct itimerspec *room, long *r)
+{
+	struct cputimer *t;
+	bool ours, good;
+
+	if (likely(!atomic_load(&used)) || !*new)
+		return false;
+	*room = **new;
+	good = valid(room);
+	shimlock(&lock);
+	t = find(timer);
+	ours = t && t->kind == OTHERS;
+	if (t && t->kind == OWN && good && flags & TIMER_ABSTIME) {
+		shift(t, room);
+		*new = room;
+	} else if (ours && good) {
+		if (old)
+			remains(t, old);
+		arm(t, flags, room);
+	}
+	shimunlock(&lock);
+	if (!ours)
+		return false;
+	*r = good ? 0 : -EINVAL;
+	sigroute_ring();
+	return true;
+}
+
+bool cputimer_get(timer_t timer, struct itimerspec *it)
+{
+	struct cputimer *t;
+	bool ours;
+
+	if (likely(!atomic_load(&used)))
+		return false;
+	shimlock(&lock);
+	t = find(timer);
+	ours = t && t->kind == OTHERS;
+	if (ours)
+		remains(t, it);
+	shimunlock(&lock);
+	return ours;
+}
+
+/* Under the lock: when to look again, 0: not. */
+static uint64_t look(struct cputimer *t)
+{
+	static const struct itimerspec at_once = { .it_value = { 0, 1 } };
+	uint64_t now, left;
+
+	if (t->kind != OTHERS || !t->due)
+		return 0;
+	if (!time_of(t->id, &now)) {
+		t->due = 0;
+		return 0;
+	}
+	if (now >= t->due) {
+		real.timer_settime(t->timer, 0, &at_once, NULL);
+		t->due = t->interval ? t->due + ((now - t->due) / t->interval + 1) * t->interval : 0;
+		if (!t->due)
+			return 0;
+	}
+	if (now != t->seen)
+		t->pause = TICK;
+	else if ((t->pause = t->pause ? t->pause * 2 : TICK) > PAUSE)
+		t->pause = PAUSE;
+	t->seen = now;
+	left = t->due - now;
+	return nanotime() + (left > t->pause ? left : t->pause);
+}
+
+uint64_t cputimer_look(void)
+{
+	uint64_t first = 0;
+
+	if (likely(!atomic_load(&used)))
+		return 0;
+	shimlock(&lock);
+	for (uint32_t i = 0; i < atomic_load(&used); i++) {
+		uint64_t next = look(&rows()[i]);
+
+		if (next && (!first || next < first))
+			first = next;
+	}
+	shimunlock(&lock);
+	return first;
+}
+
+/* Timers are not inherited. */
+void cputimer_fork_child(void)
+{
+	shimlock_fork_child(&lock);
+	for (uint32_t i = 0; rows() && i < TIMERS && i < atomic_load(&used); i++)
+		rows()[i].kind = FREE;
+	atomic_store(&used, 0);
+}

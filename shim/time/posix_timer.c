@@ -1,0 +1,256 @@
+/*
+ * posix_timer: timer_create with SIGEV_THREAD_ID names a thread, and a G's id is none of the kernel's.
+ *
+ * The kernel sends the signal thread signal 32 instead, which that never keeps out, with the
+ * timer's number in the siginfo; it directs the signal that was asked for at the G that was named.
+ * (Rejected: that signal itself.  Where all keep it out, for a sigwait, the signal thread does too,
+ * and it stayed there.)  A timer that names main, and was made before weft started, sends main's
+ * kernel thread its own signal, and has a note for whoever runs there.  SIGEV_SIGNAL is the process's,
+ * SIGEV_THREAD runs on a thread of libc's own (foreign to us): both stay as they are.
+ *
+ * A timer on the CPU time of a thread: cputimer.c.
+ *
+ * Must never: look at the G through a pointer kept since creation: it may have ended; its id is
+ * looked up.
+ */
+#include "shim/time/cputimer.h"
+#include "shim/thread/tid.h"
+#include "shim/signal/sigroute.h"
+#include "shim/syscall/syscall.h"
+#include "shim/syscall/usermem.h"
+
+enum { TIMERS = 1024 };
+
+/* Slots are taken and freed by compare-and-swap on target; number is written while it is BUSY. */
+enum { FREE = 0, BUSY = 1 };
+static struct {
+	_Atomic long target; /* a G's id */
+	_Atomic int number;
+	_Atomic int sig;
+} named[TIMERS];
+
+static int reserve(void)
+{
+	for (int i = 0; i < TIMERS; i++) {
+		long none = FREE;
+
+		if (atomic_compare_exchange_strong(&named[i].target, &none, BUSY))
+			return i;
+	}
+	return -1;
+}
+
+/*
+ * ev names a G, main included: a slot, and *to is the event for the kernel.  NONE: it does not;
+ * else -errno.
+ */
+enum { NONE = TIMERS };
+static int reroute(const struct sigevent *ev, struct sigevent *to)
+{
+	int slot;
+
+	activate_for(ev);
+	if (!ev || ev->sigev_notify != SIGEV_THREAD_ID)
+		return NONE;
+	*to = *ev;
+	if (!weft_on) {
+		slot = ev->_sigev_un._tid == (pid_t)direct3(SYS_getpid, 0, 0, 0) ? reserve() : NONE;
+		return slot < 0 ? NONE : slot;
+	}
+	if (ev->_sigev_un._tid < G_ID_MIN && !thread_by_id(ev->_sigev_un._tid))
+		return NONE;
+	if (!thread_by_id(ev->_sigev_un._tid) || ev->sigev_signo < 1 || ev->sigev_signo > NSIG_)
+		return -EINVAL;
+	slot = reserve();
+	if (slot < 0)
+		return -EAGAIN;
+	to->_sigev_un._tid = sigroute_tid();
+	to->sigev_signo = SIGKICK;
+	return slot;
+}
+
+/* r: what became of the timer; its number is read only if it was made. */
+static void name_it(int slot, const struct sigevent *ev, long r, const int *number)
+{
+	if (r == 0) {
+		atomic_store(&named[slot].number, *number);
+		atomic_store(&named[slot].sig, ev->sigev_signo);
+	}
+	atomic_store(&named[slot].target, r == 0 ? ev->_sigev_un._tid : FREE);
+}
+
+static void forget(int number)
+{
+	cputimer_forget((timer_t)(intptr_t)number);
+	for (int i = 0; i < TIMERS; i++)
+		if (atomic_load(&named[i].target) > BUSY &&
+		    atomic_load(&named[i].number) == number)
+			atomic_store(&named[i].target, FREE);
+}
+
+/* Whose CPU time clock is, and what the kernel shall be asked for; NULL: nobody's. */
+static struct thread *cpu_clock(clockid_t *clock)
+{
+	struct thread *th = clock_thread(*clock);
+
+	if (!th)
+		return NULL;
+	if (th == &self_thread)
+		osthread_own(false);
+	*clock = th == &self_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+	return th;
+}
+
+static int create(clockid_t clock, struct sigevent *to, timer_t *timer)
+{
+	struct thread *th = cpu_clock(&clock);
+	int r = real.timer_create(clock, to, timer);
+
+	if (r == 0 && th && !cputimer_note(*timer, th)) {
+		real.timer_delete(*timer);
+		return (int)syscall_ret(-EAGAIN);
+	}
+	return r;
+}
+
+EXPORT int timer_create(clockid_t clock, struct sigevent *ev, timer_t *timer)
+{
+	struct sigevent to;
+	int slot = reroute(ev, &to), number, r;
+
+	if (slot < 0)
+		return (int)syscall_ret(slot);
+	r = create(clock, slot == NONE ? ev : &to, timer);
+	number = r ? 0 : (int)(intptr_t)*timer;
+	if (slot != NONE)
+		name_it(slot, ev, r, &number);
+	return r;
+}
+
+EXPORT int timer_delete(timer_t timer)
+{
+	int r = real.timer_delete(timer);
+
+	if (r == 0) {
+		forget((int)(intptr_t)timer);
+		cputimer_forget(timer);
+	}
+	return r;
+}
+
+EXPORT int timer_settime(timer_t timer, int flags, const struct itimerspec *new,
+			 struct itimerspec *old)
+{
+	struct itimerspec shifted;
+	long r;
+
+	if (cputimer_set(timer, flags, &new, old, &shifted, &r))
+		return (int)syscall_ret(r);
+	return real.timer_settime(timer, flags, new, old);
+}
+
+EXPORT int timer_gettime(timer_t timer, struct itimerspec *it)
+{
+	return cputimer_get(timer, it) ? 0 : real.timer_gettime(timer, it);
+}
+
+/* The same by number, where a timer is an int. */
+static long makes(const struct call *x, const struct sigevent *ev)
+{
+	struct call y = *x;
+	clockid_t clock = (clockid_t)x->a;
+	struct thread *th = cpu_clock(&clock);
+	long r;
+
+	y.a = clock;
+	y.b = (long)ev;
+	r = call_plain(&y);
+	if (r == 0 && th && !cputimer_note((timer_t)(intptr_t)*(const int *)x->c, th)) {
+		direct3(SYS_timer_delete, *(const int *)x->c, 0, 0);
+		return -EAGAIN;
+	}
+	return r;
+}
+
+long makes_timer(const struct call *x)
+{
+	struct sigevent to, asked;
+	const struct sigevent *ev = x->b ? &asked : NULL;
+	int slot;
+	long r;
+
+	if (ev && !user_read(&asked, (const void *)x->b, sizeof(asked)))
+		return -EFAULT;
+	slot = reroute(ev, &to);
+	if (slot < 0)
+		return slot;
+	r = makes(x, slot == NONE ? ev : &to);
+	if (slot != NONE)
+		name_it(slot, ev, r, (const int *)x->c);
+	return r;
+}
+
+long sets_timer(const struct call *x)
+{
+	const struct itimerspec *new = (const struct itimerspec *)x->c;
+	struct itimerspec shifted;
+	struct call y = *x;
+	long r;
+
+	if (cputimer_set((timer_t)x->a, (int)x->b, &new, (struct itimerspec *)x->d, &shifted, &r))
+		return r;
+	y.c = (long)new;
+	return call_plain(&y);
+}
+
+long reads_timer(const struct call *x)
+{
+	return cputimer_get((timer_t)x->a, (struct itimerspec *)x->b) ? 0 : call_plain(x);
+}
+
+long ends_timer(const struct call *x)
+{
+	long r = call_plain(x);
+
+	if (r == 0)
+		forget((int)x->a);
+	return r;
+}
+
+/* The note of the timer that sent this; -1: none. */
+static int slot_of(const siginfo_t *si)
+{
+	for (int i = 0; si->si_code == SI_TIMER && i < TIMERS; i++)
+		if (atomic_load(&named[i].target) > BUSY &&
+		    atomic_load(&named[i].number) == si->si_timerid)
+			return i;
+	return -1;
+}
+
+/* The thread that the timer of this signal names, or NULL. */
+struct thread *timer_target(const siginfo_t *si)
+{
+	int slot = slot_of(si);
+
+	return slot < 0 ? NULL : thread_by_id(atomic_load(&named[slot].target));
+}
+
+/* Signal 32 of a timer, in the signal thread's handler. */
+void timer_fired(const siginfo_t *si)
+{
+	siginfo_t meant = *si;
+	int slot = slot_of(si);
+
+	if (slot < 0)
+		return; /* deleted meanwhile */
+	meant.si_signo = atomic_load(&named[slot].sig);
+	sigroute_defer(meant.si_signo, &meant);
+}
+
+/* Timers are not inherited, and the numbers of the child's begin anew. */
+void timer_fork_child(void)
+{
+	for (int i = 0; i < TIMERS; i++)
+		atomic_store(&named[i].target, FREE);
+	cputimer_fork_child();
+}

@@ -1,0 +1,194 @@
+/*
+ * sleep: everything that waits for time alone, and the two conversions to the runtime's deadlines.
+ *
+ * A sleeping G is a timer and holds no kernel thread.  A signal handler ends the sleep (lot_sleep
+ * says EINTR) and the time that is left is reported, except for absolute sleeps, as POSIX wants it.
+ * All of them are cancellation points.
+ *
+ * An absolute time stays one of its clock: the runtime follows when that is set.
+ */
+#include "shim/thread/tid.h"
+
+#define SECOND 1000000000LL
+
+/* ns of clock, which exists. */
+static uint64_t clock_ns(int clock)
+{
+	struct timespec ts;
+
+	real.clock_gettime(clock, &ts);
+	return (uint64_t)(ts.tv_sec * SECOND + ts.tv_nsec);
+}
+
+static bool known_clock(int clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME ||
+	       clock == CLOCK_TAI;
+}
+
+static bool valid_nsec(const struct timespec *ts)
+{
+	return ts->tv_nsec >= 0 && ts->tv_nsec < SECOND;
+}
+
+/* Saturating: past 1, beyond 2^63 ns never (0). */
+int park_until(int clock, const struct timespec *abs, struct park *pk)
+{
+	int64_t at;
+
+	if (!known_clock(clock) || !valid_nsec(abs))
+		return EINVAL;
+	pk->wall = 0;
+	pk->deadline = 1;
+	if (abs->tv_sec < 0)
+		return 0;
+	pk->deadline = 0;
+	if (__builtin_mul_overflow((int64_t)abs->tv_sec, SECOND, &at) ||
+	    __builtin_add_overflow(at, abs->tv_nsec, &at))
+		return 0;
+	pk->deadline = at > 0 ? (uint64_t)at : 1;
+	if (clock != CLOCK_MONOTONIC && at > 0) {
+		netpoll_clock();
+		pk->wall = (uint64_t)at;
+		pk->clock = clock;
+	}
+	return 0;
+}
+
+int deadline_in(const struct timespec *rel, uint64_t *deadline)
+{
+	int64_t at;
+
+	if (rel->tv_sec < 0 || !valid_nsec(rel))
+		return EINVAL;
+	*deadline = 0;
+	if (__builtin_mul_overflow((int64_t)rel->tv_sec, SECOND, &at) ||
+	    __builtin_add_overflow(at, rel->tv_nsec, &at) ||
+	    __builtin_add_overflow(at, (int64_t)nanotime(), &at))
+		return 0;
+	*deadline = (uint64_t)at;
+	return 0;
+}
+
+/* Sleeps; true when a handler ran (whatever its flags: nanosleep is never restarted). */
+static bool handler_ended_sleep(struct park *pk)
+{
+	uint64_t done = self_thread.sigdone;
+
+	while (lot_sleep(pk) == -EINTR) {
+		testcancel();
+		if (self_thread.sigdone != done)
+			return true;
+	}
+	return false;
+}
+
+/* Sleeps rel; 0, EINTR with *left (may be NULL, may be rel) or EINVAL. */
+static int sleep_in(const struct timespec *rel, struct timespec *left)
+{
+	struct park pk = { .reason = WaitSleep };
+	uint64_t now;
+	time_t asked = rel->tv_sec;
+
+	if (deadline_in(rel, &pk.deadline))
+		return EINVAL;
+	testcancel();
+	if (rel->tv_sec == 0 && rel->tv_nsec == 0) {
+		gosched(); /* sleeping for no time is how old programs say "others first" */
+		return 0;
+	}
+	if (!handler_ended_sleep(&pk))
+		return 0;
+	if (!left)
+		return EINTR;
+	now = nanotime();
+	if (!pk.deadline) { /* longer than the clock counts: what is left is as good as all of it */
+		left->tv_sec = asked;
+		left->tv_nsec = 0;
+	} else {
+		uint64_t rest = pk.deadline > now ? pk.deadline - now : 0;
+
+		left->tv_sec = (time_t)(rest / SECOND);
+		left->tv_nsec = (long)(rest % SECOND);
+	}
+	return EINTR;
+}
+
+/* Sleeps until clock shows abs; 0, EINTR or EINVAL. */
+static int sleep_until(int clock, const struct timespec *abs)
+{
+	struct park pk = { .reason = WaitSleep };
+
+	/* The kernel refuses what no clock can show, while timed locks take it as long past. */
+	if (abs->tv_sec < 0 || park_until(clock, abs, &pk))
+		return EINVAL;
+	testcancel();
+	if (pk.deadline && pk.deadline <= clock_ns(clock))
+		return 0;
+	return handler_ended_sleep(&pk) ? EINTR : 0;
+}
+
+EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *req,
+			   struct timespec *rem)
+{
+	int err;
+
+	if (!on_g())
+		return real.clock_nanosleep(clock, flags, req, rem);
+	if (clock == CLOCK_THREAD_CPUTIME_ID)
+		return EINVAL; /* as glibc: one cannot sleep for time that only passes awake */
+	if (clock_sleep(clock, flags, req, rem, true, &err))
+		return err;
+	if (!known_clock(clock))
+		return (int)-block4(SYS_clock_nanosleep, clock, flags, req, rem);
+	if (flags & TIMER_ABSTIME)
+		return sleep_until(clock, req);
+	return sleep_in(req, rem);
+}
+
+EXPORT int nanosleep(const struct timespec *req, struct timespec *rem)
+{
+	int err;
+
+	if (!on_g())
+		return real.nanosleep(req, rem);
+	err = sleep_in(req, rem);
+	if (err) {
+		errno = err;
+		return -1;
+	}
+	return 0;
+}
+TWIN(nanosleep);
+ALIAS(__nanosleep, nanosleep);
+
+EXPORT int usleep(useconds_t us)
+{
+	struct timespec ts = {us / 1000000, us % 1000000 * 1000};
+
+	return shim_nanosleep(&ts, NULL);
+}
+
+/* Whole seconds left, rounded down as glibc does; errno only changes when it was interrupted. */
+EXPORT unsigned int sleep(unsigned int seconds)
+{
+	struct timespec ts = {seconds, 0};
+
+	if (!on_g())
+		return real.sleep(seconds);
+	if (sleep_in(&ts, &ts) == 0)
+		return 0;
+	errno = EINTR;
+	return (unsigned int)ts.tv_sec;
+}
+
+/* C11: -1 interrupted, -2 any other error. */
+EXPORT int thrd_sleep(const struct timespec *req, struct timespec *rem)
+{
+	int err;
+
+	if (!on_g())
+		return real.thrd_sleep(req, rem);
+	err = sleep_in(req, rem);
+	return err == 0 ? 0 : err == EINTR ? -1 : -2;
+}
