@@ -230,8 +230,8 @@ static const char *compare_plain(const struct donor *user, const struct donor *p
 		    plain->words[layout.stack / 8 + 1])
 		return "stack bounds of an ordinary thread";
 	/*
-	 * After the keys: the byte that says who gave the stack.  It is 0 or 1, or since 2.42 one
-	 * more than the two kinds of guards that libc's own stacks have.
+	 * After the keys: the byte that says whether the program gave the stack.  It is 0 or 1, or
+	 * since 2.42 one more than the two kinds of guards that libc's own stacks have.
 	 */
 	for (size_t i = layout.specific + layout.specific_count * 8; i < layout.stack; i++) {
 		if (u[i] > p[i] && u[i] <= 2 && u[i] == ((const unsigned char *)layout.words)[i])

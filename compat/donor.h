@@ -26,7 +26,7 @@ struct donor {
 	int ostid;
 	bool dtv_ok, self_ok;
 	uint64_t words[PTHREAD_WORDS_MAX]; /* its block at the start */
-	struct donor *child;		   /* whom DONOR_CREATE makes */
+	struct donor *child;		   /* the thread that DONOR_CREATE makes */
 	int create_result;
 	const char *probe_failed;
 };
@@ -47,7 +47,7 @@ void donor_send(struct donor *d, enum donor_order o) hidden;
 /* Waits for the donor's step n, at most ten seconds; false when it did not come. */
 bool donor_await(struct donor *d, uint32_t n) hidden;
 int donor_join(struct donor *d) hidden;
-/* Ends and joins whoever is left, and frees everything. */
+/* Ends and joins the donors that are left, and frees everything. */
 void donors_end(struct donors *ds) hidden;
 
 /* Run by a donor that is to be interrupted; the other thread's side, until its step. */

@@ -27,7 +27,7 @@ void tcb_fork_child(struct tcb *keep, uint32_t tid)
 	tcb_set_tid(keep, tid);
 	/*
 	 * The child inherits its kernel thread's registration, which lies in a block (and a stack)
-	 * that nobody owns any more, or in keep, which will move.
+	 * that no thread owns any more, or in keep, which will move.
 	 */
 	rseq_off(keep);
 	if (own && own != keep)

@@ -1,7 +1,7 @@
 /*
  * glibc: the libc functions and data that compat/ needs, and the layout it discovered.
  *
- * The library this is linked into exports its own pthread_create and friends, so a plain call would
+ * The library that this is linked into exports pthread_create and its like, so a plain call would
  * come back to the shim.  Every function that could be interposed is reached through the one struct
  * below, filled with the definitions of libc itself.
  *

@@ -1,5 +1,5 @@
 /*
- * setxid: who the calling kernel thread is to libc.
+ * setxid: which thread the calling kernel thread is to libc.
  */
 #ifndef WEFT_COMPAT_SETXID_H
 #define WEFT_COMPAT_SETXID_H

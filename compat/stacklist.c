@@ -23,7 +23,7 @@ void stacklist_lock(void)
 
 	if (__atomic_compare_exchange_n(w, &v, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	/* From here on the word is left at 2: we cannot know that nobody else sleeps. */
+	/* From here on the word is left at 2: another thread may sleep. */
 	while (__atomic_exchange_n(w, 2, __ATOMIC_ACQUIRE) != 0)
 		sys_futex_wait(w, 2, 0);
 }
@@ -82,8 +82,8 @@ bool list_holds(const struct list_node *head, const struct list_node *n, bool *b
 }
 
 /*
- * A thread that nobody has joined stays listed; and not every libc clears its id.  The first thread
- * of a process is none of libc's: in a fork child, libc lists the block of the thread that forked.
+ * A thread that was not joined stays listed; and not every libc clears its id.  The first thread of
+ * a process is none of libc's: in a fork child, libc lists the block of the thread that forked.
  */
 static bool alive(uint32_t id)
 {

@@ -35,7 +35,7 @@ extern ElfW(Dyn) _DYNAMIC[] hidden;
 
 enum { VERSION_INDEX = 0x7fff, VERSION_HIDDEN = 0x8000, VERSION_FIRST = 2 };
 
-/* Whoever writes a field writes what every other would: relaxed. */
+/* Every thread that writes a field writes the same value: relaxed. */
 static struct {
 	struct link_map *self, *libc, *last;
 	struct link_map *before, *behind; /* other builds of this library, as seen from here */

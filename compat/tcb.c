@@ -221,7 +221,7 @@ void tcb_enter(void)
 		libc.uselocale(LC_GLOBAL_LOCALE);
 }
 
-/* What a thread's end frees inside libc, and nobody would free for us. */
+/* What libc frees at a thread's end, and does not free for a G. */
 static void free_strings(struct tcb *t)
 {
 	for (int i = 0; i < 2; i++) {
@@ -267,8 +267,10 @@ void tcb_leave(void)
 	/* The first call hands out the message of a failed dlopen, if any, the second frees it. */
 	if (libc.dlerror())
 		libc.dlerror();
-	/* Never on a state that was not used: its socket number is then 0, which is somebody's
-	 * file. */
+	/*
+	 * Never on a state that was not used: its socket number is then 0, which is a file of the
+	 * program's.
+	 */
 	if (res->nscount)
 		libc.resolver_close(res);
 	res->options = 0; /* the next life initialises it again */

@@ -161,7 +161,7 @@ bool compat_setxid_as_caller(void (*run)(void *), void *arg);
  * (the child pid in its tid, glibc's stack lists).  keep is the block FS points to; every other
  * block is off the lists from here on and must never be reused or destroyed.  registered() should
  * still answer as it did in the parent: its block's rseq registration ends too, or the kernel goes
- * on writing to memory that nobody owns.
+ * on writing to memory that no thread owns.
  */
 void tcb_fork_child(struct tcb *keep, uint32_t tid);
 /* After it: the second block of the first kernel thread (setxid.c) is on libc's list again. */

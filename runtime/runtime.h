@@ -42,8 +42,11 @@ struct weft_tls {
 	uint32_t locks; /* runtime locks held, and pins */
 	uint32_t nop;   /* enum nop: whether the P of the M was taken while the G was off (lock.h, blocked.c) */
 	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
-	uint32_t preempt; /* it was to be preempted and could not: runtime_wish() */
-	struct waiter *waits; /* of a thread that is no G: it is in the lot's queue, or was (parkinglot_wait.c) */
+	uint32_t preempt; /* it was asked to give way and could not: runtime_wish() */
+	/*
+	 * waiter of a thread that is no G, which is or was in the lot's queue (parkinglot_wait.c)
+	 */
+	struct waiter *waits;
 	bool filtered;  /* behind a filter of its own: runtime/sched/filtered.c, and shim/syscall/seccomp.c */
 	uint32_t apart; /* a process in our memory (clone.h); no G and no M has this */
 #ifdef WEFT_DEBUG
@@ -103,12 +106,13 @@ struct lock {
 #endif
 
 /*
- * The same for the shim's own data, and the only kind of lock that the shim has (check-locks): ranked
- * in lockrank.def, before all of the runtime's.  Who holds one is pinned: it is not preempted, and no
- * handler of the program runs on its thread, so a handler may take it too.  It may not park or make
- * a system call that blocks; it may wake.  On a G the call may switch before it returns.  Not for
- * code that may have interrupted the runtime (runtime_busy()).  A fork child frees those that
- * another thread may have held.  In memory that is never given back.
+ * The same for the shim's own data, and the only kind of lock that the shim has (check-locks):
+ * ranked in lockrank.def, before all of the runtime's.  The holder of one is pinned: it is not
+ * preempted, and no handler of the program runs on its thread, so a handler may take the lock too.
+ * The holder may not park or make a system call that blocks; it may wake.  On a G the call may
+ * switch before it returns.  Not for code that may have interrupted the runtime (runtime_busy()).
+ * A fork child frees those that another thread may have held.  A shimlock lives in memory that is
+ * never given back.
  */
 struct shimlock {
 	struct lock lock;
@@ -125,9 +129,9 @@ void shimlock_fork_child(struct shimlock *l) hidden;
 bool runtime_busy(void);
 
 /*
- * Between the two no handler of the program runs here and the calling G stays on its M; it may be
- * without a P and is given none (pin() in lock.h does that).  For what concerns the M alone: a pin()
- * that has to get a P may leave this M before its caller noted anything.
+ * Between hold() and unpin() no handler of the program runs here and the calling G stays on its M.
+ * The G may be without a P and is given none (pin() in lock.h does that).  For what concerns the M
+ * alone: a pin() that has to get a P may leave this M before its caller noted anything.
  */
 static inline void hold(void)
 {
@@ -145,7 +149,8 @@ static inline void unpin(void)
  * Preemption.  The handler of signal SIGPREEMPT notes what the kernel has (g_notekernel), then
  * calls runtime_signalled(), whatever it interrupted: true when a G runs here that is asked to give
  * way, and may.  It then calls runtime_preempt(), which returns when the G runs again, perhaps on
- * another M.  Or it sets weft_tls.preempt, and whoever next calls runtime_wish() gives way.
+ * another M.  Or the handler sets weft_tls.preempt, and the G gives way at its next call of
+ * runtime_wish().
  */
 enum { SIGPREEMPT = 32 };
 bool runtime_signalled(void);
@@ -181,16 +186,19 @@ struct runtime_hooks {
 	bool (*leftovers)(void);
 	/* The last G ended: ends the process (exit(0)); called on a G's stack. */
 	void (*lastexit)(void);
-	/* On a G that is about to park in a process that is not attended: false: it stays so. */
+	/*
+	 * Called on a G that is about to park in a process without a signal thread: makes one.
+	 * False: there is none still.
+	 */
 	bool (*attend)(void);
 	/*
-	 * For dumps: what addr is and who holds it, in words; false: nothing to tell. No locks, no
-	 * libc.
+	 * For dumps: what addr is and which thread holds it, in words.  False: nothing to tell.  No
+	 * locks, no libc.
 	 */
 	bool (*describe)(unsigned reason, const void *addr, char *text, size_t n);
 };
 
-/* The size of a stack for newosproc that leaves our functions so much of it. */
+/* The size of a stack for newosproc on which net bytes are left for weft's own functions. */
 size_t runtime_ostack(size_t net) hidden;
 
 /*
@@ -198,11 +206,12 @@ size_t runtime_ostack(size_t net) hidden;
  * one.
  */
 void *runtime_mtls(void);
-void *runtime_g0tls(void); /* and the one it has on g0: another on M0, else the same */
+/* the block that the calling M has on g0: another on M0, else the same */
+void *runtime_g0tls(void);
 
 /*
- * A part of a large table, n bytes at *at: zeroes, mapped by who uses it first.  Anybody, in a handler
- * too.  NULL: the kernel has no memory.
+ * A part of a large table, n bytes at *at: zeroes, mapped by the first thread that uses it.  Any
+ * thread may call it, in a handler too.  NULL: the kernel has no memory.
  */
 void *runtime_part(void *_Atomic *at, size_t n);
 
@@ -227,8 +236,9 @@ int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
  */
 bool runtime_monitor(void);
 /*
- * Signals that come while all Gs are parked are somebody's business: of a thread that the shim
- * makes.  Until it has, as in a child of fork(2) that has not parked, a G asks it before it parks.
+ * Signals that come while all Gs are parked are for the signal thread, which the shim makes.  Until
+ * there is one (as in a child of fork(2) that has not parked) a G calls hooks.attend before it
+ * parks.
  */
 void runtime_attended(bool yes, uint64_t keepout); /* keepout: a mask, for Ms that sleep without a G */
 
@@ -244,10 +254,10 @@ struct gattr {
 	size_t stacksize; /* bytes the program may use; 0: the default */
 	size_t guardsize; /* bytes that fault below it */
 	void *stack;      /* the program's own stack (lowest address), or NULL */
-	size_t tlsarea;   /* bytes for the thread block, the same for all Gs, */
-	size_t tlsalign;  /* and its alignment (a power of two; 64 at least anyway) */
-	bool shaped;      /* g_shape() has filled in the rest, */
-	uint8_t class;    /* which g_new() does otherwise */
+	size_t tlsarea;   /* bytes for the thread block, the same for all Gs */
+	size_t tlsalign;  /* alignment of the thread block (a power of two; 64 at least anyway) */
+	bool shaped;      /* g_shape() has filled in class and shape; else g_new() does */
+	uint8_t class;    /* class of the stack's shape (gfree.c) */
 	struct shape shape;
 };
 
@@ -271,11 +281,12 @@ void g_start(struct g *gp);                               /* newproc: runnable f
  */
 int g_start_wired(struct g *gp);
 /*
- * Ends the calling G: ended(arg) is its last act, which may not park.  True: it is freed once its
- * stack is left; else whoever learnt from ended() that it is over does that, after g_await_off().
+ * Ends the calling G: ended(arg) is its last act, which may not park.  ended says true: the runtime
+ * frees the G once its stack is left.  Else the thread that learnt from ended() that the G is over
+ * frees it, after g_await_off().
  */
 void goexit(bool (*ended)(void *arg), void *arg) __attribute__((noreturn));
-void g_await_off(struct g *gp); /* at most moments: until nobody is on its stack */
+void g_await_off(struct g *gp); /* waits, a moment at most, until no thread is on its stack */
 /* Gives a G that ended (or was never started) back to the pools. */
 void g_free(struct g *gp);
 
@@ -286,22 +297,22 @@ void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard)
 void g_setname(struct g *gp, const char *name);
 void g_getname(const struct g *gp, char name[16]);
 void g_copyname(struct g *to, const struct g *from);
-/* Kernel signal mask while gp runs; set on the caller itself it takes effect at once. */
 /* The base of GS of the calling G: follows it from M to M.  0 or -errno. */
 long g_setgs(uintptr_t base);
+/* Kernel signal mask while gp runs; set on the caller itself it takes effect at once. */
 uint64_t g_mask(const struct g *gp);
 void g_setmask(struct g *gp, uint64_t mask);
 /* The kernel already has this mask on the calling G's M (a handler runs): only remember it. */
 void g_notemask(uint64_t mask);
 /*
- * In a handler: a kernel thread that runs no G keeps these signals out until it runs one; the
- * caller puts them into the mask that it returns to.  False: a G runs here, or it is M0.
+ * In a handler: an M that runs no G keeps these signals out until it runs one; the caller puts them
+ * into the mask to which it returns.  False: a G runs here, or this is M0.
  */
 bool runtime_keepout(uint64_t set);
 /*
- * When every G keeps set out, so do the kernel threads that run them, but for one that is between
- * two Gs: for as long as it looks for the next; and one that sleeps as the poller, until it was told
- * (set is all that no G lets in).
+ * When every G keeps set out, so do the kernel threads that run them.  There are two exceptions: an
+ * M between two Gs, for as long as it looks for the next, and an M that sleeps as the poller, until
+ * runtime_shut() told it.  set is all that no G lets in.
  */
 void runtime_shut(uint64_t set);
 bool runtime_allkeepout(uint64_t set);
@@ -320,7 +331,7 @@ void g_notekernel(uint64_t kernelmask);
 size_t sidestack_size(void);
 void *sidestack_take(void);
 void sidestack_give(void *side);
-/* Where the calling G was interrupted, for dumps while it does not run; 0: that is over. */
+/* Notes where the calling G was interrupted, for dumps while it does not run.  0: it goes on. */
 void g_interruptedat(uintptr_t pc, uintptr_t sp);
 /*
  * On a G, where the kernel has this alternate stack: should that not be the M's signal stack, it is
@@ -340,7 +351,7 @@ struct g *g_main(void);
 /* Kernel id of the M that runs gp (user code or system call) right now, or 0; a snapshot. */
 int g_ostid(const struct g *gp);
 
-/* ---- who runs -------------------------------------------------------------------------------- */
+/* ---- which G runs ---------------------------------------------------------------------------- */
 
 void gosched(void);    /* to the global tail, as Go's Gosched (sched_yield) */
 void goyield(void);    /* to the local tail */
@@ -384,11 +395,11 @@ void runtime_keepms(void);
 /*
  * Around a call that may block in the kernel: between the two the G owns no P (sysmon may take it),
  * so the code in between must not call the runtime, except lot_ functions, which take a P back
- * while they park.  Nests; costs one compare-and-swap each way when nobody wanted the P.  No-ops
- * off a G.
+ * while they park.  Nests; costs one compare-and-swap each way when no M wanted the P.  No-ops off
+ * a G.
  */
 void entersyscall(void);
-void entersyscallblock(void); /* the call certainly waits: the P goes to others now */
+void entersyscallblock(void); /* the call certainly waits: the P goes to another M now */
 void exitsyscall(void);
 bool runtime_others_wait(void); /* for the caller's P */
 /* After a longjmp or unwinding out of a system call region: back to a G that owns a P. */
@@ -478,9 +489,9 @@ unsigned lot_wake(const void *addr, unsigned n, uint32_t bits, enum readyhow how
 int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove,
 		int (*refuse)(void *arg), void (*moved)(void *arg, unsigned n), void *arg,
 		unsigned *nmoved);
-/* True when somebody waits on addr now (a hint without the lock held by the caller). */
+/* True when a thread waits on addr now (a hint: the caller does not hold the lock). */
 bool lot_waiting(const void *addr);
-/* Where nobody wakes, for pk's time alone, or until g_interrupt(): -ETIMEDOUT or -EINTR. */
+/* Parks without a waker: for pk's time, or until g_interrupt(): -ETIMEDOUT or -EINTR. */
 int lot_sleep(struct park *pk);
 
 /*
@@ -488,7 +499,7 @@ int lot_sleep(struct park *pk);
  * parked.
  */
 bool g_interrupt(struct g *gp);
-/* Forgets an interrupt that nobody consumed (called by the shim once it acted on the reason). */
+/* Forgets an interrupt that no park consumed (called by the shim once it acted on the reason). */
 void g_uninterrupt(struct g *gp);
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
@@ -534,8 +545,9 @@ void netpoll_pass(struct polldesc *pd, enum polldir dir);
  */
 void netpoll_drained(struct polldesc *pd, uint32_t seq);
 bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq);
-bool netpoll_has_ended(const struct polldesc *pd); /* an end or an error has been seen, if for one direction */
-/* Who waits tries again: something has changed that the kernel does not tell. */
+/* an end or an error has been seen, perhaps of one direction only */
+bool netpoll_has_ended(const struct polldesc *pd);
+/* Makes the waiters try again: something has changed of which the kernel does not tell. */
 void netpoll_nudge(pollslot *slot, enum polldir dir);
 
 /*
@@ -573,12 +585,12 @@ void netpoll_closing_any(void);
 void netpoll_closed_any(void);
 void netpoll_settled(void);
 /*
- * What the slot names is dropped.  gone: its file was closed out of our sight, and another has the
- * number: waiters are told EBADF.
+ * Drops what the slot names.  gone: its file was closed where weft did not see it, and another file
+ * has the number: waiters are told EBADF.
  */
 void netpoll_forget(pollslot *slot, int fd, bool gone);
 /*
- * Until it is unbarred as often, or forgotten, fd cannot be watched; those who wait are told EBADF.
+ * Until it is unbarred as often, or forgotten, fd cannot be watched; its waiters are told EBADF.
  */
 void netpoll_bar(pollslot *slot, int fd);
 void netpoll_unbar(pollslot *slot);
@@ -593,7 +605,7 @@ bool netpoll_owns(int fd);
 bool netpoll_owns_above(int fd, int *which); /* the lowest at or above fd */
 void netpoll_move(int fd);
 
-/* ---- time, eyes, fork ------------------------------------------------------------------------ */
+/* ---- time, tracing, fork --------------------------------------------------------------------- */
 
 /* CPU time of a G in ns, counted from the first cputime_enable(). */
 void cputime_enable(void);
@@ -624,8 +636,8 @@ static inline long runtime_denied(long nr, long a, long b, long c)
 /* True: what the caller is about to ask of kernel or libc must fail, as asked by WEFT=fail. */
 bool runtime_fault(const char *what);
 /*
- * Before runtime_start(): finds what this machine has.  False: too little, no way to see who blocks
- * unseen.
+ * Before runtime_start(): finds what this machine has.  False: too little, there is no way to see
+ * which M blocks unseen.
  */
 bool runtime_probe(void);
 /*
@@ -657,11 +669,11 @@ void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 bool runtime_note_running(uintptr_t pc, uintptr_t sp);
 void runtime_pinreport(void); /* at exit, if the option asks for it */
 bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
-void runtime_promised(void); /* the program was promised an order: chaos ends */
+void runtime_promised(void); /* POSIX promises the program an order from now on: chaos ends */
 void runtime_yieldhere(void);
 /*
- * Called at every interposed entry: gives way if that was asked for at a bad moment; with chaos,
- * perhaps yields.
+ * Called at every interposed entry: gives way if the G was asked to at a moment when it could not;
+ * with chaos, perhaps yields.
  */
 static inline void runtime_checkyield(void)
 {

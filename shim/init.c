@@ -8,8 +8,8 @@
  */
 /*
  * The first thread's way through the kernel and libc so far, and what becomes of it.  Each line has
- * a row in tests/programs/start-finds-what-was-there.c; who makes the first thread, and where, are the
- * rows of start-first-thread-from-anywhere.c.
+ * a row in tests/programs/start-finds-what-was-there.c.  Which code makes the first thread, and
+ * where, are the rows of start-first-thread-from-anywhere.c.
  *
  *	alternate stack			altstack_adopt(): the G's, as that of any other
  *	mask				runtime_start() notes it as main's
@@ -187,8 +187,8 @@ void options_read(char **envp)
 }
 
 /*
- * Without memory for one thread natively there is none for weft: the caller hears so, and may try
- * again.
+ * Without memory for one native thread there is none for weft either: the caller gets EAGAIN, and
+ * may try again.
  */
 static bool have_room(void)
 {

@@ -45,7 +45,7 @@ extern struct real real hidden;
 
 /*
  * The caller is a G: weft schedules it.  Otherwise libc's own function is right (foreign threads
- * share locks with Gs through the lot: see mutex.c and friends, which test weft_on alone).
+ * share locks with Gs through the lot: see mutex.c and its like, which test weft_on alone).
  */
 static inline bool on_g(void)
 {

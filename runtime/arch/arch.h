@@ -20,7 +20,7 @@ void arch_setgs(uintptr_t base);
 
 /*
  * Saves the caller's context in *sp, sets FS to fs, and calls fn(arg) on the stack that ends at
- * top.  fn must not return.  Returns when somebody arch_gogo()es to *sp.
+ * top.  fn must not return.  Returns when a thread calls arch_gogo() with *sp.
  */
 void arch_mcall(uintptr_t *sp, void *fs, void *top, void (*fn)(void *), void *arg)
 	__attribute__((visibility("hidden")));

@@ -20,8 +20,8 @@
 
 /*
  * weft_tls.nop, a word between a G and sysmon.  A G that is neither pinned nor in a system call
- * owns a P, but its M may block where we do not see it; then sysmon takes the P (blocked.c).  Who
- * enters the runtime reads the word once, after it counted itself in locks:
+ * owns a P, but its M may block where the shim does not see it; then sysmon takes the P
+ * (blocked.c).  A G that enters the runtime reads the word once, after it counted itself in locks:
  *   NOP_ASKED   sysmon is deciding and will not take long: wait
  *   NOP_TAKEN   the M has no P: get one, or queue and switch; pin() or lock() returns with a P
  *   NOP_KICKED  the same, and a signal is coming that says so: wait for its handler
@@ -49,13 +49,13 @@ void lockrank_none(const char *what) __attribute__((visibility("hidden"))); /* n
 static inline void pin(void)
 {
 	weft_tls.locks++;
-	/* Order enough: who writes nop has a fence for both sides (blocked.c). */
+	/* Order enough: sysmon, which writes nop, has a fence for both sides (blocked.c). */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (unlikely(__atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED)))
 		pin_slow();
 }
 
-/* lock() and unlock() of who is pinned before and after. */
+/* lock() and unlock() for a caller that is pinned before and after. */
 static inline void lock_pinned(struct lock *l)
 {
 	uint32_t free = 0;

@@ -22,7 +22,7 @@ static void write_all(const char *p, size_t n)
 
 		if (w == -EINTR)
 			continue;
-		if (w <= 0) /* closed, full and non-blocking: nobody to tell */
+		if (w <= 0) /* closed, or full and non-blocking: the text is lost */
 			return;
 		p += w;
 		n -= (size_t)w;

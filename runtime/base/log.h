@@ -18,7 +18,7 @@
 
 #define OUTBUF_SIZE 768 /* a G's stack may be 16 KB: the buffer lives on it */
 
-/* Belongs to the function that declared it, on its stack; nobody else sees it. */
+/* Belongs to the function that declared it, on its stack; no other thread sees it. */
 struct outbuf {
 	size_t len;
 	char data[OUTBUF_SIZE];

@@ -35,7 +35,7 @@ struct weft_options {
 };
 
 /*
- * Written by weft_options_init() before the first G, read by everybody afterwards: needs no lock.
+ * Written by weft_options_init() before the first G, only read afterwards: needs no lock.
  */
 extern struct weft_options weft_opt;
 

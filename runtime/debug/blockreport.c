@@ -2,11 +2,11 @@
  * blockreport: where kernel threads of the program blocked without our seeing (WEFT=pinreport=1),
  * printed at exit.
  *
- * For whoever asks why a program needs so many kernel threads, or which call weft should know.
- * blocked.c reports each block it found when it took the P, and its end.  A site is the system call
- * and the calls that led to it, found on the stack as for a dump (backtrace.c): module+offset,
- * innermost first.  Blocks shorter than two of sysmon's looks are not seen, and a length is known
- * to the nearest look: to a millisecond or so.
+ * It tells why a program needs so many kernel threads, and which call weft should know.  blocked.c
+ * reports each block it found when it took the P, and its end.  A site is the system call and the
+ * calls that led to it, found on the stack as for a dump (backtrace.c): module+offset, innermost
+ * first.  Blocks shorter than two of sysmon's looks are not seen, and a length is known to the
+ * nearest look: to a millisecond or so.
  *
  * The table is bounded; what finds no room is counted together.  sysmon alone writes it.  The
  * printer reads it while sysmon may still write: a line may then be one block short.

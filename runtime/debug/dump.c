@@ -1,6 +1,6 @@
 /*
- * dump: all Gs, for a person who looks at a hang: what each waits for, since when, held by whom,
- * and from where it was called.
+ * dump: all Gs, to look at a hang: what each waits for, since when, which thread holds it, and from
+ * where it was called.
  *
  * Runs on any kernel thread at any moment, on a hung or a dying process: takes no lock, so a G that
  * moves meanwhile may be printed half old, half new.  A parked G's context lies on its stack; one
@@ -17,7 +17,8 @@ enum { ANSWER = 50 }; /* looks, 200 us apart, for the answer of a running G */
 /* One question at a time; the G that is asked, then NULL again by the answer. */
 static struct g *_Atomic asked;
 static _Atomic uintptr_t answerpc, answersp;
-static _Atomic int late; /* questions nobody waits for any more, still on their way */
+/* questions that no dump waits for any more and that are still on their way */
+static _Atomic int late;
 
 bool runtime_peek(const void *from, void *to, size_t n)
 {

@@ -40,7 +40,7 @@ void *runtime_part(void *_Atomic *at, size_t n)
 	fresh = os_alloc(n); /* no lock: the caller may be a handler */
 	if (!fresh)
 		return NULL;
-	/* Release and acquire: who finds another's part finds it filled with zeroes. */
+	/* Release and acquire: a thread that finds another's part finds it filled with zeroes. */
 	if (atomic_compare_exchange_strong_explicit(at, &p, fresh, memory_order_acq_rel,
 						    memory_order_acquire))
 		return fresh;

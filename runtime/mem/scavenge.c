@@ -2,12 +2,13 @@
  * scavenge: memory of dead Gs goes back to the kernel.
  *
  * Once a second, as long as there is something to do, sysmon brings the free Gs of Ps together and
- * asks how many of each class nobody needed since it last asked: the common list was never shorter
- * than that.  These are cold.  KEEP of a class keep their thread block and their address space and
- * lose the pages of their stack; the rest lose all three, and when all Gs of a chunk have, the chunk
- * does.  maker does it, because thread blocks are taken off libc's lists under libc's locks: a few
- * at a time, and then it lets three times as long pass, so that it never uses more than a quarter
- * of a CPU.  A process that is at rest and has given back all this is not woken again.
+ * asks how many of each class were not needed since it last asked: the common list was never
+ * shorter than that.  These are cold.  KEEP of a class keep their thread block and their address
+ * space and lose the pages of their stack; the rest lose all three, and when all Gs of a chunk
+ * have, the chunk does.  maker does it, because thread blocks are taken off libc's lists under
+ * libc's locks: a few at a time, and then it lets three times as long pass, so that it never uses
+ * more than a quarter of a CPU.  A process that is at rest and has given back all this is not woken
+ * again.
  *
  * When the kernel refuses memory for a stack, what dead Gs have is taken at once, whatever its shape:
  * their stacks are unmapped, and the thread blocks stay for the next life.  From the first refusal on
@@ -31,7 +32,7 @@ static uint64_t next; /* sysmon's: when it looks again */
 
 static void gather_idle(void)
 {
-	/* A P leaves the idle list under this lock, so meanwhile its lists are nobody's. */
+	/* A P leaves the idle list under this lock, so meanwhile no M uses its lists. */
 	lock(&sched.lock);
 	for (struct p *pp = sched.pidle; pp; pp = pp->link)
 		g_cachefree(pp);

@@ -1,16 +1,18 @@
 /*
  * sigstack: the stacks on which weft's own code runs in a signal handler.
  *
- * Each M has a signal stack.  The kernel is told once, when the M starts, and puts the frame of every
- * signal there: what it interrupted may run on any memory of the program's (a coroutine's stack of a
- * kilobyte, or no stack at all), where nobody but the program may write.  Code on that stack belongs
- * to the M, not to the G that was interrupted; all signals are kept out, and it must not switch.
+ * Each M has a signal stack.  The kernel is told once, when the M starts, and puts the frame of
+ * every signal there: what it interrupted may run on any memory of the program's (a coroutine's
+ * stack of a kilobyte, or no stack at all), where only the program may write.  Code on that stack
+ * belongs to the M, not to the G that was interrupted; all signals are kept out, and it must not
+ * switch.
  *
- * A G that must go on in the handler as a G (give way, wait for a P) takes the frame to a side stack
- * and stays there, on any M, until sigreturn.  A side stack is free as soon as sigreturn has read it,
- * which no code of that G can say: so it becomes the spare of the M on which the G leaves, before the
- * G leaves.  Whoever takes an M's spare runs on that kernel thread, hence later than the sigreturn.
- * An M that has a spare already puts the older one, which nobody reads, on the common list.
+ * A G that must go on in the handler as a G (give way, wait for a P) takes the frame to a side
+ * stack and stays there, on any M, until sigreturn.  A side stack is free as soon as sigreturn has
+ * read it, which no code of that G can say: so it becomes the spare of the M on which the G leaves,
+ * before the G leaves.  A G that takes an M's spare runs on that kernel thread, hence later than
+ * the sigreturn.  An M that has a spare already puts the older one, which no sigreturn reads any
+ * more, on the common list.
  *
  * Rejected: the frame on the G's own stack where there is room.  What lies below the stack pointer
  * need not be free: programs cut stacks of coroutines out of a thread's stack.

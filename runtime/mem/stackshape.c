@@ -16,7 +16,7 @@
 
 #include <errno.h>
 
-enum { ALIGN_MIN = 64 }; /* of a thread block, when nobody says more */
+enum { ALIGN_MIN = 64 }; /* of a thread block, when the caller asks for no more */
 
 /* The next multiple of a page; false: there is none. */
 static inline bool whole_pages(size_t *n, size_t page)

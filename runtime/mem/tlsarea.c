@@ -2,10 +2,10 @@
  * tlsarea: memory for thread blocks, one area for each G that was ever made, and for good.
  *
  * Apart from the stacks, and never unmapped: a thread id, a signal on its way, sysmon between two
- * looks may lead to the block of a thread that has ended, at any time later.  What they find there is
- * the block of a dead thread, or of the next, or zeroes (scavenge.c gives back the pages alone), but
- * never somebody else's memory.  The stacks may come and go meanwhile, and side by side the areas of
- * 200,000 threads need a few page tables and not as many as there are stacks.
+ * looks may lead to the block of a thread that has ended, at any time later.  What they find there
+ * is the block of a dead thread, or of the next, or zeroes (scavenge.c gives back the pages alone),
+ * but never memory of another use.  The stacks may come and go meanwhile, and side by side the
+ * areas of 200,000 threads need a few page tables and not as many as there are stacks.
  *
  * Areas are cut as large as they are, not in whole pages: a thread block of 5 KB costs a new thread
  * one page fault and a quarter, not two.  So neighbours share a page, and it goes back when neither

@@ -30,7 +30,7 @@ long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
  *	peek        process_vm_readv: dumps read plainly
  *	proc        /proc: no cgroup limit, no names in dumps, no look at a blocked kernel thread
  *	membarrier  fences where it would have been implied
- *	cpuclock    the kernel's word on who is blocked, and membarrier; without that, too, weft does
+ *	cpuclock    the kernel's word on what is blocked, and membarrier; without that, too, weft does
  *	            not start
  *	pwait2      epoll_pwait2: timeouts in milliseconds
  *	preadv2     reads of files give the P away
@@ -41,7 +41,7 @@ long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
  *	pick        signals that came twice are taken twice
  *	cpus        the number of Ps stays what it was
  *	discard     new pages are mapped over old ones
- *	kick        nobody is preempted
+ *	kick        no G is preempted
  *	tsync       a filter of the only thread is its M's alone, and its threads' Ms'
  */
 #define OS_FEATURES(F)                                                                             \
@@ -57,7 +57,8 @@ enum os_feature {
  * one (0: none).
  */
 void os_deny(unsigned features, unsigned nth);
-bool os_has(enum os_feature f);          /* nobody denied it; the kernel may still lack it */
+/* the option does not deny it; the kernel may still lack it */
+bool os_has(enum os_feature f);
 /*
  * What a filter forbids (filtered.c): features of which it does not allow a call, so that weft must not
  * make it; the first call without which nothing works.

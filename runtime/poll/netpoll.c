@@ -1,18 +1,18 @@
 /*
  * netpoll: one epoll instance, and the idle M that sleeps in it.
  *
- * An M without work becomes the poller when nobody is (sched.lastpoll is 0 while somebody polls,
- * sched.polluntil is its deadline): it sleeps until a descriptor has an edge, a timer is due or
- * netpoll_break() rings.  Ms with a P look without sleeping when their queue is empty and at every
- * 61st schedule; sysmon does when nobody looked for long.  Several may be in epoll_wait at once:
- * the kernel gives each event to one of them.
+ * An M without work becomes the poller when there is none (sched.lastpoll is 0 while there is a
+ * poller, sched.polluntil is its deadline): it sleeps until a descriptor has an edge, a timer is
+ * due or netpoll_break() wakes it.  Ms with a P look without sleeping when their queue is empty and
+ * at every 61st schedule; sysmon does when no M has looked for long.  Several may be in epoll_wait
+ * at once: the kernel gives each event to one of them.
  *
- * The bell is an eventfd in the same epoll, level-triggered: only the sleeping poller reads it, all
- * others step over it.  Before the first descriptor there is no epoll: the poller then sleeps on a
- * futex.
+ * netpoll_break() writes to an eventfd in the same epoll, level-triggered: only the sleeping poller
+ * reads it, all others skip its event.  Before the first descriptor there is no epoll: the poller
+ * then sleeps on a futex.
  *
- * Rule: whoever leaves epoll clears lastpoll before it readies anybody, or it would ring its own
- * bell.
+ * Rule: a thread that leaves epoll sets lastpoll to the time before it readies a G, or it would
+ * wake itself.
  *
  * Must never: touch a descriptor of the program other than by its registration (polldesc.c).
  */
@@ -120,8 +120,8 @@ bool netpoll_open(void)
 	}
 	unlock(&openlock);
 	/*
-	 * A poller on the futex must change over.  And whatever was the word set by, it was without
-	 * the descriptor until now: then nobody would ring again.
+	 * A poller on the futex must change over to epoll.  And if pollbreak was set before the
+	 * eventfd was there, nothing was written to it, and no later netpoll_break() would write.
 	 */
 	if (ep >= 0) {
 		atomic_store(&sched.pollbreak, 1);
@@ -165,7 +165,7 @@ void netpoll_clock(void)
 		open_clock();
 }
 
-/* The program wants this number, or believes that it is free. */
+/* fd is a number of weft's, which the program may want or believe to be free. */
 bool netpoll_owns(int fd)
 {
 	for (int i = 0; fd >= 0 && i < NOWN; i++)
@@ -186,7 +186,10 @@ bool netpoll_owns_above(int fd, int *which)
 	return *which != INT32_MAX;
 }
 
-/* Leaves the number fd to the program.  Sleepers in epoll_wait hold the file, not its number. */
+/*
+ * Leaves the number fd to the program.  Threads that sleep in epoll_wait hold the file, not its
+ * number.
+ */
 void netpoll_move(int fd)
 {
 	lock(&openlock);
@@ -231,7 +234,7 @@ static void clock_was_set(void)
 	}
 }
 
-/* Moves the program's events to the front and counts them; tells whether the bell rang. */
+/* Moves the program's events to the front and counts them; *rang: the eventfd was among them. */
 static int without_bell(struct os_event *ev, int n, bool *rang)
 {
 	bool set = false;
@@ -261,8 +264,8 @@ int netpoll_wait(struct os_event *ev, uint64_t deadline)
 		return wait_futex(deadline);
 	}
 	/*
-	 * As m_keepout(), without calls of its own: this is where a server's Ms sleep.  But whoever
-	 * wakes has his own mask again, and what nobody lets in may be pending.
+	 * As m_keepout(), without system calls of its own: this is where a server's Ms sleep.  But
+	 * an M that wakes has its own mask again, and a signal that no G lets in may be pending.
 	 */
 	if (weft_tls.m == &m0) {
 		m_keepout();
@@ -275,8 +278,8 @@ int netpoll_wait(struct os_event *ev, uint64_t deadline)
 	if (rang) {
 		os_read(atomic_load(&bellfd), &count, sizeof(count));
 		/*
-		 * Who finds the word still set changed a heap before: the caller reads it after
-		 * this.
+		 * A thread that found pollbreak set had already published its timer; the caller
+		 * re-reads the heaps after this.
 		 */
 		atomic_store(&sched.pollbreak, 0);
 	}
@@ -284,9 +287,9 @@ int netpoll_wait(struct os_event *ev, uint64_t deadline)
 }
 
 /*
- * Is an idle P to help with so many?  That depends on how long each of them runs: a hundred short
- * ones are done before another M has a CPU; two that take 40 us each wait for one another while a
- * CPU stands idle.
+ * Is an idle P to be woken for so many Gs?  That depends on how long each of them runs: a hundred
+ * short ones are done before another M has a CPU; of two that take 40 us each, one waits for the
+ * other while a CPU is idle.
  */
 static bool worth_helping(struct p *pp, unsigned woken)
 {
@@ -323,7 +326,10 @@ unsigned netpoll_look(void)
 
 	if (ep < 0)
 		return 0;
-	/* sysmon need not; unless there is a poller (0), or was one meanwhile. */
+	/*
+	 * Tells sysmon that the descriptors were looked at.  Not while there is a poller (0), or
+	 * when one came meanwhile.
+	 */
 	if (last)
 		atomic_compare_exchange_strong(&sched.lastpoll, &last, nanotime());
 	n = without_bell(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, OS_NOWAIT, NULL), &rang);
@@ -356,7 +362,8 @@ void netpoll_wake_for(uint64_t when)
 }
 
 /*
- * The copies of the parent's: an epoll that both used would tell each of the other's descriptors.
+ * The child has copies of the parent's: an epoll that both used would tell each process of the
+ * other's descriptors.
  */
 void netpoll_fork_child(void)
 {

@@ -7,9 +7,9 @@
  * READY mark that a waiter consumes; two threads may read one socket, and both must see an edge
  * that came between their try and their park.)
  *
- * One edge may stand for much data, so who was woken and succeeded passes the wake-up on
- * (netpoll_pass); who found nothing need not: what comes later is a new edge.  End and error wake
- * everybody.
+ * One edge may stand for much data, so a waiter that was woken and succeeded passes the wake-up on
+ * (netpoll_pass).  A waiter that found nothing need not: what comes later is a new edge.  An end or
+ * an error wakes every waiter.
  *
  * A waiter for several descriptors (poll, select) is linked into each; every edge wakes all of
  * these.
@@ -112,7 +112,7 @@ static struct polldesc *get(int fd)
 	unlock(&pool);
 	if (!pd)
 		return NULL;
-	/* Nobody has it but stale events, which compare the generation first. */
+	/* Only stale events still name it, and these compare the generation first. */
 	for (int dir = 0; dir < 2; dir++)
 		atomic_store(&pd->seq[dir], 0);
 	atomic_store(&pd->odd, 0);
@@ -268,7 +268,8 @@ static void outlive(struct polldesc *pd, int fd, bool gone)
 	os_poll_del(netpoll_fd(), fd);
 	while (atomic_load(&pd->busy)) /* in a call that does not block, on the old number */
 		os_osyield();
-	if (own < 0) /* gone, or no number to be had: they are told EBADF */
+	/* the file is gone, or there is no number to be had: the users are told EBADF */
+	if (own < 0)
 		polldesc_fire(data_of(pd), ENDED);
 }
 
@@ -335,8 +336,8 @@ void netpoll_unbar(pollslot *slot)
 }
 
 /*
- * Both under the lock under which others register: what is in the slot by then is emptied here, and
- * who registers later sees that the number is being closed.
+ * Both steps are under the lock under which waiters register: what is in the slot by then is taken
+ * out here, and a waiter that registers later sees that the number is being closed.
  */
 void netpoll_closing(pollslot *slot, int fd)
 {
@@ -519,7 +520,7 @@ static unsigned wake(struct polldesc *pd, enum polldir dir, bool all)
 	return lot_wake(key(&pd->seq[dir]), all ? ~0u : 1, 0, READY_TAIL, NULL, NULL);
 }
 
-/* The memory lasts: at worst somebody else's user tries once for nothing. */
+/* The memory is never freed: at worst a user of another file tries once for nothing. */
 void netpoll_nudge(pollslot *slot, enum polldir dir)
 {
 	struct polldesc *pd = atomic_load(&slot->pd);
@@ -561,13 +562,15 @@ unsigned polldesc_fire(uint64_t data, uint32_t events)
 		woken += wake(pd, NETPOLL_IN, events & ENDED);
 	if (events & OS_POLLOUT || ended)
 		woken += wake(pd, NETPOLL_OUT, ended);
-	/* A link that is not seen yet was made after the event: its owner asks the kernel next. */
+	/*
+	 * A link that is not visible yet was made after the event: its owner asks the kernel next.
+	 */
 	if (__atomic_load_n(&pd->links, __ATOMIC_SEQ_CST))
 		woken += wake_links(pd, events);
 	return woken;
 }
 
-/* Epoll is gone, and so is everybody who waited. */
+/* In the child the epoll is gone, and so are all waiters. */
 void polldesc_fork_child(void)
 {
 	lock_init(&pool, Pollpool);

@@ -2,8 +2,8 @@
  * cputime: the CPU time of a G.
  *
  * The kernel counts each M; what an M used between two switches belongs to the G it ran.  Off until
- * somebody asks: reading the M's clock is a system call, once at each switch.  What ran before does
- * not count, except main's time before weft started.
+ * the first question: reading the M's clock is a system call, once at each switch.  What ran before
+ * does not count, except main's time before weft started.
  *
  * A G's sum, its M and the M's reading at the switch change together: cpuseq is odd meanwhile, and
  * a reader that saw it change tries again.
@@ -31,7 +31,7 @@ static uint64_t time_of(const struct m *mp)
 	return ns;
 }
 
-#define SYS_UNKNOWN UINT64_MAX /* the M had its G before anybody asked */
+#define SYS_UNKNOWN UINT64_MAX /* the M had its G before the first question */
 
 static bool systime_counts(void)
 {

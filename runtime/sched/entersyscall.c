@@ -2,14 +2,15 @@
  * entersyscall: leaving for the kernel and coming back.
  *
  * Enter marks the P Psyscall and goes: one compare-and-swap, which fails only while sysmon's
- * preemption signal is on its way here (preempt.c) and then waits for it.  sysmon, or nobody, takes
- * the P by compare-and-swap Psyscall -> Pidle.  Exit takes it back by the same compare-and-swap;
- * failing that any idle P; failing that the G is queued and the M sleeps.  The region nests: only
- * the outermost pair does anything.
+ * preemption signal is on its way here (preempt.c) and then waits for it.  Only sysmon takes the P
+ * meanwhile, by compare-and-swap Psyscall -> Pidle.  Exit takes it back by the same
+ * compare-and-swap; failing that any idle P; failing that the G is queued and the M sleeps.  The
+ * region nests: only the outermost pair does anything.
  *
  * entersyscallblock is for a call that is known to wait: the P goes to another M, or becomes idle,
  * at once instead of when sysmon comes by (two of its ticks: 50 us where it is awake, up to 20 ms
- * where it dozes).  It costs the waking of an M, so whoever can first tries without waiting.
+ * where it dozes).  It costs the waking of an M, so a caller that can tries the call without
+ * waiting first.
  *
  * Must never: touch errno (a result may be in it), run the scheduler between the two.
  */
@@ -111,7 +112,10 @@ void exitsyscall0(void *arg)
 	schedule(NULL);
 }
 
-/* The M of the calling G, which is pinned, has no P: any idle one, or the G waits its turn. */
+/*
+ * The M of the calling G, which is pinned, has no P: it takes any idle one, or the G waits its
+ * turn.
+ */
 void regainp(struct g *gp)
 {
 	struct m *mp = getm();
@@ -152,7 +156,7 @@ void exitsyscall(void)
 
 	if (!gp || !gp->sysdepth)
 		return;
-	/* A handler that finds sysdepth 0 takes it that there is a P. */
+	/* A handler that finds sysdepth 0 assumes that there is a P. */
 	pin();
 	if (--gp->sysdepth == 0)
 		leave(gp);

@@ -1,11 +1,11 @@
 /*
- * findrunnable: what an M with a P runs next, when that is not plain to see.
+ * findrunnable: what an M with a P runs next, when the local queue does not decide it.
  *
- * The order: timers that are due; once in 61 schedules the descriptors and the common queue; urgent
- * ones; the local queue; the common queue; the descriptors; another P's queue.  Then the M idles
+ * The order: timers that are due; once in 61 schedules the descriptors and the global queue; urgent
+ * Gs; the local queue; the global queue; the descriptors; another P's queue.  Then the M idles
  * (idle.c).
  *
- * Must never: be run by anybody but an M on its g0 stack; sleep.
+ * Must never: be called except on an M's g0 stack; sleep.
  */
 #include "runtime/sched/sched_inline.h"
 
@@ -52,7 +52,7 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 					*again = true;
 				}
 			}
-			/* Only one whose M is being made has work. */
+			/* Of the idle Ps only one whose M is being made has work. */
 			if (atomic_load_explicit(&v->status, memory_order_relaxed) == Pidle &&
 			    runqempty(v))
 				continue;
@@ -62,7 +62,7 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 				return gp;
 			}
 		}
-		/* The marks do not age within one look: further passes find the same. */
+		/* The marks do not age within one look: another pass would find the same. */
 		if (weft_opt.stealage && pass == 0)
 			pass = STEAL_PASSES - 2;
 	}
@@ -70,10 +70,10 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 }
 
 /*
- * At a tick that looks around; once, however many Gs share it.  Not while much is queued: what
- * comes would go before the global queue, and a local queue that is fed again and again never
- * leaves it its turn (a quarter of 1,000 busy connections were starved so).  sysmon looks if that
- * lasts.
+ * At every GLOBAL_TICK'th schedule; once, however many Gs share it.  Not while much is queued: Gs
+ * that the poller brings would run before the global queue, and a local queue that is refilled
+ * again and again never leaves the global queue its turn (a quarter of 1,000 busy connections were
+ * starved so).  sysmon looks if that lasts.
  */
 bool poll_is_due(struct p *pp)
 {
@@ -84,9 +84,9 @@ bool poll_is_due(struct p *pp)
 }
 
 /*
- * Woken without a P first; but one after the other they must not starve what is queued here: after
- * a few wakeslices that has its turn, of one at least.  (When a row was three of them, however
- * short, eight sleepers of 100 us were late by 370 us.)
+ * Gs that were woken without a P go first, but a row of them must not starve the local queue: after
+ * ROW wakeslices one local G at least has its turn.  (When a row was three Gs, however short, eight
+ * sleepers of 100 us were late by 370 us.)
  */
 static bool urgent_first(struct p *pp, uint32_t tick)
 {
@@ -105,10 +105,11 @@ static bool urgent_first(struct p *pp, uint32_t tick)
 }
 
 /*
- * At a tick that looks around, the common queue goes first: a local one that is fed again and again
- * would never leave it its turn.  Where Gs compute for whole slices that is one too many here and
- * one too few on the P that will take it when its own are through (3 and 1 of four share two Ps
- * with 67 and 200 %): there only if nobody took from it for as long as the local ones may need.
+ * At every GLOBAL_TICK'th schedule the global queue goes first: a local queue that is refilled
+ * again and again would never leave it its turn.  Where Gs compute for whole slices that would put
+ * one G too many on this P and one too few on another (of four Gs on two Ps three share one: 67 %
+ * each, and 200 %).  There the global queue goes first only if no P took from it for as long as the
+ * local Gs may need.
  */
 static bool common_first(struct p *pp, uint32_t tick)
 {
@@ -132,7 +133,7 @@ static bool common_first(struct p *pp, uint32_t tick)
 	return now - pp->commonwhen >= ((ring < 2 ? ring : 2) + 2) * (uint64_t)weft_opt.slice;
 }
 
-/* The poller queues work, */
+/* The poller is about to queue Gs on pp: notes when, unless earlier ones are still queued. */
 void p_begins(struct p *pp)
 {
 	if (pp->workwhen)
@@ -142,8 +143,9 @@ void p_begins(struct p *pp)
 }
 
 /*
- * and it is done: how long did each take?  By the clock on the wall, which costs a tenth of the M's
- * own; hence the mean of many, and what waiting for a CPU may add to one of them bounded.
+ * The Gs that the poller queued on pp have run: how long did each take?  Measured by elapsed time,
+ * which costs a tenth of reading the M's CPU clock.  Hence the mean of many, and a bound for each,
+ * for elapsed time includes waiting for a CPU.
  */
 static void p_worked_off(struct p *pp)
 {
@@ -174,7 +176,7 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			timers_check(pp, nanotime(), &ran);
 		tick = atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
 		if (tick % GLOBAL_TICK == 0 && poll_is_due(pp)) {
-			/* A busy queue must not starve those who wait for data. */
+			/* A busy queue must not starve Gs that wait for data. */
 			pp->polltick = tick;
 			netpoll_look();
 		}
@@ -191,7 +193,7 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			return gp;
 		if (atomic_load(&sched.runqsize) > 0) {
 			lock(&sched.lock);
-			/* Urgent ones that are here still have had their row. */
+			/* Urgent Gs that are still queued have had their row. */
 			gp = globrunqget(pp, 0, false);
 			unlock(&sched.lock);
 			if (gp)
@@ -200,8 +202,9 @@ struct g *lookaround(struct m *mp, bool *inherit)
 		if (pp->workwhen)
 			p_worked_off(pp);
 		/*
-		 * Asking first saves giving the P away and taking it back where much comes; where
-		 * one at a time comes it is a call for nothing before the one that sleeps.
+		 * Where many descriptors become ready at a time, asking first saves giving the P
+		 * away and taking it back.  Where one at a time does, it is a system call for
+		 * nothing before the one that sleeps.
 		 */
 		if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) &&
 		    (nobody_polls() || atomic_load(&sched.monpolls)) && netpoll_look()) {

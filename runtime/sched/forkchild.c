@@ -7,13 +7,13 @@
  * pools and the idle lists start empty.  sysmon starts with the next thread: most children exec.
  *
  * Nothing is locked in the parent while the kernel copies.  libc takes all locks of malloc between
- * its prepare handlers and the copy, and who holds one of those may need ours: a G that lost its P
- * inside malloc waits for sched.lock to get one.  (It was tried: the storm of forks in tests/stress
- * hangs.)  Nor may the caller be pinned: the P it holds while it waits there must be takeable.  So
- * other threads may be anywhere in their changes, and pages are not even copied at one instant.
- * The child keeps only what cannot be half done: the table of Gs (entries made before they are
- * counted, and looked at again here), settings, memory that nobody lists.  What was cut for stacks
- * and small objects and not yet used is lost to the child.
+ * its prepare handlers and the copy, and the holder of one of those may need a lock of weft's: a G
+ * that lost its P inside malloc waits for sched.lock to get one.  (It was tried: the storm of forks
+ * in tests/stress hangs.)  Nor may the caller be pinned: the P it holds while it waits there must
+ * be takeable.  So other threads may be anywhere in their changes, and pages are not even copied at
+ * one instant.  The child keeps only what cannot be half done: the table of Gs (entries made before
+ * they are counted, and looked at again here), settings, memory that is on no list.  What was cut
+ * for stacks and small objects and not yet used is lost to the child.
  *
  * Must never: start a kernel thread, park or yield in the child before the rebuild is complete;
  * read a list.
@@ -90,7 +90,7 @@ static void reset_gs(struct g *self)
 	}
 }
 
-/* A thread that was no G becomes one: nobody else is here. */
+/* A thread that was no G becomes one: it is the only thread of the process. */
 static struct g *adopt(void)
 {
 	struct g *gp = g_make();

@@ -25,8 +25,8 @@ struct g *g_at(uint32_t i)
 
 /*
  * There may be so many.  The kernel refuses a thread long before its threads fill the memory, and
- * programs count on it; a G costs so little that one that makes them without end would have the
- * machine kill somebody.  Only who has many pays for the question.
+ * programs count on it; a G costs so little that a program that makes them without end would drive
+ * the machine out of memory.  Only a program with many threads pays for the question.
  */
 static uint32_t limit(uint32_t have)
 {
@@ -258,7 +258,7 @@ void g_seedids(void)
 	uint64_t start = (uint32_t)os_getpid() * 0x9e3779b1u;
 
 	atomic_store(&sched.tidgen, start);
-	atomic_store(&sched.tidsafe, start + IDS - 1); /* the first round is everybody's */
+	atomic_store(&sched.tidsafe, start + IDS - 1); /* in the first round no id is in use yet */
 }
 
 /* ---- goids ---- */

@@ -1,5 +1,5 @@
 /*
- * gmp: G, M, P and the scheduler's global state.  Every field says who may touch it.
+ * gmp: G, M, P and the scheduler's global state.  Every field says which thread may touch it.
  *
  *   (o) owner only: the M that owns the P, or the G itself / the M that runs it
  *   (a) atomic, anybody
@@ -30,17 +30,18 @@ enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4, P
 
 enum {
 	RUNQ_SIZE = 256,     /* local ring */
-	BURST_LONG = 20000,  /* ns; who runs longer at a time is worth a CPU */
-	BURST_MAX = 100000,  /* and more than this counts as this */
-	GLOBAL_TICK = 61,    /* every 61st schedule looks at the global queue first */
-	MONITOR_SLICE = 100000, /* ns for which sysmon and its aside may compute at once: the least there is */
-	GFREE_HIGH = 64,     /* local free Gs: at 64 ... */
-	GFREE_LOW = 31,      /* ... move down to 31 */
-	GFREE_REFILL = 32,   /* refill from global by 32 */
+	BURST_LONG = 20000,  /* ns; for Gs that run longer at a time an idle P is woken */
+	BURST_MAX = 100000,  /* ns; a longer run counts as this */
+	GLOBAL_TICK = 61,    /* every 61st schedule takes from the global queue first */
+	/* ns; CPU slice of sysmon and of its /proc reader: the least there is */
+	MONITOR_SLICE = 100000,
+	GFREE_HIGH = 64,     /* a P with so many free Gs of a class ... */
+	GFREE_LOW = 31,      /* ... moves some to the class's common list, down to this */
+	GFREE_REFILL = 32,   /* a P without free Gs takes so many from the common list */
 	STEAL_PASSES = 4,
 	MAXPROCS = 1024,
 	GCHUNK = 1024,       /* Gs per chunk of the table of all Gs */
-	SPARE_BELOW = 16,    /* as near to maxm no M is made that nobody waits for */
+	SPARE_BELOW = 16,    /* so near to maxm no M is made in reserve */
 };
 
 struct timer {
@@ -53,7 +54,7 @@ struct timer {
 	 */
 	struct g *(*fn)(void *arg);
 	void *arg;
-	struct p *_Atomic pp;     /* whose heap holds it; NULL: none */
+	struct p *_Atomic pp;     /* the P whose heap holds it; NULL: none */
 	uint32_t idx;             /* (L timers) place in the heap */
 	struct timer *next;       /* (L timers) in timerlist */
 };
@@ -74,10 +75,10 @@ struct stack {
 
 /* Address space of which pieces of one size are cut (L stack). */
 struct reservation {
-	char *at;                 /* the rest: */
+	char *at;                 /* address space that is not cut yet */
 	size_t each;
-	uint32_t left;            /* so many pieces */
-	uint32_t next;            /* how many the next one has */
+	uint32_t left;            /* pieces left in it */
+	uint32_t next;            /* pieces of the next reservation */
 };
 
 struct gfreelist {                /* through schedlink; its owner's, or under gfreelock */
@@ -91,9 +92,10 @@ struct gclass {
 	size_t size, guard;       /* of the slot (c once counted in ngclass) */
 	struct gfreelist free;    /* (L gfree) */
 	struct g *tail;           /* (L gfree) its last; means nothing while it is empty */
-	int32_t low;              /* (L gfree) shortest since scavenge.c looked; */
-	int32_t cold;             /* (L gfree) so many were not used then: to be given back */
-	bool settled;             /* (L gfree) all here have given back what they can */
+	int32_t low;              /* (L gfree) shortest length of free since scavenge.c looked */
+	/* (L gfree) Gs that no thread needed between two looks: their memory is to be given back */
+	int32_t cold;
+	bool settled;             /* (L gfree) all Gs in free have given back what they can */
 	struct reservation slots; /* (L stack) */
 };
 
@@ -103,17 +105,18 @@ struct g {
 	uintptr_t sp;             /* saved context while not running (o) */
 	void *fs;                 /* thread block (c per life) */
 	struct weft_tls *tls;     /* inside it */
-	_Atomic uint32_t status;  /* enum gstatus; changed by whoever owns the G in that state */
-	struct m *_Atomic m;      /* whose stack pointer is on its stack; NULL: nobody's */
+	/* enum gstatus; changed by the thread that owns the G in that state */
+	_Atomic uint32_t status;
+	struct m *_Atomic m;      /* the M whose stack pointer is on its stack; NULL: none */
 	struct g *schedlink;      /* in a gqueue or free list (its lock) */
 	uint64_t goid;            /* (c per life) */
 	uint32_t tid;             /* (c per life) */
 
 	uint32_t sysdepth;        /* nesting of entersyscall (o) */
-	uintptr_t syscallsp;      /* stack of who entered; for dumps (o) */
+	uintptr_t syscallsp;      /* stack pointer of the caller of entersyscall(); for dumps (o) */
 	uint8_t waitreason;       /* (o) until it waits, then read by dumps */
 	const void *waitaddr;
-	uint64_t waitsince;       /* set when eyes are on (trace, dump), else 0 */
+	uint64_t waitsince;       /* set only while schedtrace or dumpsig is on, else 0 */
 
 	struct m *lockedm;        /* wired to this M (o, or when parked: L sched) */
 	uint32_t lockdepth;       /* (o) */
@@ -122,23 +125,26 @@ struct g {
 
 	const void *_Atomic parkaddr; /* what it waits for in the lot; NULL: nothing (L lot's bucket of it) */
 	struct waiter *parked;    /* (L same) the wait an interrupt may end */
-	_Atomic bool interrupted; /* an interrupt came and found nobody waiting; by anybody, cleared by (o) */
+	/* an interrupt came and the G was not waiting; set by any thread, cleared by (o) */
+	_Atomic bool interrupted;
 
 	struct stack stack;       /* (c) while alive */
-	char *area;               /* where its thread block is, */
-	struct areas *areas;      /* and beside which others (c once set) */
+	char *area;               /* where its thread block is (c once set) */
+	struct areas *areas;      /* the mapping that area is cut from (c once set) */
 	void *data;               /* the shim's */
 	void *_Atomic mailbox;    /* the shim's, and not reset between lives */
-	char name[16];            /* written by anybody, read by dumps: torn reads are harmless */
+	/* written by any thread, read by dumps: torn reads are harmless */
+	char name[16];
 	uint64_t sigmask;         /* kernel mask while it runs (o) */
 	uintptr_t gs;             /* base of GS, which is the program's alone (o) */
 	uintptr_t intpc, intsp;   /* where a signal of ours interrupted it, while it is off its CPU; 0: nowhere (o) */
 	_Atomic uint32_t cpuseq;  /* odd: the next, m and the M's cpustart change */
-	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c), */
-	uint64_t systime;         /* and how many of them the kernel's */
+	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
+	uint64_t systime;         /* ns of cputime that were the kernel's */
 	_Atomic uint64_t sliceused; /* of its slice, when it gave way to an urgent G; ns */
 	uint32_t allgidx;         /* (c) */
-	uint8_t class;            /* whose free list it goes to; of its stack (c while it has one) */
+	/* class of its stack, whose free list it goes to (c while it has one) */
+	uint8_t class;
 	int priority;             /* (o) real-time: it has a P of its own; 0: none */
 	bool drop;                /* (o) freed as soon as its stack is left */
 };
@@ -169,9 +175,10 @@ struct m {
 	uint64_t sigmask;         /* what the kernel has for this thread (o) */
 	uintptr_t gs;             /* the same, of GS (o) */
 	char *sigstack;           /* the alternate stack that the kernel has for this thread (c) */
-	struct side *spare;       /* (o) a side stack that nobody needs once this M has left the kernel */
-	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c), */
-	uint64_t sysstart;        /* and the kernel's part of it; SYS_UNKNOWN */
+	/* (o) a side stack that is free once this M has left the kernel */
+	struct side *spare;
+	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c) */
+	uint64_t sysstart;        /* the kernel's part of cpustart; SYS_UNKNOWN */
 	uint64_t napns;           /* (o) current nap of an idle M */
 	uint64_t idlesince;       /* (L sched) */
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
@@ -180,11 +187,12 @@ struct m {
 	struct m *takenlink;
 	struct g *_Atomic takenfrom; /* the G that blocks; NULL: not on the list, which others may ask */
 	uint64_t takencpu;        /* CPU used at the last look */
-	uint64_t takenkick;       /* when it was last signalled to come back, */
-	uint32_t takenkicks;      /* and how often; the M reads it */
+	uint64_t takenkick;       /* when it was last signalled to reacquire a P */
+	uint32_t takenkicks;      /* how often it was signalled; the M reads it */
 	_Atomic bool takensent;   /* the last signal has left; the M reads it */
-	uint64_t takensince;      /* for blockreport.c: when the block began, */
-	_Atomic int takensite;    /* and where; PINREPORT_NOT: it is over, or nobody wants to know */
+	uint64_t takensince;      /* for blockreport.c: when the block began */
+	/* for blockreport.c: where; PINREPORT_NOT: it is over, or the option is off */
+	_Atomic int takensite;
 };
 
 struct idcache {
@@ -200,26 +208,32 @@ struct p {
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
 	_Atomic uint32_t runs;        /* every G that began to run, also what inherits a slice (o) */
-	uint32_t commonseen;      /* sched.commongets at a tick that looks around, */
-	uint64_t commonwhen;      /* and since when it is that; 0: nothing waited there (o) */
-	uint64_t workwhen;        /* when Gs were queued here by the poller; 0: worked off, */
-	uint32_t workruns;        /* runs at that time (o) */
-	_Atomic uint64_t burst;   /* ns that one of them takes, mean; */
-	_Atomic uint64_t workedwhen; /* when they were worked off last (o; sysmon reads both) */
+	/* sched.commongets as this P last noted it (common_first()) (o) */
+	uint32_t commonseen;
+	/* since when commonseen has that value; 0: nothing waited there (o) */
+	uint64_t commonwhen;
+	/* when the poller first queued Gs here that have not all run; 0: all have (o) */
+	uint64_t workwhen;
+	uint32_t workruns;        /* runs at the time of workwhen (o) */
+	/* mean ns for which a G that the poller queued here runs (o; sysmon reads) */
+	_Atomic uint64_t burst;
+	_Atomic uint64_t workedwhen; /* when all of them had run, last time (o; sysmon reads) */
 	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
-	uint32_t urgenttick;      /* schedtick of the last urgent one, */
-	uint64_t urgentwhen;      /* and when the row of them began that it ended (o) */
-	_Atomic uint32_t syscalltick; /* every system call (o, or who retook it) */
+	uint32_t urgenttick;      /* schedtick at which an urgent G was taken last (o) */
+	uint64_t urgentwhen;      /* when the row of urgent Gs began that ended with that one (o) */
+	_Atomic uint32_t syscalltick; /* every system call (o; or sysmon, when it takes the P) */
 	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
 
-	/* Ring: head is taken by CAS (owner and thieves), tail written by the owner alone. */
+	/* Ring: owner and thieves move head by compare-and-swap, the owner alone writes tail. */
 	_Atomic uint32_t runqhead;
 	_Atomic uint32_t runqtail;
 	struct g *_Atomic runq[RUNQ_SIZE];
-	struct g *_Atomic runnext;    /* owner sets; anybody may CAS to NULL */
+	/* the owner sets it; any thread may compare-and-swap it to NULL */
+	struct g *_Atomic runnext;
 
 	/*
-	 * What a thief saw at its last look: work still here then has aged (stealage). Hints, (a).
+	 * What a thief saw at its last look: work that is still here at the next look has aged
+	 * (stealage).  Hints, (a).
 	 */
 	_Atomic uint64_t marktime;
 	_Atomic uint32_t marktail;
@@ -227,51 +241,59 @@ struct p {
 	struct g *_Atomic marknext;
 
 	struct gfreelist gfree[NCLASS]; /* (o) */
-	_Atomic bool giveup;      /* to the common lists, please (scavenge.c) */
+	/* scavenge.c asks the owner to give its free Gs to the common lists */
+	_Atomic bool giveup;
 	struct idcache goids, tids; /* (o) */
 
 	struct lock timerslock;   /* rank Timers */
 	struct timer **timers;    /* (L timers) 4-ary heap */
 	uint32_t ntimers, captimers;
-	struct timer *timerlist;  /* (L timers) those that the heap had no room for */
-	_Atomic uint64_t timer0;  /* when of the first, 0: none; written under the lock */
+	struct timer *timerlist;  /* (L timers) timers for which the heap had no room */
+	_Atomic uint64_t timer0;  /* deadline of the first timer, 0: none; written under the lock */
 
 	/* sysmon's notes (sysmon only) */
 	uint32_t mon_schedtick, mon_syscalltick;
 	uint64_t mon_schedwhen, mon_syscallwhen;
 	uint32_t mon_stuck;       /* looks that found queued work and no progress */
 	uint32_t mon_runs;        /* runs at the last one */
-	bool mon_fresh;           /* a look found a new schedtick; until wake_for_queued sees it */
-	bool mon_quick;           /* the same, and no preemption made it: this P schedules by itself */
+	/* a look found a new schedtick, and wake_for_queued() has not seen that yet */
+	bool mon_fresh;
+	/* a look found a new schedtick that no preemption made: this P schedules by itself */
+	bool mon_quick;
 	uint64_t mon_used;        /* what its G had used of its slice when it began to run */
-	struct m *hand_m;         /* blocked.c's: whom it watches here, */
-	uint32_t hand_tick;       /* since this tick, */
-	uint64_t hand_cpu;        /* which had used this much CPU at the last look */
-	uint64_t hand_still;      /* and has used no more since; 0: it moves; */
-	uint32_t hand_doubts;     /* times in a row that it was not blocked after all */
-	uint64_t mon_askwhen;     /* the running slice was asked to end, last time; 0: not yet */
-	uint64_t mon_longwhen;    /* its G was seen to compute, last time; 0: never; */
-	uint64_t mon_stay;        /* ns for which it counts as computing after that */
-	uint32_t mon_longtick;    /* watched for that since this tick, */
-	uint64_t mon_longcpu;     /* when its M had used this much CPU */
-	struct m *mon_sleepm;     /* its M when sysmon went to sleep, if it computed; NULL: it did not */
-	uint64_t mon_sleepcpu;    /* and what that M had used */
-	uint64_t mon_servewhen;   /* many had run since the look before, last time; 0: never */
-	_Atomic bool mon_computes; /* not long ago: sysmon runs its timers */
+	struct m *hand_m;         /* blocked.c: the M that it watches here */
+	uint32_t hand_tick;       /* blocked.c: schedtick since which it watches */
+	uint64_t hand_cpu;        /* blocked.c: CPU ns that hand_m had used at the last look */
+	/* blocked.c: since when hand_m has used no CPU; 0: it uses some */
+	uint64_t hand_still;
+	/* blocked.c: times in a row that hand_m proved not to be blocked */
+	uint32_t hand_doubts;
+	uint64_t mon_askwhen;     /* when the running G was last asked to give way; 0: not yet */
+	uint64_t mon_longwhen;    /* when its G was last seen to compute for long; 0: never */
+	uint64_t mon_stay;        /* ns after mon_longwhen for which the P counts as computing */
+	uint32_t mon_longtick;    /* schedtick since which the running G is watched for that */
+	uint64_t mon_longcpu;     /* CPU ns that its M had used at that tick */
+	/* its M when sysmon went to sleep, if its G computed; NULL: it did not */
+	struct m *mon_sleepm;
+	uint64_t mon_sleepcpu;    /* CPU ns that mon_sleepm had used then */
+	/* when a look last found that many Gs had run since the look before; 0: never */
+	uint64_t mon_servewhen;
+	_Atomic bool mon_computes; /* its G computed not long ago: sysmon runs its timers */
 
 	/* The request: sysmon writes while it holds the P in Psignal, the M reads after it. */
 	uint32_t asktick;
-	uint64_t askused;         /* 0: the slice is over; else for an urgent G, with so much used */
-	_Atomic bool askforce;    /* also inside libc */
+	/* 0: the slice is over; else the request is for an urgent G: ns of the slice used so far */
+	uint64_t askused;
+	_Atomic bool askforce;    /* the G shall give way inside libc too */
 	_Atomic bool asksent;     /* the kernel has the signal */
 	/*
-	 * When the slice began whose schedtick this is, if a preemption did it (o; sysmon reads).
+	 * schedtick of a slice that began by a preemption, and when it began (o; sysmon reads).
 	 */
 	_Atomic uint32_t switchtick;
 	_Atomic uint64_t switchwhen;
 };
 
-/* Of a count with one writer at a time: a P's owner, or who holds the lock. */
+/* For a count with one writer at a time: a P's owner, or the holder of the lock. */
 static inline void count_up(_Atomic uint32_t *n)
 {
 	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1,
@@ -285,27 +307,28 @@ struct area {
 
 struct gchunk {
 	struct g *_Atomic gs;     /* GCHUNK of them; never moved or unmapped */
-	struct g *bare;           /* (L allgs) without a stack: any new thread may have them; */
-	uint32_t nbare;           /* so many */
-	uint32_t made;            /* (L allgs) the first so many are Gs, the rest zeroes */
-	struct area *areas;       /* (L allgs) theirs, while the structs are zeroes */
+	struct g *bare;           /* (L allgs) Gs without a stack: any new thread may have them */
+	uint32_t nbare;           /* (L allgs) how many Gs are in bare */
+	uint32_t made;            /* (L allgs) how many of gs are Gs; the rest are zeroes */
+	/* (L allgs) areas of Gs whose structs were given back and are zeroes */
+	struct area *areas;
 };
 
 struct sched {
 	struct lock lock;         /* rank Sched */
 	struct gqueue runq;       /* (L) global queue */
-	struct gqueue urgent;     /* (L) woken while no P was free: taken before anything else */
+	struct gqueue urgent;     /* (L) Gs woken while no P was at hand: taken before all others */
 	_Atomic int32_t runqsize; /* mirror of the size of both, read without the lock */
 	_Atomic int32_t urgentsize;
-	_Atomic uint32_t commongets; /* how often somebody took from runq (written under lock) */
+	_Atomic uint32_t commongets; /* how often a P took from runq (written under the lock) */
 	struct m *midle;          /* (L) LIFO */
 	int32_t nmidle;           /* (L) */
-	int32_t nm;               /* (L) Ms alive, sysmon apart */
+	int32_t nm;               /* (L) Ms alive; sysmon is none */
 	int32_t mnext;            /* (L) next id */
 	int32_t maxm;             /* limit (c) */
 	_Atomic bool keepms;      /* idle Ms stay */
 	_Atomic bool named;       /* some G but main was given a name: mnames.c */
-	struct m *mdead;          /* (L) left, to be joined by maker */
+	struct m *mdead;          /* (L) Ms that left, to be joined by the spawner */
 	struct m *mfree;          /* (L) structs to reuse */
 	struct m *allm;           /* (L) */
 	struct p *pidle;          /* (L) LIFO */
@@ -314,7 +337,8 @@ struct sched {
 	int32_t nmstarting;       /* (L) Ms made that have not arrived yet */
 	_Atomic int32_t npidle;
 	_Atomic int32_t nmspinning;
-	_Atomic uint32_t needspinning; /* a wake-up found a spinner finishing (Go's needspinning) */
+	/* a waker found no idle P: the next M to go idle looks again (Go's needspinning) */
+	_Atomic uint32_t needspinning;
 
 	struct lock gfreelock;    /* rank Gfree */
 	struct gclass gclass[NCLASS];
@@ -333,19 +357,26 @@ struct sched {
 
 	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
 	_Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
-	_Atomic uint64_t polluntil;  /* until when (0: for ever) */
+	_Atomic uint64_t polluntil;  /* until when the poller sleeps (0: for ever) */
 	_Atomic bool pollmany;       /* the last poll that found something found several; a hint */
 	_Atomic uint32_t pollbreak;  /* futex of the poller */
 
-	_Atomic uint64_t monuntil; /* sysmon sleeps until then and wants to be woken for what comes sooner; 0: no */
-	_Atomic uint32_t monwake;  /* futex of that sleep, */
-	_Atomic bool monpolls;     /* which may be in the poller */
+	/* sysmon sleeps until then and wants to be woken for what comes sooner; 0: it does not */
+	_Atomic uint64_t monuntil;
+	_Atomic uint32_t monwake;  /* futex of that sleep; 1: sysmon was woken */
+	_Atomic bool monpolls;     /* that sleep is in epoll: sysmon is the poller */
 
-	unsigned ncpu;            /* (L) CPUs, as last heard */
+	unsigned ncpu;            /* (L) CPUs when last counted */
 	_Atomic bool oversubscribed; /* more Ps than CPUs */
-	_Atomic bool attended;    /* somebody sees to signals while all Gs are parked (parkinglot_wait.c) */
-	_Atomic uint64_t keepout; /* and these are his, not an idle M's */
-	_Atomic uint64_t shut;    /* nor may a poller let these in for a moment when it wakes */
+	/*
+	 * there is a signal thread, for signals that come while all Gs are parked
+	 * (parkinglot_wait.c)
+	 */
+	_Atomic bool attended;
+	/* signals that an M without a G keeps out, for the signal thread to take */
+	_Atomic uint64_t keepout;
+	/* signals that no G lets in: a poller that wakes must not let them in for a moment */
+	_Atomic uint64_t shut;
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
 };
@@ -372,7 +403,7 @@ static inline uint32_t gstatus(const struct g *gp)
 	return atomic_load_explicit(&gp->status, memory_order_relaxed);
 }
 
-/* Neither made, nor of a chunk that was given back, nor dead. */
+/* gp was made, its chunk was not given back, and it is not dead. */
 static inline bool galive(const struct g *gp)
 {
 	uint32_t s = gstatus(gp);
@@ -421,11 +452,12 @@ static inline void stack_fit(struct stack *s, const struct gattr *a)
 /* ---- proc.c, m.c, p.c ---- */
 void schedule(void *unused) __attribute__((noreturn)) hidden;
 void ready(struct g *gp, enum readyhow how) hidden;
-/* goready() of who is pinned before and after. */
+/* goready() for a caller that is pinned before and after. */
 void goready_pinned(struct g *gp, enum readyhow how) hidden;
 void globrunqput(struct g *gp, bool front) hidden;
 void globrunqputbatch(struct gqueue *q, bool front) hidden;
-void globrunqwoken(struct g *gp) hidden; /* without a P: nobody would look */
+/* for a waker without a P: no M would look at a local queue */
+void globrunqwoken(struct g *gp) hidden;
 void wakep(void) hidden;
 void resetspinning(struct m *mp) hidden;
 void startm(struct p *pp, bool spinning) hidden;
@@ -470,7 +502,7 @@ void setspinning(struct m *mp) hidden;
 bool nobody_polls(void) hidden;
 bool anywork(void) hidden;
 bool poll_is_due(struct p *pp) hidden;
-void p_begins(struct p *pp) hidden; /* who the poller made ready queue here */
+void p_begins(struct p *pp) hidden; /* Gs that the poller readies are queued here */
 
 /*
  * On g0, of the G that was switched away and goes on later: from the release on its context may be
@@ -488,7 +520,7 @@ static inline struct m *offm(struct g *gp)
 
 /* ---- park.c ---- */
 /*
- * Parks the caller, who is pinned, made itself Gwaiting and may have been readied since.  why and
+ * Parks the caller.  It is pinned, made itself Gwaiting and may have been readied since.  why and
  * addr are for dumps.
  */
 void gopark_pinned(enum waitreason why, const void *addr) hidden;
@@ -518,14 +550,15 @@ void timers_move(struct p *from, struct p *to) hidden;
 enum { NETPOLL_BATCH = 128 };
 /* Sleeps as the poller until an event, broken or deadline (0: none): events of descriptors. */
 int netpoll_wait(struct os_event *ev, uint64_t deadline) hidden;
-unsigned netpoll_ready(const struct os_event *ev, int n) hidden; /* wakes who waits for them: how many */
+/* wakes the waiters of these events: how many */
+unsigned netpoll_ready(const struct os_event *ev, int n) hidden;
 unsigned netpoll_look(void) hidden;     /* both, without sleeping */
 void netpoll_break(void) hidden;
 void netpoll_wake_for(uint64_t when) hidden; /* the poller must not sleep past this */
 bool netpoll_open(void) hidden;         /* false: the kernel gives no epoll */
 int netpoll_fd(void) hidden;            /* -1: not open */
 int netpoll_dup(int fd) hidden;
-bool netpoll_clocks(void) hidden;       /* somebody has waited for a clock that may be set */
+bool netpoll_clocks(void) hidden;       /* a G has waited for a clock that may be set */
 void netpoll_fork_child(void) hidden;
 
 /* ---- polldesc.c ---- */
@@ -568,10 +601,11 @@ void gfree_fork_child(void) hidden;
 /* Of the common lists, for scavenge.c. */
 bool gfree_has(uint32_t class) hidden;   /* some; a hint */
 struct g *gfree_take_any(void) hidden;   /* with a stack of ours; NULL: none */
-bool gfree_unsettled(void) hidden;       /* somebody has memory to give back; a hint */
+bool gfree_unsettled(void) hidden;       /* some free G has memory to give back; a hint */
 bool gfree_cool(void) hidden;            /* marks what was not used since the last call: is there any? */
 int32_t gfree_take_cold(uint32_t class, int32_t most, struct gfreelist *to) hidden; /* of so many */
-void gfree_put_cold(uint32_t class, struct gfreelist *from) hidden; /* who gave back what they can */
+/* Gs that have given back what they can */
+void gfree_put_cold(uint32_t class, struct gfreelist *from) hidden;
 
 /* ---- scavenge.c ---- */
 void scavenge_look(uint64_t now) hidden; /* sysmon: now and then */
@@ -586,11 +620,13 @@ void g_seedids(void) hidden; /* at the start of a process; of a fork child too *
 void g_cachefree(struct p *pp) hidden;
 
 /* ---- retake.c, sysmonsleep.c, preempt.c ---- */
-/* sysmon only: a look at all Ps; at most so long a sleep, less when somebody's slice ends; */
+/* sysmon only: a look at all Ps; a sleep of at most us, shorter when a slice ends. */
 void monitor_look(uint64_t now) hidden;
 void monitor_sleep(uint32_t us) hidden;
-uint64_t monitor_pollgap(uint64_t usual) hidden; /* and ns after which it polls for busy Ms */
-void monitor_alarm(uint64_t when) hidden; /* sysmon must not sleep past this, if it is interested */
+/* sysmon only: ns after which it polls because no M does */
+uint64_t monitor_pollgap(uint64_t usual) hidden;
+/* wakes sysmon if it sleeps past when and wants to be told */
+void monitor_alarm(uint64_t when) hidden;
 void p_leave_slow(struct p *pp, uint32_t to) hidden;
 
 /* ---- sysmon.c, schedtrace.c ---- */
@@ -617,13 +653,14 @@ void handoff_report_open(void) hidden; /* at exit: counts the blocks that go on;
 bool maker_start(void) hidden;      /* once a process; false: no kernel thread */
 bool maker_runs(void) hidden;       /* it makes Ms, and the caller is not it */
 bool maker_call(void) hidden;       /* there are Ms to make or to join; false: it does not run */
-void maker_spare(void) hidden;      /* one M in reserve, please */
+void maker_spare(void) hidden;      /* asks for one M in reserve */
 void maker_fork_child(void) hidden;
 
 /* ---- procfs.c: sysmon only ---- */
 int aside_blocked(int tid, struct os_where *w) hidden; /* as os_blocked */
-bool aside_moves(int tid) hidden;  /* on a CPU right now: nobody need be asked */
-bool aside_runs(int tid) hidden;   /* on a CPU, or waiting for one; false also if nobody tells */
+bool aside_moves(int tid) hidden;  /* on a CPU right now; needs no look at /proc */
+/* on a CPU, or waiting for one; false also if the kernel does not tell */
+bool aside_runs(int tid) hidden;
 unsigned aside_ncpu(void) hidden;  /* as os_ncpu */
 void aside_fork_child(void) hidden;
 
@@ -654,7 +691,7 @@ void arena_fork_child(void) hidden;
 
 /* ---- wireall.c ---- */
 enum {
-	DutyCputime = 1, /* somebody asked for a G's CPU time */
+	DutyCputime = 1, /* a G's CPU time was asked for */
 	DutyWire = 2,	 /* runtime_wireall() */
 	DutySystime = 4, /* or for the kernel's part of it; then DutyCputime, too */
 	DutyGs = 8,      /* the base of GS may change unseen */

@@ -16,7 +16,8 @@
  * G wants to say something to its tracee; two Gs may have children on it, of which one ends.  To
  * wire the G for good: each of its switches is then two of the kernel's.
  *
- * With nearly as many Ms as there may be, none is set aside: such a child may hear too late.
+ * With nearly as many Ms as there may be, none is set aside: the kernel may then tell such a child
+ * too late.
  */
 #include "runtime/sched/gmp.h"
 
@@ -83,7 +84,7 @@ void runtime_child_gone(void)
 	unpin();
 }
 
-/* Nobody else knows of the M: a wake-up without a P says that its G has ended.  Pinned. */
+/* No other thread wakes this M without a P: such a wake-up says that its G has ended.  Pinned. */
 void home_leave(struct g *gp)
 {
 	if (gp->home == getm())

@@ -1,13 +1,14 @@
 /*
- * idle: how an M that finds no work gives its P up and sleeps, and who looks for work meanwhile.
+ * idle: how an M that finds no work gives its P up and sleeps, and which M looks for work
+ * meanwhile.
  *
  * One of the idle Ms sleeps as the poller (netpoll.c), the others until they are woken or, while
  * some P is busy, for a nap.
  *
  * Spinning.  An M that has a P and looks for work in other queues counts in nmspinning.  Rule
- * against lost wake-ups, as in Go: who submits work from outside a P first publishes it, then reads
- * nmspinning (wakep); who stops spinning first decrements nmspinning, then looks at every queue
- * again.  Both are sequentially consistent, so one of them sees the other.
+ * against lost wake-ups, as in Go: a thread that submits work from outside a P first publishes it,
+ * then reads nmspinning (wakep); an M that stops spinning first decrements nmspinning, then looks
+ * at every queue again.  Both are sequentially consistent, so one of them sees the other.
  *
  * Must never: sleep with a P.
  */
@@ -24,7 +25,7 @@ void setspinning(struct m *mp)
 	atomic_store(&sched.needspinning, 0);
 }
 
-/* An M that found work stops spinning; there may be more, so somebody else may have to look. */
+/* An M that found work stops spinning.  There may be more work, so another M may have to look. */
 void resetspinning(struct m *mp)
 {
 	int32_t n;
@@ -52,7 +53,7 @@ bool anywork(void)
 	return first && first <= nanotime();
 }
 
-/* Descriptors are watched, and no M sleeps in epoll to hear of them. */
+/* Descriptors are watched, and no M sleeps in epoll. */
 bool nobody_polls(void)
 {
 	return netpoll_watching() && atomic_load(&sched.lastpoll) != 0;
@@ -72,7 +73,10 @@ static bool takeidlep(struct m *mp)
 	return true;
 }
 
-/* Sleep of an idle M: 0 until woken, else the next look (something here is busy, work may age). */
+/*
+ * How long an idle M sleeps.  0: until it is woken.  Else the time of its next look: some P is
+ * busy, and its queued work may have aged by then.
+ */
 static uint64_t naptime(struct m *mp)
 {
 	if (!weft_opt.nap || atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs))
@@ -84,7 +88,7 @@ static uint64_t naptime(struct m *mp)
 	return nanotime() + mp->napns;
 }
 
-/* Timers or descriptors need an M that hears them. */
+/* There are timers or watched descriptors, which need a poller. */
 static bool must_poll(void)
 {
 	return timers_next() || netpoll_watching();
@@ -107,14 +111,14 @@ static void poll_idle(struct m *mp, uint64_t nap)
 		n = netpoll_wait(ev, nap && (!until || nap < until) ? nap : until);
 	}
 	/*
-	 * Before anybody is readied: who adds a timer or wakes an idle P must not take us for
-	 * asleep.
+	 * Before any G is readied: a thread that adds a timer or wakes an idle P must not take this
+	 * M for a sleeping poller.
 	 */
 	atomic_store(&sched.polluntil, 0);
 	atomic_store(&sched.lastpoll, nanotime());
 	if (n && takeidlep(mp)) {
 		/*
-		 * Those who waited run here next: waking another M for them costs more than they
+		 * The Gs that waited run here next: waking another M for them costs more than they
 		 * do.
 		 */
 		netpoll_ready(ev, n);
@@ -127,13 +131,14 @@ static void poll_idle(struct m *mp, uint64_t nap)
 }
 
 /*
- * Without a P: sleeps, as the poller if there is something to poll and nobody does, until there is
- * one.
+ * An M without a P sleeps until it has one; as the poller, if there is something to poll and there
+ * is no poller.
  *
- * An M that goes idle meanwhile, with timers of its own, leaves them to the poller and sleeps for
- * good.  So an M takes lastpoll only when there is something to poll; and once it has put it back,
- * whether it slept or not, it asks again: it has been taken for the poller until then
- * (tests/model/poller.pml).  When no P is idle, the Ms that run them ask.
+ * An M that goes idle while another is the poller leaves its timers to that one and sleeps without
+ * a bound.  So an M becomes the poller (takes lastpoll) only when there is something to poll.  Once
+ * it has put lastpoll back, whether it slept or not, it asks again whether there is: until then
+ * others took it for the poller (tests/model/poller.pml).  When no P is idle, the Ms that own the
+ * Ps ask.
  */
 void idle(struct m *mp)
 {
@@ -183,7 +188,8 @@ struct g *findrunnable(struct m *mp, bool *inherit)
 			return gp;
 		if (spun && !waited && !nobody_polls()) {
 			/*
-			 * Once: work that is queued elsewhere but not aged must not keep us here.
+			 * Once: work that is queued elsewhere and has not aged must not keep this M
+			 * here.
 			 */
 			waited = true;
 			if (spin_for_work())

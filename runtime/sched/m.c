@@ -1,10 +1,10 @@
 /*
  * m: kernel threads: starting, stopping, handing a P over, leaving.
  *
- * Idle Ms are a LIFO list under sched.lock and sleep on m->park.  park goes 0 -> 1 by whoever wakes
- * and 1 -> 0 by the M itself.  M0 is the program's main thread and never leaves: the kernel ties
- * the process to it.  Other Ms are joinable threads of libc (hooks.newosproc), so that setuid and
- * friends reach them; sysmon joins those that left and frees their stacks.
+ * Idle Ms are a LIFO list under sched.lock and sleep on m->park.  A waker sets park from 0 to 1,
+ * the M itself sets it back to 0.  M0 is the program's main thread and never leaves: the kernel
+ * ties the process to it.  Other Ms are joinable threads of libc (hooks.newosproc), so that setuid
+ * and its like reach them; the spawner joins those that left and frees their stacks.
  */
 #include "runtime/sched/gmp.h"
 
@@ -21,8 +21,8 @@ void m_init(struct m *mp)
 }
 
 /*
- * A P whose M is being made, for whoever comes first: the making takes locks of libc's, and who
- * holds one may be a G that waits for this very P. sched.lock held.
+ * A P whose M is being made, for the first M that asks: making an M takes locks of libc's, and the
+ * holder of one may be a G that waits for this very P.  sched.lock held.
  */
 static struct p *pstartget(struct m *mp)
 {
@@ -37,7 +37,10 @@ static struct p *pstartget(struct m *mp)
 	return pp;
 }
 
-/* Whoever came faster has the P it was made for: then it waits for another. */
+/*
+ * The new M's first steps.  Another M may have taken the P that it was made for: then it waits for
+ * another P.
+ */
 static void mstart0(void *unused)
 {
 	struct m *mp = weft_tls.m;
@@ -73,7 +76,10 @@ static void *mstart(void *arg)
 	return NULL;
 }
 
-/* The two of sched.allm, with sched.lock: there may be thousands. */
+/*
+ * These two change sched.allm, with sched.lock.  The list is linked both ways: there may be
+ * thousands of Ms.
+ */
 static void all_add(struct m *mp)
 {
 	mp->alllink = sched.allm;
@@ -116,8 +122,8 @@ bool m_reap(void)
 
 	lock(&sched.lock);
 	/*
-	 * One may have ended before its maker came to note its handle, or sysmon's list
-	 * (blocked.c) may still hold it: next time.
+	 * An M may have ended before its maker noted its handle, or sysmon's list (blocked.c) may
+	 * still hold it: those wait for the next call.
 	 */
 	for (link = &sched.mdead; *link && (!mp_os(*link) || handoff_lists(*link));
 	     link = &(*link)->schedlink)
@@ -138,7 +144,7 @@ bool m_reap(void)
 	return true;
 }
 
-/* spared: there are enough, and the caller can do without. */
+/* spared: NULL near the limit; the caller can do without this M. */
 static struct m *allocm(bool spared)
 {
 	struct m *mp;
@@ -231,8 +237,8 @@ void mwake(struct m *mp)
 }
 
 /*
- * What an M lets in, the process lets in; and an idle one has the mask of the last G it ran, which may
- * have ended, or keep out by now what nobody is to let in.
+ * A signal that an M lets in, the process lets in.  An idle M has the mask of the last G it ran.
+ * That G may have ended, or keep out by now what no thread is to let in.
  */
 void m_keepout(void)
 {
@@ -242,9 +248,9 @@ void m_keepout(void)
 	if (!out || !mp)
 		return;
 	/*
-	 * What another process sends to main by its thread's id waits in the kernel for M0 alone.  So
-	 * that one keeps out no more than all Gs do, and passes on what comes (the signal thread tells
-	 * it of changes: runtime_shut(), which reads the note after it wrote the word).
+	 * What another process sends to main by its thread id waits in the kernel for M0 alone.  So
+	 * M0 keeps out no more than all Gs do, and passes on what comes.  The signal thread tells
+	 * it of changes by runtime_shut(), which writes sched.shut and then reads m0.sigmask.
 	 */
 	do {
 		if (mp == &m0)
@@ -256,13 +262,19 @@ void m_keepout(void)
 	} while (mp == &m0 && out != atomic_load(&sched.shut));
 }
 
-/* It may have looked at the word just before it fell asleep: who depends on it asks again. */
+/*
+ * Makes an idle M0 look at sched.shut again.  M0 may have read the word just before it fell asleep,
+ * so the caller repeats this until the mask is right.
+ */
 static void m0_look(void)
 {
 	os_futex_wake((uint32_t *)&m0.park, 1);
 }
 
-/* Who sleeps in the poller may have another mask there than when it wakes: it looks at shut again. */
+/*
+ * A poller sleeps under a mask of its own (epoll_pwait) and has another when it wakes: it reads
+ * sched.shut again.
+ */
 void runtime_shut(uint64_t set)
 {
 	uint64_t was = atomic_exchange(&sched.shut, set);
@@ -292,7 +304,7 @@ bool runtime_allkeepout(uint64_t set)
 
 /*
  * Sleeps until startm hands a P over, or until the deadline (0: none); then m->p may still be NULL.
- * The M is on the idle list meanwhile; a nap that ends takes it off again.
+ * The M is on the idle list meanwhile; when its deadline passes it takes itself off.
  */
 void stopm(struct m *mp, uint64_t until)
 {
@@ -348,10 +360,13 @@ static void startnewm(void)
 
 	if (newm(NULL))
 		return;
-	/* No kernel thread to be had: the P waits idle, whoever next needs one takes it. */
+	/*
+	 * There is no kernel thread to be had: the P becomes idle, and the next M that needs one
+	 * takes it.
+	 */
 	lock(&sched.lock);
 	sched.nmstarting--;
-	/* There will be none: an M that is about to go idle finds it. */
+	/* No M can be made any more: an M that is about to go idle finds the P. */
 	pp = runtime_nomore() ? NULL : sched.pstart;
 	if (pp) {
 		sched.pstart = pp->link;
@@ -439,7 +454,8 @@ int m_start_wanted(void)
  * One M in reserve, once Ps were taken: a P that is taken next need not wait until a kernel thread
  * is made. What is read without the lock is a hint: one more or one fewer does no harm.
  */
-static struct m *lastspare; /* while it is not there yet, another would not help; never freed */
+/* the last M made in reserve: until it has started, another would not help; never freed */
+static struct m *lastspare;
 
 bool m_wants_spare(void)
 {
@@ -478,7 +494,7 @@ void m_make_spare(void)
 
 void m_fork_child(void)
 {
-	lastspare = NULL; /* it will never be there */
+	lastspare = NULL; /* it will never start in the child */
 }
 
 /* At most one starter at a time: a spinner that finds work starts the next. */
@@ -506,7 +522,7 @@ void wakep(void)
 	startm(pp, true);
 }
 
-/* A P whose M blocks: somebody else must run it if there is anything to run. */
+/* A P whose M blocks: another M must run it if there is anything to run. */
 void handoffp(struct p *pp)
 {
 	uint64_t t0 = atomic_load(&pp->timer0);
@@ -530,7 +546,7 @@ void handoffp(struct p *pp)
 		startm(pp, false);
 		return;
 	}
-	/* The last running P, and nobody polls: timers and descriptors need somebody. */
+	/* This is the last running P, and there is no poller: timers and descriptors need one. */
 	if (atomic_load(&sched.npidle) == atomic_load(&gomaxprocs) - 1 &&
 	    atomic_load(&sched.lastpoll) != 0 && (timers_next() || netpoll_watching())) {
 		unlock(&sched.lock);
@@ -565,7 +581,10 @@ void unlockosthread(void)
 
 	if (!gp || !gp->lockdepth || --gp->lockdepth)
 		return;
-	/* In one piece: a G with an M that has no such G would be handed to it for nothing. */
+	/*
+	 * Pinned, so that both change together: a G whose lockedm has no lockedg would be handed to
+	 * that M for nothing.
+	 */
 	pin();
 	if (gp->lockedm != gp->home)
 		gp->lockedm->lockedg = NULL;
@@ -577,7 +596,7 @@ int g_start_wired(struct g *gp)
 {
 	struct m *mp;
 
-	/* Libc's locks: as spawner.c says, but that another M goes on with the P meanwhile. */
+	/* Without the P, for newm() takes libc's locks (see spawner.c). */
 	entersyscall();
 	mp = newm(gp);
 	exitsyscall();
@@ -627,8 +646,8 @@ static void leavem00(void *arg)
 
 /*
  * Waits for an idle M, once and not for long: the maker may need a lock of libc's whose holder
- * waits for this P. Without one, M0 itself would take the P back, and run all others, who were
- * created later, before it finds gp.
+ * waits for this P. Without an idle M, M0 itself would take the P back and run all other Gs, which
+ * were created later, before it finds gp.
  */
 static bool await_idlem(void)
 {
@@ -656,7 +675,7 @@ void leavem0(void)
 	unpin();
 	if (getm() == &m0 && await_idlem())
 		mcall(leavem01);
-	/* M0 may be woken for something else and find gp first: then again. */
+	/* M0 may be woken for another reason and find gp first: then it leaves again. */
 	while (getm() == &m0)
 		mcall(leavem00);
 }
@@ -688,8 +707,8 @@ static void keepout_away(const struct m *mp)
 }
 
 /*
- * The M of a wired G gives its P away and sleeps until somebody brings the G back with a P; or until
- * the G has ended elsewhere: then the M is nobody's, and has a P too.
+ * The M of a wired G gives its P away and sleeps until another M hands it a P, because its G is to
+ * run; or until the G has ended elsewhere: then the M is wired to no G, and has a P too.
  */
 void stoplockedm(struct m *mp)
 {
@@ -716,7 +735,7 @@ void stoplockedm(struct m *mp)
 		home_over(mp);
 }
 
-/* mp picked a G that belongs to another M: hands its P to that one and sleeps. */
+/* mp picked a G that is wired to another M: hands its P to that M and sleeps. */
 void startlockedm(struct m *mp, struct g *gp)
 {
 	struct m *owner = gp->lockedm;

@@ -1,9 +1,9 @@
 /*
  * p: processors: idle list, hand-over between Ms, and a P count that changes while running.
  *
- * Shrinking stops no world: a P whose number is too high retires when its M next schedules, or at
- * once when it is idle or in a system call.  (Rejected: stopping all Ps first; one spinning G would
- * delay the change without bound, and nothing here needs all of them still.)
+ * Shrinking does not stop the world: a P whose number is too high retires when its M next
+ * schedules, or at once when it is idle or in a system call.  (Rejected: stopping all Ps first; one
+ * spinning G would delay the change without bound, and nothing here needs all of them still.)
  */
 #include "runtime/sched/gmp.h"
 
@@ -133,8 +133,9 @@ int procresize(unsigned want, unsigned ncpu)
 		sched.ncpu = ncpu;
 	atomic_store(&sched.oversubscribed, (unsigned)n > sched.ncpu);
 	/*
-	 * A dead P is on no list and in nobody's hands.  One still on its way out, or between two Ms,
-	 * simply stays: its number is good again, and who has it lists it (pidleput).
+	 * A dead P is on no list and owned by no thread.  A P that is still on its way out, or
+	 * between two Ms, simply stays: its number is valid again, and the thread that has it lists
+	 * it (pidleput).
 	 */
 	for (int i = old ? old : 1; i < n; i++) {
 		if (atomic_load(&allp[i]->status) != Pdead)

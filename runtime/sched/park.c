@@ -1,17 +1,17 @@
 /*
  * park: the one way to block and the one way to wake.
  *
- * A G that parks was made Gwaiting before anybody could ready it, and goes to sleep whatever
- * happens.  It may be readied before it left its stack; gp->m tells who picks it when that is so.
- * That one waits (settle), on g0 and with nothing of its own still to leave, so two cannot wait for
- * each other.  No lock is held across the switch.
+ * A G that parks was made Gwaiting before any thread could ready it, and goes to sleep whatever
+ * happens.  It may be readied before it left its stack; gp->m tells the M that picks it when that
+ * is so.  That M waits (settle) on g0, with no stack of its own still to leave, so two Ms cannot
+ * wait for each other.  No lock is held across the switch.
  */
 #include "runtime/sched/sched_inline.h"
 
-/* Nobody runs on gp's stack any more. */
+/* No thread runs on gp's stack any more. */
 static inline void parked(struct g *gp)
 {
-	/* Release: pairs with settle() of who was told to run it, perhaps long ago. */
+	/* Release: pairs with settle() on the M that was given gp to run, perhaps long ago. */
 	atomic_store_explicit(&gp->m, NULL, memory_order_release);
 }
 
@@ -44,8 +44,8 @@ static void switched(void *arg)
 }
 
 /*
- * Straight to the next G of this P, if that is what schedule() would do: g0 and one change of FS
- * less.  after runs on its stack.
+ * Switches straight to the next G of this P, if that is what schedule() would do: that saves g0 and
+ * one change of FS.  after runs on the next G's stack.
  */
 static inline __attribute__((always_inline)) bool to_next(struct m *mp, struct g *gp, void (*after)(void *))
 {
@@ -98,7 +98,10 @@ static inline void ready_pinned(struct g *gp, enum readyhow how)
 		if (weft_opt.readywake)
 			wakep();
 	} else {
-		/* No P here (foreign thread, sysmon, a G in a system call): nobody would look. */
+		/*
+		 * The caller has no P (foreign thread, sysmon, a G in a system call): no M would
+		 * look at a local queue.
+		 */
 		lock(&sched.lock);
 		globrunqwoken(gp);
 		unlock(&sched.lock);
@@ -135,7 +138,7 @@ void goready(struct g *gp, enum readyhow how)
 	unpin();
 }
 
-/* Nobody runs on gp's stack any more, and nobody ever will in this life. */
+/* No thread runs on gp's stack any more, and none will in this life. */
 static void left(struct g *gp)
 {
 	bool drop = gp->drop;
@@ -144,7 +147,7 @@ static void left(struct g *gp)
 	gp->lockdepth = 0;
 	gp->kept = false;
 	atomic_store_explicit(&gp->status, Gdead, memory_order_relaxed);
-	/* Release: pairs with g_await_off(); then it is another's. */
+	/* Release: pairs with g_await_off(), after which another thread may use gp. */
 	atomic_store_explicit(&gp->m, NULL, memory_order_release);
 	if (drop)
 		g_free(gp);
@@ -174,8 +177,8 @@ static void exit0(void *arg)
 	left(arg);
 	if (locked && mp != &m0) {
 		/*
-		 * What the wired G did to its kernel thread (policy, affinity, namespaces) dies
-		 * with it; what it made hears of it.
+		 * What the wired G changed of its kernel thread (policy, affinity, namespaces) ends
+		 * with that thread.  The kernel tells the child processes that it made.
 		 */
 		handoffp(releasep(mp));
 		mexit(mp);
@@ -184,8 +187,9 @@ static void exit0(void *arg)
 }
 
 /*
- * ended is called before the stack is left, so that whom it readies can be switched to at once; who
- * frees the G after that waits for the stack (g_await_off).  True: nobody will, it is dropped.
+ * ended is called before the stack is left, so that the G that it readies can be switched to at
+ * once.  The thread that frees the caller's G afterwards waits until the stack is left
+ * (g_await_off).  ended says true: no thread will, and left() frees it.
  */
 void goexit(bool (*ended)(void *arg), void *arg)
 {

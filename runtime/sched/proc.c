@@ -1,5 +1,5 @@
 /*
- * proc: who runs.  The scheduler's heart; read this file first.
+ * proc: which G runs.  The scheduler's core; read this file first.
  *
  * G    a user-level thread: a stack, a glibc thread block, a saved stack pointer.
  * M    a kernel thread.  Runs scheduler code on its g0 stack and Gs on theirs.
@@ -10,14 +10,15 @@
  * nothing on g0 survives a switch.  FS belongs to the stack: on g0 it is the M's block, on a G the
  * G's.
  *
- * Where we depart from Go (options, see options.def; the figures that decided are in HACKING.md):
+ * Where weft departs from Go (options, see options.def; the figures that decided are in README.md
+ * beside this file):
  *   readywake=0    ready() from a running G wakes nobody: the G just readied most likely runs next here.
  *   wakesurplus=N  creation wakes an idle P only when more than N Gs are queued locally.
  *   nap=NS         an idle M looks again after a nap, doubling, while another P is busy.
  *   stealage=NS    only work that has waited is stolen.
- * sysmon backs all of them up: queued work with an idle P is found within its period.  What a P
- * runs next is looked for in findrunnable.c; who finds nothing is in idle.c, with the rule against lost
- * wake-ups.
+ * sysmon backs all of them up: it finds queued work beside an idle P within its period.
+ * findrunnable.c looks for what a P runs next.  idle.c is for an M that finds nothing, and has the
+ * rule against lost wake-ups.
  *
  * Must never: block while holding a P; call libc; run on a G's stack after the G was published
  * elsewhere.
@@ -40,7 +41,10 @@ void mcall(void (*fn)(void *))
 	struct g *gp = weft_tls.g;
 	struct m *mp;
 
-	/* Pinned until it runs again: neither g0's top nor the switch back may meet a handler. */
+	/*
+	 * The G is pinned until it runs again: no handler may run between the reading of g0's top
+	 * and the switch, nor during the switch back.
+	 */
 	pin();
 	mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
 	if (unlikely(atomic_load_explicit(&duties, memory_order_relaxed)))
@@ -149,8 +153,8 @@ void g_start(struct g *gp)
 	pp = getp();
 	if (pp && !pp->own) {
 		/*
-		 * In the order of creation, as natively: nobody who was first is pushed out of
-		 * runnext.
+		 * In the order of creation, as natively: a G that was created earlier is not pushed
+		 * out of runnext.
 		 */
 		bool first = !atomic_load_explicit(&pp->runnext, memory_order_relaxed);
 
@@ -202,7 +206,7 @@ void gosched(void)
 		os_osyield();
 	pin();
 	pp = getp();
-	/* Nobody else to run: as the kernel's sched_yield, go on. */
+	/* Nothing else is runnable: return, as sched_yield(2) does. */
 	alone = !pp || pp->own || (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
 			atomic_load(&pp->timer0) == 0 && !weft_opt.chaos);
 	unpin();
@@ -221,7 +225,10 @@ void goyield(void)
 		mcall(goyield0);
 }
 
-/* Chaos makes decisions that nobody may rely on: where an order is promised it has none to make. */
+/*
+ * Chaos makes decisions on which no program may rely.  Where POSIX promises an order there is none
+ * to make.
+ */
 void runtime_promised(void)
 {
 	if (unlikely(weft_opt.chaos))

@@ -2,10 +2,10 @@
  * realtime: a G with a real-time policy has a kernel thread and a P of its own.
  *
  * The shim wires such a G to its M and gives that M the policy.  Here the M gets a P that is on no
- * list: nobody takes it, steals from it or looks at its timers, so the G has it in system calls and
- * while it waits.  Who wakes the G wakes its kernel thread, and the kernel decides by priority, with no
- * ordinary thread in between.  Its timers are its M's own time-outs (stoplockedm).  What such a G makes
- * ready goes to the common queue, for nobody looks at its own.
+ * list: no thread takes it, steals from it or runs its timers, so the G keeps it in system calls
+ * and while it waits.  A waker of the G wakes its kernel thread, and the kernel decides by
+ * priority, with no ordinary thread in between.  Its timers are its M's own time-outs
+ * (stoplockedm).  What such a G readies goes to the global queue, for no other M looks at its own.
  *
  * A descriptor is waited for in the kernel, by the shim.  The poller is an ordinary thread, which may have
  * to wait for a CPU.  And there may be none: an M becomes the poller on its way to sleep, and the M of such

@@ -194,7 +194,7 @@ struct g *runqsteal(struct p *pp, struct p *victim, bool next, uint64_t now)
 	}
 }
 
-/* Takes all of a P that nobody runs (it dies): order kept. */
+/* Takes all Gs of a P that no M runs (it retires), in order. */
 void runqdrain(struct p *pp, struct gqueue *q)
 {
 	bool inherit;
@@ -221,10 +221,10 @@ static void setsize(int32_t n)
 }
 
 /*
- * Woken by a timer, by the kernel or from outside, and no P was at hand.  If all Ps compute for
- * long, one is preempted for it (retake.c).  A queue of its own: in the common one, those who
- * compute and wait for their next slice would look the same, and the time after which somebody is
- * preempted become everybody's slice.
+ * gp was woken by a timer, by the kernel or from outside, where no P was at hand.  If all Ps
+ * compute for long, one is preempted for it (retake.c).  It has a queue of its own: in the global
+ * queue it would look like a G that computes and waits for its next slice, and the time after which
+ * a G is preempted would become the slice of all.
  */
 void globrunqwoken(struct g *gp)
 {
@@ -295,8 +295,8 @@ void globrunqputbatch(struct gqueue *q, bool front)
 
 /*
  * An urgent one, or up to min(half a ring, a fair share) of the others, of which all but one go to
- * pp's ring.  Without `urgent` the others are first: urgent ones that keep coming (each request of a
- * busy server, heard by sysmon) would never leave them a turn.  max 0: no bound.
+ * pp's ring.  Without `urgent` the others are first: urgent ones that keep coming (each request of
+ * a busy server, polled by sysmon) would never leave them a turn.  max 0: no bound.
  */
 struct g *globrunqget(struct p *pp, int32_t max, bool urgent)
 {

@@ -34,8 +34,8 @@ static inline bool putnext(struct p *pp, struct g *gp)
 }
 
 /*
- * What the calling G's M would run next, when that is plain to see: the local queue's first, and
- * nothing that schedule() would look at before it.  NULL: ask schedule().
+ * What the calling G's M would run next, when the local queue's first G is it and there is nothing
+ * that schedule() would look at before it.  NULL: ask schedule().
  */
 static inline struct g *nextlocal(struct m *mp, bool *inherit)
 {
@@ -57,7 +57,10 @@ static inline struct g *nextlocal(struct m *mp, bool *inherit)
 	gp = runqget(pp, inherit);
 	if (!gp)
 		return NULL;
-	/* Still on a stack, perhaps the caller's own: to be waited for on g0 only (park.c). */
+	/*
+	 * gp has not left its stack, which may be the caller's own: an M waits for that on g0 only
+	 * (park.c).
+	 */
 	if (unlikely(gp->lockedm || atomic_load_explicit(&gp->m, memory_order_relaxed))) {
 		runqput(pp, gp, !gp->lockedm);
 		return NULL;
@@ -65,7 +68,7 @@ static inline struct g *nextlocal(struct m *mp, bool *inherit)
 	return gp;
 }
 
-/* The M's last steps before gp's registers are loaded; gp becomes Grunning. */
+/* The M's last steps before it loads gp's registers; gp becomes Grunning. */
 static inline void settle(struct m *mp, struct g *gp, bool inherit)
 {
 	if (unlikely(atomic_load_explicit(&gp->m, memory_order_acquire)))
@@ -82,7 +85,7 @@ static inline void settle(struct m *mp, struct g *gp, bool inherit)
 		count_up(&mp->p->schedtick);
 }
 
-/* The kernel thread gets what gp has. */
+/* Gives the kernel thread gp's signal mask and GS. */
 static inline void settle_kernel(struct m *mp, struct g *gp)
 {
 	if (unlikely(mp->sigmask != gp->sigmask)) {

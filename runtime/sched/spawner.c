@@ -1,12 +1,12 @@
 /*
- * spawner: the kernel thread that makes the others, and buries them, and thread blocks.
+ * spawner: the kernel thread that makes Ms, joins those that left, and frees thread blocks.
  *
  * libc makes a kernel thread under locks of its own: the loader's, the list of stacks, malloc's;
  * joining one takes them too.  A G may hold one of these and be off its CPU, queued for a P.  An M
  * that waited for the lock would keep its P from that G, and sysmon, which alone takes Ps away,
- * would be gone for good (tests/stress/forks with one P hangs so).  This thread has no P, takes
- * none away, and nothing waits for it: what it was asked for stands in sched.pstart meanwhile,
- * where an M that becomes idle finds it.
+ * would be gone for good (tests/stress/forks with one P hangs so).  The spawner has no P, takes
+ * none away, and no thread waits for it: a P for which it is asked to make an M stands in
+ * sched.pstart meanwhile, where an M that becomes idle finds it.
  *
  * It is also clean: a new kernel thread inherits its maker's policy, affinity, filters and
  * namespaces, which a wired G may have changed on its M.
@@ -16,7 +16,7 @@
 #include "runtime/sched/gmp.h"
 
 static _Atomic uint32_t bell; /* futex: counts calls */
-static _Atomic bool spare;    /* one M more, without a P */
+static _Atomic bool spare;    /* one M in reserve, without a P, is wanted */
 static bool running;          /* atomic */
 static _Atomic int32_t self;  /* its kernel id */
 
@@ -31,7 +31,7 @@ static void *maker(void *unused)
 		m_start_wanted();
 		if (atomic_exchange(&spare, false))
 			m_make_spare();
-		/* Thousands may have left, and another be wanted meanwhile. */
+		/* Thousands of Ms may have left, and an M may be wanted between two of them. */
 		if (m_reap())
 			continue;
 		rest = scavenge_step();
@@ -79,7 +79,10 @@ void maker_spare(void)
 
 bool maker_runs(void)
 {
-	/* Itself it need not ask.  Only who has no G and no M can be it. */
+	/*
+	 * The spawner never asks itself.  Only a thread with neither a G nor an M can be it: all
+	 * others are spared the gettid.
+	 */
 	return __atomic_load_n(&running, __ATOMIC_RELAXED) &&
 	       (weft_tls.g || weft_tls.m || atomic_load(&self) != os_gettid());
 }

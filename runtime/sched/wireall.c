@@ -4,8 +4,8 @@
  * For a run-time in the process that takes a thread for a kernel thread while it is inside, with
  * masks, stacks and ids of the kernel's that it sets itself, and cannot be seen to be entered or
  * left: Go, loaded as a library.  A G is wired when it leaves its M for the first time after that
- * moment, before anybody else can run it.  Such a run-time also spins and waits for others without
- * a word to us, so there are as many Ps as Gs, and none waits for a turn.
+ * moment, before another M can run it.  Such a run-time also spins and waits for others without a
+ * word to us, so there are as many Ps as Gs, and none waits for a turn.
  *
  * Rejected: to wire each G at once; a parked one has no M yet, and wherever it goes on is as good.
  *

@@ -1,5 +1,5 @@
 /*
- * blocked: the P of an M that blocks where we do not see it.
+ * blocked: the P of an M that blocks where the shim does not see it.
  *
  * A call that the shim knows goes through entersyscall and leaves its P behind.  Everything else
  * that blocks (a lock inside libc, a resolver's poll, an inline futex of an OpenMP runtime, a page
@@ -8,7 +8,7 @@
  *   suspect   the P's schedtick stands still, and so does the CPU clock of the M (0.3 us to read)
  *   proof     the kernel says that the thread is blocked, and where (os_blocked through procfs.c, 10 us)
  *
- * The clock alone would do wrong thousands of times: a thread that waits for a CPU uses none
+ * The clock alone would be wrong thousands of times: a thread that waits for a CPU uses none
  * either.  With work waiting and no P idle, two looks a tenth of a millisecond apart decide;
  * without, an M loses its P after 10 ms, so that a process that waits as a whole lets sysmon sleep.
  *
@@ -56,8 +56,9 @@ enum {
 	LOOK_MIN = 80000,      /* ns between two looks */
 	LOOK_SUSPECT = 100,    /* us until the next when an M stands still and work waits */
 	LOOK_WORK = 800,       /* us when work waits: with LOOK_SUSPECT less than a millisecond */
-	DOUBT = 100000,        /* ns longer that an M must stand still for each time it was not blocked, */
-	DOUBTS = 4,            /* of so many at most */
+	/* ns for which an M must stand still longer each time it was not blocked */
+	DOUBT = 100000,
+	DOUBTS = 4,            /* times that count for DOUBT, at most */
 	KICK_AGAIN = 1000000,  /* ns until an M without a P is signalled once more */
 	PATIENCE = 20,         /* signals after which the PC no longer counts */
 	CHAOS_TAKES = 8,       /* chaos: one look in so many takes a P from an M that may run */
@@ -79,7 +80,9 @@ void pin_slow(void)
 {
 	struct g *gp = weft_tls.g;
 
-	/* Inside already: whoever asks will find that and leave us alone. */
+	/*
+	 * The G was inside already: sysmon, which asks, finds locks above 0 and leaves the G alone.
+	 */
 	if (weft_tls.locks != 1)
 		return;
 	for (uint32_t i = 1;; i++) {
@@ -92,8 +95,8 @@ void pin_slow(void)
 		if (s == NOP_NONE)
 			return;
 		/*
-		 * A handful of instructions of sysmon's, if it is on a CPU; or a signal that comes
-		 * as soon as we are in user mode.
+		 * This takes sysmon some instructions, if it is on a CPU; or a signal arrives as
+		 * soon as this M is in user mode.
 		 */
 		arch_pause();
 		if (i % 1024)
@@ -102,8 +105,8 @@ void pin_slow(void)
 		if (s != NOP_KICKED || !atomic_load(&getm()->takensent))
 			continue;
 		/*
-		 * Blocked by a system call that nobody saw?  If it does not come now that we return
-		 * from the kernel, it never will.
+		 * The G may have blocked the signal by a system call that weft did not see.  If it
+		 * does not arrive on this return from the kernel, it never will.
 		 */
 		os_sigunblock(SIGPREEMPT);
 		__atomic_compare_exchange_n(&weft_tls.nop, &s, NOP_TAKEN, false, __ATOMIC_RELAXED,
@@ -120,7 +123,9 @@ bool runtime_rejoin_asked(void)
 
 	if (likely(nop != NOP_KICKED && nop != NOP_TAKEN))
 		return false;
-	/* Only now may the G enter the runtime: until here the signal was on its way to this M. */
+	/*
+	 * From here on the G may enter the runtime: until now the signal was on its way to this M.
+	 */
 	if (nop == NOP_KICKED)
 		__atomic_store_n(&weft_tls.nop, NOP_TAKEN, __ATOMIC_RELEASE);
 	return !runtime_busy();
@@ -140,7 +145,7 @@ void runtime_rejoin(void)
 
 /* ---- sysmon's -------------------------------------------------------------------------------- */
 
-/* Something an M with a P could do at once, and nobody about to do it. */
+/* Some G waits that an M with a P could run at once, and no M is about to run it. */
 static bool starving(void)
 {
 	return atomic_load(&sched.npidle) == 0 && atomic_load(&sched.nmspinning) == 0 && anywork();
@@ -158,7 +163,7 @@ static bool outside(struct p *pp, struct m *mp, struct g *gp, struct weft_tls *t
 	       __atomic_load_n(&mp->p, __ATOMIC_RELAXED) == pp && pp->m == mp;
 }
 
-/* The block that began at mp->takensince is over, or the process. */
+/* The block that began at mp->takensince is over, or the process ends. */
 static void block_ends(struct m *mp, uint64_t now)
 {
 	int site = atomic_exchange(&mp->takensite, PINREPORT_NOT);
@@ -220,7 +225,7 @@ static bool stands(struct m *mp, uint64_t cpu)
 	return reads_clock(mp, &still) && still == cpu;
 }
 
-/* Takes pp from mp if mp is blocked outside the runtime (any: if it is outside). */
+/* Takes pp from mp if mp is blocked outside the runtime (any: also if it is not blocked). */
 static bool take(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, uint64_t now, bool any)
 {
 	struct g *gp = __atomic_load_n(&mp->curg, __ATOMIC_ACQUIRE);
@@ -228,7 +233,7 @@ static bool take(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, uint6
 	uint32_t asked = NOP_ASKED, s = Prunning;
 	struct os_where where = { 0 };
 
-	/* Most of the time the runtime is where it is: no need to ask. */
+	/* Most of the time an M that stands still is inside the runtime: no need to ask. */
 	if (!tls || __atomic_load_n(&tls->locks, __ATOMIC_RELAXED))
 		return false;
 	if (!any && !is_blocked(mp, since, now, &where))
@@ -252,7 +257,7 @@ static bool take(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, uint6
 	pp->hand_m = NULL;
 	sysmon_taken();
 	handoffp(pp);
-	/* Most likely it is still where it was. */
+	/* mp is most likely still where the proof found it. */
 	if (unlikely(weft_opt.pinreport) && !any)
 		atomic_store(&mp->takensite, pinreport_begin(gp, &where));
 	return true;
@@ -265,9 +270,9 @@ leave:
 
 /*
  * mp stands still since hand_still; true: pp was taken from it.  The proof costs two wake-ups, and
- * on a busy machine an M stands still again and again because it waits for its CPU: each time that
- * it was not blocked it is left alone for longer: there, one that is blocked keeps its P for 0.4 ms
- * more than elsewhere.
+ * on a busy machine an M stands still again and again because it waits for its CPU.  So each time
+ * that the M was not blocked, the next proof comes later; on such a machine a blocked M keeps its P
+ * for up to 0.4 ms longer.
  */
 static bool take_if_still(struct p *pp, struct m *mp, uint64_t now, bool work)
 {
@@ -308,7 +313,7 @@ static bool look_p(struct p *pp, uint64_t now, bool work)
 	pp->hand_cpu = cpu;
 	if (moved) {
 		pp->hand_still = 0;
-		/* It did not compute all the time: it may have stopped in between. */
+		/* mp did not compute all the time: it may have blocked in between. */
 		return used < (now - lastlook) / 8 * 7;
 	}
 	if (!pp->hand_still)
@@ -326,8 +331,7 @@ static bool kick(struct m *mp, struct g *gp, uint64_t now)
 	uint32_t s = NOP_TAKEN;
 
 	/*
-	 * Whoever gets EINTR from a call we do not see would not know why: only one that runs is
-	 * signalled.
+	 * A call that weft does not see must not end in EINTR, so only an M that runs is signalled.
 	 */
 	if (now - mp->takenkick < KICK_AGAIN)
 		return false;
@@ -336,7 +340,7 @@ static bool kick(struct m *mp, struct g *gp, uint64_t now)
 		return false;
 	mp->takenkicks++;
 	atomic_store(&mp->takensent, false);
-	/* From here on it stays on this M until the handler has run. */
+	/* From here on the G stays on this M until the handler has run. */
 	if (!__atomic_compare_exchange_n(&tls->nop, &s, NOP_KICKED, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return false;
@@ -347,7 +351,7 @@ static bool kick(struct m *mp, struct g *gp, uint64_t now)
 	return true;
 }
 
-/* The Ms without a P: forgets those that came back.  True: one computes. */
+/* Looks at the Ms without a P and forgets those that came back.  True: one of them computes. */
 static bool look_taken(uint64_t now)
 {
 	struct m **link = &taken, *mp;
@@ -389,7 +393,7 @@ uint32_t handoff_look(uint64_t now)
 		return lastwish;
 	if (impossible)
 		return 0;
-	/* Whoever wants to know where threads block wants to know all. */
+	/* pinreport is to list every block, so it looks as if work waited. */
 	work = starving() || unlikely(weft_opt.pinreport);
 	computes = look_taken(now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++)
@@ -398,14 +402,14 @@ uint32_t handoff_look(uint64_t now)
 	if (work)
 		lastwork = now;
 	/*
-	 * On a busy machine an M waits for its CPU again and again and is no longer suspect for
-	 * that.
+	 * On a busy machine an M waits for its CPU again and again: that alone makes it suspect
+	 * less and less often.
 	 */
 	quick = !work || !suspect ? LOOK_SUSPECT : quick * 2 < LOOK_WORK ? quick * 2 : LOOK_WORK;
 	if (work && suspect)
 		lastwish = quick / 2;
 	else
-		/* A queue is empty for moments. */
+		/* A queue may be empty for a moment only. */
 		lastwish = computes || now - lastwork < WORK_LASTS ? LOOK_WORK : 0;
 	return lastwish;
 }

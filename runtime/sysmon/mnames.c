@@ -1,11 +1,11 @@
 /*
  * mnames: what the kernel calls an M, for top -H, perf and gdb.
  *
- * A thread's name is its G's; an M runs many.  A system call at each switch would be too dear, so
- * sysmon looks now and then, and before it sleeps for long, at the Ms that have a G, and has those
- * renamed that are called otherwise: an M that computes or blocks for long has its G's name after
- * a tenth of a second.  One without a G keeps the last.  M0 keeps main's, which is the name of the
- * process.  Nothing is done before somebody has named a thread other than main.
+ * A thread's name is its G's; an M runs many Gs.  A system call at each switch would cost too much.
+ * So sysmon looks at the Ms that have a G now and then, and before it sleeps for long, and renames
+ * those that have another name: an M that computes or blocks for long has its G's name after a
+ * tenth of a second.  An M without a G keeps its last name.  M0 keeps main's, which is the name of
+ * the process.  Nothing is done before the program has named a thread other than main.
  *
  * Must never: rename while it holds a lock.
  */

@@ -6,28 +6,28 @@
  * (sigstack.c): a G that is resumed there on any M returns through the frame, and sigreturn restores
  * every register, vector and x87 state included.  FS is not part of the frame.
  *
- * Nobody may see EINTR or a short transfer because of us, so an M is only signalled while its G
- * computes:
+ * No system call may end in EINTR or a short transfer because of weft, so an M is signalled only
+ * while its G computes:
  *
  *	sysmon         Prunning -> Psignal, notes the P in m->sigp, sends the signal
  *	the handler    takes m->sigp, Psignal -> Prunning: its first act, wherever it finds the M
- *	anybody else   who takes a P out of Prunning does so by compare-and-swap (p_leave) and waits, on its
+ *	other threads take a P out of Prunning by compare-and-swap (p_leave) and wait, each on its
  *	               own M, until the handler has run
  *
  * So at most one signal is on its way to an M, an M never sleeps with one coming, and m->p cannot
  * change between the asking and the handler's first act.  What remains is a libc function that
  * blocks without our seeing: the kernel is asked first whether the thread runs.
  *
- * A signal that is on its way may be kept out for long by somebody who blocked it past us; who waits
- * for it notices (p_leave_slow), and sysmon sends it again.
+ * A G may have blocked signal 32 by a system call that weft did not see, and so keep it out for
+ * long.  The M that waits for it notices (p_leave_slow), and sysmon sends it again.
  *
- * Whom sysmon asks, and when, is in retake.c.
+ * Which G sysmon asks, and when, is in retake.c.
  *
  * Safe points.  Everything of the runtime that depends on its M or P is pinned (lock.h), and the
- * shim tells by the PC whether a lock of libc may be held; the handler then leaves a wish, which is
- * honoured at the next cheap moment (runtime_wish), and sysmon asks again.
+ * shim tells by the PC whether a lock of libc may be held; the handler then sets weft_tls.preempt,
+ * the G gives way at the next cheap moment (runtime_wish), and sysmon asks again.
  *
- * Must never: be asked for by anybody but sysmon; switch on g0, pinned, or inside entersyscall.
+ * Must never: be asked for by any thread but sysmon; switch on g0, pinned, or inside entersyscall.
  */
 #include "runtime/sysmon/sysmon.h"
 
@@ -49,14 +49,14 @@ void p_leave_slow(struct p *pp, uint32_t to)
 		if (s != Psignal)
 			throw("p%d: status %u while its M runs", pp->id, s);
 		arch_pause();
-		/* sysmon may have lost its CPU before it sent: perhaps to us. */
+		/* sysmon may have lost its CPU before it sent: perhaps to this M. */
 		if (spins % YIELD_EVERY == 0)
 			os_osyield();
 		if (spins % 10000 || !atomic_load(&pp->asksent))
 			continue;
 		/*
-		 * Somebody may have blocked it by a system call that nobody saw.  If it does not
-		 * come now that we return from the kernel, it never will.
+		 * A G may have blocked the signal by a system call that weft did not see.  If it
+		 * does not arrive on this return from the kernel, it never will.
 		 */
 		os_sigunblock(SIGPREEMPT);
 		if (atomic_load(&pp->status) == Psignal && atomic_exchange(&mp->sigp, NULL) == pp)
@@ -77,7 +77,10 @@ bool runtime_signalled(void)
 	mp = getm();
 	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
 	if (pp) {
-		/* Scheduled meanwhile: whoever runs now is not the one that had its slice. */
+		/*
+		 * The P has scheduled meanwhile: the G that runs now is not the one that had its
+		 * slice.
+		 */
 		wanted = pp->asktick ==
 			 atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
 		atomic_store(&pp->status, Prunning);
@@ -102,7 +105,7 @@ static void gopreempt0(void *arg)
 
 	atomic_store_explicit(&gp->sliceused, pp->askused, memory_order_relaxed);
 	offm(gp);
-	/* sysmon need not come to see when the next slice began. */
+	/* So that sysmon knows when the next slice began without a look at that moment. */
 	atomic_store_explicit(&pp->switchwhen, nanotime(), memory_order_relaxed);
 	atomic_store_explicit(&pp->switchtick, atomic_load(&pp->schedtick) + 1,
 			      memory_order_release);
@@ -116,7 +119,7 @@ static void gopreempt0(void *arg)
 	schedule(NULL);
 }
 
-/* The calling G gives way, pinned; false: it has no P, or the urgent one has found another. */
+/* The calling G gives way, pinned.  False: it has no P, or the urgent G has found another P. */
 static bool give_way(struct g *gp, struct p *pp)
 {
 	if (gp->sysdepth || !pp || (pp->askused && atomic_load(&sched.urgentsize) == 0))
@@ -160,7 +163,7 @@ static void send(struct p *pp, struct m *mp)
 	}
 }
 
-/* Of a signal that was sent: is it lost? */
+/* Sends a signal again that was sent and is lost. */
 void preempt_resend(struct p *pp, uint64_t now)
 {
 	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
@@ -177,7 +180,9 @@ void preempt_ask(struct p *pp, uint64_t now, uint64_t used)
 	uint32_t s = Prunning;
 
 	if (!mp || now - pp->mon_askwhen < (used ? RETRY_URGENT : RETRY) ||
-	    /* First what costs nothing: the kernel's word may cost sysmon its CPU (sysmonsleep.c). */
+	    /*
+	     * The free question first: asking the kernel may cost sysmon its CPU (sysmonsleep.c).
+	     */
 	    !(monitor_computed(pp, mp) || aside_runs(mp->ostid)))
 		return;
 	if (!atomic_compare_exchange_strong(&pp->status, &s, Psignal))

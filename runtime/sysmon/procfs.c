@@ -1,12 +1,12 @@
 /*
  * procfs: a kernel thread with a table of descriptors of its own, where sysmon has files read.
  *
- * The program's numbers are the program's: open() promises the lowest that is free, and a file that
- * sysmon opens and closes within microseconds takes that number away from a thread that opens one
- * at the same moment; a program that closes all it does not know would close ours, and we would
- * then read from what it opened next.  A thread can leave the common table; sysmon cannot, for it
- * looks at the poller's descriptors.  So it asks this thread, which starts with the first question
- * and sleeps between two.
+ * Descriptor numbers are the program's: open() promises the lowest that is free.  A file that
+ * sysmon opened and closed within microseconds would take that number from a thread that opens one
+ * at the same moment.  A program that closes all numbers it does not know would close sysmon's
+ * file, and sysmon would then read from what the program opened next.  A thread can leave the
+ * common table; sysmon cannot, for it uses the poller's descriptors.  So sysmon asks this thread,
+ * which starts with the first question and sleeps between two.
  *
  * One question at a time, by sysmon alone.  Where there is no such thread (an old kernel, no
  * memory) the answer is found on the spot.

@@ -1,17 +1,18 @@
 /*
- * retake: sysmon's look at every P: who computes, who serves, and who is asked to give way.
+ * retake: sysmon's look at every P: which G computes, which P serves, which G is asked to give way.
  *
- * Who is asked: a G that had its slice (option slice), when something waits that its P could run:
- * preempting it for nobody costs two microseconds and brings nothing.  It goes to the tail of the
- * global queue, as Go's.
+ * A G that had its slice (option slice) is asked when something waits that its P could run: a
+ * preemption for nothing costs two microseconds.  The G goes to the tail of the global queue, as in
+ * Go.
  *
  * And, beyond Go, a G that had `wakeslice`, when another is woken without a P at hand (by a timer,
  * a system call that ends, a foreign thread: globrunqwoken) and every P computes: a thread that
- * sleeps or serves is then late by microseconds instead of the slices of all who compute.  The one
- * that computes longest gives way.  It goes to its local tail and keeps what it used of its slice,
- * or a busy sleeper would let some run for ever while others wait in the global queue.  sysmon must
- * then be there when a timer is due: as long as some P computes for long it sleeps no longer than
- * to that P's first timer, and is woken for what comes sooner (monitor_alarm).
+ * sleeps or serves is then late by microseconds instead of the slices of all Gs that compute.  The
+ * G that computes longest gives way.  It goes to its local tail and keeps what it used of its
+ * slice: otherwise a busy sleeper would let some Gs run for ever while others wait in the global
+ * queue.  sysmon must then be there when a timer is due: as long as some P computes for long it
+ * sleeps no longer than to that P's first timer, and is woken for what comes sooner
+ * (monitor_alarm).
  *
  * A P is judged by what it did since the last look:
  *
@@ -24,10 +25,13 @@
 #include "runtime/sysmon/sysmon.h"
 
 enum {
-	STAY = 50000000,       /* ns for which a P counts as computing after it last did for wakeslice, */
-	STAY_ONCE = 1500000,   /* if it had not done so for long; doubled each time it does again */
-	PATIENT = 10,          /* wakeslices that an urgent one waits where all run for long */
-	SERVES = 8,            /* schedules between two looks of a P that serves */
+	/* ns for which a P counts as computing after its G last computed for wakeslice */
+	STAY = 50000000,
+	/* the same for a P that had not computed for long; doubled each time it computes again */
+	STAY_ONCE = 1500000,
+	/* wakeslices for which an urgent G waits where all Gs run for long */
+	PATIENT = 10,
+	SERVES = 8,            /* a P with so many schedules between two looks serves */
 };
 
 struct monitor mon;
@@ -55,7 +59,7 @@ static uint64_t used_before(struct p *pp)
 	return gp ? atomic_load_explicit(&gp->sliceused, memory_order_relaxed) : 0;
 }
 
-/* Whatever computed for long on pp, it has run many since. */
+/* Some G computed for long on pp, and pp has run many Gs since. */
 static bool serves(const struct p *pp)
 {
 	return pp->mon_servewhen > pp->mon_longwhen;
@@ -63,8 +67,9 @@ static bool serves(const struct p *pp)
 
 /*
  * A busy server's P: Gs that the poller brought run for tens of microseconds each, and now and then
- * the queue is worked off.  They are all alike.  To interrupt one for another, and to be woken for
- * each of them, takes a sixth of a database's CPU (MariaDB, 16 connections) and makes nobody faster.
+ * the queue is empty.  These Gs are all alike.  To interrupt one for another, and to wake sysmon
+ * for each of them, takes a sixth of a database's CPU (MariaDB, 16 connections) and makes none
+ * faster.
  */
 static bool works_off(struct p *pp, uint64_t now)
 {
@@ -72,7 +77,7 @@ static bool works_off(struct p *pp, uint64_t now)
 	       atomic_load_explicit(&pp->burst, memory_order_relaxed) >= BURST_LONG;
 }
 
-/* How long who computes may go on although an urgent one waits. */
+/* Grace period, in ns, before an urgent G preempts a G that computes. */
 uint64_t monitor_urgency(void)
 {
 	return (mon.works ? PATIENT : 1) * (uint64_t)weft_opt.wakeslice;
@@ -98,7 +103,7 @@ static void note(struct p *pp, uint32_t tick, uint64_t now)
 	pp->mon_askwhen = 0;
 }
 
-/* Asks pp to give way if its slice is over and anybody gains by it. */
+/* Asks pp's G to give way if its slice is over and another G gains by it. */
 static void look_slice(struct p *pp, uint64_t now)
 {
 	uint64_t end = pp->mon_schedwhen - pp->mon_used + (uint64_t)weft_opt.slice;
@@ -113,7 +118,7 @@ static void look_slice(struct p *pp, uint64_t now)
 	look_by(now + RETRY);
 }
 
-/* The timers of a P that computes: nobody else runs them. */
+/* The timers of a P whose G computes: no M runs them. */
 static void look_timers(struct p *pp, uint64_t now)
 {
 	bool ran = false;
@@ -133,9 +138,10 @@ static void look_timers(struct p *pp, uint64_t now)
 }
 
 /*
- * It did for so long, and not for the first time in a while: it will again.  A server's does once in
- * some tens of ms, when the kernel handles the packets of many others in one send() of its own; to
- * be there for its P all the time meant 3,500 looks a second, each on a CPU that somebody used.
+ * pp's G computed for wakeslice.  A P that did so shortly before will do so again.  A server's G
+ * does so once in some tens of ms, when the kernel handles the packets of many others in one
+ * send().  Attending to its P all the time meant 3,500 looks a second, each on a CPU that was in
+ * use.
  */
 static void note_long(struct p *pp, uint64_t now)
 {
@@ -147,7 +153,7 @@ static void note_long(struct p *pp, uint64_t now)
 
 /*
  * Its G computes: the CPU clock of its M moved by half a wakeslice while schedtick stood still.
- * Time alone says that of an M that waits for its CPU as well.
+ * Elapsed time alone would say the same of an M that waits for its CPU.
  */
 static void look_long(struct p *pp, uint64_t now)
 {
@@ -173,9 +179,10 @@ static uint64_t ripe(struct p *pp)
 }
 
 /*
- * The P that computes longest; of those that may be asked, rather one whose M is on a CPU.  sysmon
- * has just taken a CPU from one of them: that one has to be asked after in /proc, and runs the
- * handler only when we sleep again.  NULL: one is about to schedule anyway.
+ * The P whose G computes longest; of those that may be asked, one whose M is on a CPU if there is
+ * one.  sysmon has just taken a CPU from one of the Ms: whether that one runs must be looked up in
+ * /proc, and it runs the handler only when sysmon sleeps again.  NULL: some P is about to schedule
+ * anyway.
  */
 static struct p *longest(uint64_t now)
 {
@@ -198,7 +205,10 @@ static struct p *longest(uint64_t now)
 	return moving ? moving : any;
 }
 
-/* Somebody urgent waits: somebody is asked, unless it still has to compute for wakeslice. */
+/*
+ * An urgent G waits: the G that computes longest is asked, unless it has computed for less than
+ * wakeslice.
+ */
 static void look_urgent(uint64_t now)
 {
 	struct p *pp = longest(now);
@@ -217,7 +227,7 @@ static void look_urgent(uint64_t now)
 	look_by(now + RETRY_URGENT);
 }
 
-/* Chaos: anybody, at any time, with or without a reason. */
+/* Chaos: asks any G, at any time, with or without a reason. */
 static void look_chaos(struct p *pp, uint64_t now)
 {
 	static uint64_t rng;
@@ -254,7 +264,7 @@ void monitor_look(uint64_t now)
 			look_timers(pp, now);
 		}
 	}
-	/* First: to ask may mean to wait for /proc. */
+	/* Before the slices: preempt_ask() may have to wait for /proc. */
 	mon.seen_urgent = atomic_load(&sched.urgentsize);
 	if (mon.seen_urgent > 0 && atomic_load(&sched.npidle) == 0)
 		look_urgent(now);

@@ -1,11 +1,11 @@
 /*
- * sysmon: a kernel thread without a P that sees what nobody else can.
+ * sysmon: a kernel thread without a P that sees what no M can see.
  *
- * Every 20 us, doubling to 10 ms after 50 rounds without a P to take: takes Ps from system calls that
- * last (retake), finds queued work beside an idle P and timers nobody runs, reaps idle Ms, has memory
- * of dead Gs given back (scavenge.c), has Ms called by their Gs' names (mnames.c), re-reads the CPU limits
- * once a second, asks Gs that had their slice to give way (retake.c), prints the schedtrace.  Sleeps
- * deep, costing nothing, while all Ps are idle.
+ * Every 20 us, doubling to 10 ms after 50 rounds without a P to take: takes Ps from system calls
+ * that last (retake), finds queued work beside an idle P and timers that no M runs, reaps idle Ms,
+ * has memory of dead Gs given back (scavenge.c), has Ms called by their Gs' names (mnames.c),
+ * re-reads the CPU limits once a second, asks Gs that had their slice to give way (retake.c),
+ * prints the schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
  *
  * Must never: own a P, block on anything a G may hold.
  */
@@ -18,10 +18,11 @@ enum {
 	TICK_FOUND = 40,            /* us, to be doubled */
 	TICK_MAX = 10000,           /* us */
 	IDLE_ROUNDS = 50,
-	REAP_AFTER = 10,            /* s an idle M is kept, */
-	REAP_MANY = 64,             /* if there are not more than these */
-	REAP_EVERY = 100000000,     /* ns between two looks for such */
-	KEEP_IDLE = 4,              /* idle Ms kept anyway */
+	/* s for which an idle M is kept while there are at most REAP_MANY */
+	REAP_AFTER = 10,
+	REAP_MANY = 64,             /* idle Ms; with more of them each is kept for a shorter time */
+	REAP_EVERY = 100000000,     /* ns between two looks for idle Ms to reap */
+	KEEP_IDLE = 4,              /* idle Ms that are never reaped */
 };
 
 #define SEC 1000000000ULL
@@ -64,7 +65,10 @@ static int retake(uint64_t now)
 	return n;
 }
 
-/* All Ps are busy for long, or in system calls: nobody heard the descriptors, nor that a clock was set. */
+/*
+ * All Ps have been busy or in system calls for long: no M has polled the descriptors, nor noticed
+ * that a clock was set.
+ */
 static void poll_for_busy(uint64_t now)
 {
 	uint64_t last = atomic_load(&sched.lastpoll);
@@ -74,7 +78,7 @@ static void poll_for_busy(uint64_t now)
 		netpoll_look();
 }
 
-/* Work that waits although a P is idle: ready() wakes nobody, so this is the backstop. */
+/* Work that waits although a P is idle: ready() wakes no M, so this is the backstop. */
 static bool wake_for_queued(uint64_t now)
 {
 	uint64_t first = timers_next();
@@ -85,7 +89,7 @@ static bool wake_for_queued(uint64_t now)
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
 		uint32_t runs = atomic_load_explicit(&pp->runs, memory_order_relaxed);
-		/* Two that wake each other share a slice, and the one in runnext does not wait. */
+		/* Two Gs that wake each other share a slice: the one in runnext does not wait. */
 		bool moves = runs != pp->mon_runs && !runqring(pp);
 
 		pp->mon_runs = runs;
@@ -101,7 +105,7 @@ static bool wake_for_queued(uint64_t now)
 	return queued;
 }
 
-/* ns an idle M is kept: the more there are, the shorter. */
+/* ns for which an idle M is kept: the more idle Ms there are, the shorter. */
 static uint64_t keep_idle(int32_t n)
 {
 	return REAP_AFTER * SEC * REAP_MANY / (uint64_t)(n > REAP_MANY ? n : REAP_MANY);
@@ -140,7 +144,7 @@ static void reap_idle(uint64_t now)
 	cold = cold_idle(now);
 	unlock(&sched.lock);
 	while ((mp = cold)) {
-		cold = mp->schedlink; /* it changes hands once the M is awake */
+		cold = mp->schedlink; /* the M uses the field once it is awake */
 		mwake(mp);
 	}
 }
@@ -158,8 +162,8 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 }
 
 /*
- * All Ps idle: sleep until somebody gets one (pidleget), bounded while there are Ms to reap or memory
- * to give back.
+ * All Ps are idle: sleep until an M takes one (pidleget), with a bound while there are Ms to reap
+ * or memory to give back.
  */
 static void sleep_deep(void)
 {
@@ -206,7 +210,7 @@ static void *sysmon(void *arg)
 		monitor_sleep(wish && wish < delay ? wish : delay);
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
-			/* A report wants to see when a block ends. */
+			/* pinreport has to see when a block ends. */
 			if (++allidle >= 3 && delay == TICK_MAX && !weft_opt.pinreport) {
 				names_look(0);
 				sleep_deep();
@@ -228,7 +232,7 @@ static void *sysmon(void *arg)
 		wish = handoff_look(now);
 		if (taken && m_wants_spare())
 			maker_spare();
-		if (sched.mdead) /* one may have left before its handle was noted */
+		if (sched.mdead) /* an M may have left before its maker noted its handle */
 			maker_call();
 		reap_idle(now);
 		names_look(now);

@@ -1,19 +1,21 @@
 /*
  * sysmonsleep: sysmon's sleep, between two looks.
  *
- * As long as some P computes, sysmon must be there when a timer is due, when somebody urgent has
- * waited long enough, and when a descriptor has data, if no M hears it: it sleeps as the poller then,
- * and is woken for what comes sooner (monitor_alarm).  It must also not become a load of its own.
+ * As long as some P computes, sysmon must be awake when a timer is due, when an urgent G has waited
+ * long enough, and when a descriptor has data and no M polls.  It then sleeps as the poller, and is
+ * woken for what comes sooner (monitor_alarm).  It must not become a load of its own.
  *
- * Must never: sleep with a lock; ready anybody while it counts as the poller.
+ * Must never: sleep with a lock; ready a G while it counts as the poller.
  */
 #include "runtime/sysmon/sysmon.h"
 
 enum {
 	LOOK_MIN = 50000,      /* ns between two looks, at least, while some P computes */
-	RAN_MAX = 500000,      /* ns; who ran longer had to wait for its CPU, and is owed it */
-	SLEPT_MIN = 20000,     /* ns of sleep that prove something about who ran meanwhile */
-	SWITCHES = 10000,      /* and what of it two switches of a CPU take, usually at most */
+	/* ns; an M that ran for longer had to wait for its CPU, and is owed that time */
+	RAN_MAX = 500000,
+	SLEPT_MIN = 20000,     /* ns; only a sleep of this length proves that an M ran meanwhile */
+	/* ns of such a sleep that two context switches take, usually at most */
+	SWITCHES = 10000,
 };
 
 /* Before sysmon sleeps: what each M that computes has used. */
@@ -32,10 +34,10 @@ static void note_sleep(void)
 }
 
 /*
- * It computed all the time that we slept, and runs, or would but for us: we took its CPU.  (It may
- * have blocked in the last microseconds, as it may after any other proof.)  Asked first: to ask the
- * kernel means to wake another thread and wait for it, and at the end of that sysmon may be without
- * a CPU until the next tick.
+ * mp computed all the time that sysmon slept.  It still runs, or would run if sysmon had not taken
+ * its CPU.  (It may have blocked in the last microseconds, as after any other proof.)  Asked before
+ * /proc: that means to wake another thread and wait for it, after which sysmon may be without a CPU
+ * until the next tick.
  */
 bool monitor_computed(struct p *pp, struct m *mp)
 {
@@ -59,7 +61,10 @@ void monitor_alarm(uint64_t when)
 		os_futex_wake((uint32_t *)&sched.monwake, 1);
 }
 
-/* What came while nobody could know that sysmon wants to be told. */
+/*
+ * Something became due before monuntil was published, when no waker could know that sysmon wants to
+ * be told.
+ */
 static bool came(uint64_t until)
 {
 	if (atomic_load(&sched.urgentsize) > mon.seen_urgent)
@@ -73,7 +78,7 @@ static bool came(uint64_t until)
 	return false;
 }
 
-/* Nobody else hears the descriptors: sysmon does.  False: somebody does, or there are none. */
+/* sysmon polls the descriptors if no M does.  False: an M polls, or no descriptor is watched. */
 static bool sleep_polling(uint64_t until)
 {
 	struct os_event ev[NETPOLL_BATCH];
@@ -88,12 +93,12 @@ static bool sleep_polling(uint64_t until)
 		n = netpoll_wait(ev, until);
 	atomic_store(&sched.monpolls, false);
 	atomic_store(&sched.polluntil, 0);
-	/* Before anybody is readied, or we would ring our own bell. */
+	/* Before any G is readied, or sysmon would wake itself. */
 	atomic_store(&sched.monuntil, 0);
 	atomic_store(&sched.lastpoll, nanotime());
 	if (n > 0)
 		netpoll_ready(ev, n);
-	/* An M that went idle meanwhile left the polling, and all timers, to us. */
+	/* An M that went idle meanwhile left the polling, and all timers, to sysmon. */
 	if (atomic_load(&sched.npidle) > 0)
 		wakep();
 	return true;
@@ -107,9 +112,10 @@ static uint64_t sleep_until(uint64_t when)
 }
 
 /*
- * Where alarms are frequent, sysmon sleeps for as long as it ran before it may be woken.  The kernel
- * (EEVDF, Linux 6.6) lets who has had more than its share wait, woken or not, and looks again only
- * at its next tick: up to 4 ms, in which nobody hears what is due.  By then it has its share again.
+ * Where alarms are frequent, sysmon sleeps for as long as it ran before it may be woken.  The
+ * kernel (EEVDF, Linux 6.6) makes a thread wait that has had more than its share, woken or not, and
+ * looks again only at its next tick: for up to 4 ms nothing that is due would be noticed.  After
+ * this sleep sysmon is owed its share again.
  */
 static uint64_t sleep_off(uint64_t now)
 {
@@ -137,21 +143,21 @@ void monitor_sleep(uint32_t us)
 		return;
 	}
 	if (mon.works) {
-		/* Nobody rings (monuntil is 0), and poll_for_busy() polls. */
+		/* No waker wakes sysmon here (monuntil is 0), and poll_for_busy() polls. */
 		sleep_until(until < now + monitor_urgency() ? until : now + monitor_urgency());
 		mon.alarmed = false;
 		return;
 	}
 	if (mon.alarmed)
 		now = sleep_off(now);
-	mon.alarmed = true; /* whatever came, if it did before we sleep */
+	mon.alarmed = true; /* also when something came before the sleep */
 	atomic_store(&sched.monwake, 0);
 	atomic_store(&sched.monuntil, until);
 	if (now < until && !came(until)) {
 		note_sleep();
 		/*
-		 * No polling while some P serves: it would find nothing to do, sleep and be woken for
-		 * each, and each that we make ready is urgent.
+		 * No polling while some P serves: sysmon would be woken for each event, and each G
+		 * that sysmon readies is urgent.
 		 */
 		if (mon.serving || !sleep_polling(until))
 			os_futex_wait((uint32_t *)&sched.monwake, 0, until);
@@ -159,7 +165,7 @@ void monitor_sleep(uint32_t us)
 		mon.alarmed = mon.woke < until;
 	}
 	atomic_store(&sched.monuntil, 0);
-	/* However many alarms there are, looking must not become a load of its own. */
+	/* However many alarms there are, the looks must not become a load of their own. */
 	if (mon.alarmed && mon.woke < mon.last_look + LOOK_MIN)
 		sleep_until(mon.last_look + LOOK_MIN);
 }

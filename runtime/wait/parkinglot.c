@@ -9,8 +9,8 @@
  * Lock rank: Timers < Lot < Sched.  No lock is held across a switch.
  *
  * Rejected: queue heads inside pthread objects (their size is fixed, they may be freed while
- * waiters leave, and processes share them).  A lock in each G for who interrupts it: it was taken
- * three times a park.
+ * waiters leave, and processes share them).  A lock in each G for interrupts: it was taken three
+ * times a park.
  */
 #include "runtime/wait/parkinglot.h"
 

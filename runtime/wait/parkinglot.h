@@ -1,22 +1,23 @@
 /*
- * parkinglot: what parkinglot.c (queues and wakers) and parkinglot_wait.c (waiters and interrupts) share.  Nobody else
- * includes it.
+ * parkinglot: what parkinglot.c (queues and wakers) and parkinglot_wait.c (waiters and interrupts)
+ * share.  No other file includes it.
  *
- * A waiter is queued or not, under its bucket's lock.  Exactly one takes it off the queue: a waker,
- * its timer or an interrupt.  That one writes result, and then goreadies the G or, of a kernel
- * thread, makes state WOKEN and wakes the futex that it is; after that the waiter's stack frame may
- * be gone.  A G is Gwaiting from the moment it is queued: it may be readied before it left its stack,
- * and who picks it waits for that (settle()).
+ * A waiter is queued or not, under its bucket's lock.  Exactly one of these takes it off the queue:
+ * a waker, its timer, an interrupt.  The one that does writes result.  It then readies the G; for a
+ * kernel thread it makes state WOKEN and wakes that word as a futex.  After that the waiter's stack
+ * frame may be gone.  A G is Gwaiting from the moment it is queued: it may be readied before it
+ * left its stack, and the M that picks it waits for that (settle()).
  *
- * No handler of the program runs while its thread is queued: it may wait itself, and it may never
- * return.  The interrupt takes the waiter off, the handler runs, and the thread queues again where it
- * stood: every waiter has a turn, a number that its bucket gave it, and a bucket's queue is in the
- * order of turns.
+ * No handler of the program runs while its thread is queued: a handler may wait itself, and it may
+ * never return.  The interrupt takes the waiter off the queue, the handler runs, and the thread
+ * queues again where it stood.  Every waiter has a turn, a number that its bucket gave it; a
+ * bucket's queue is in the order of turns.
  *
  * g->parkaddr and g->parked tell an interrupt where its G waits.  A G that does not wait sets
- * parkaddr before it locks the bucket; otherwise both change only under the lock of the bucket that
- * parkaddr names (two buckets' when it changes), so who holds that lock and still reads the same
- * parkaddr may use g->parked, which is NULL until the waiter is queued.
+ * parkaddr before it locks the bucket.  Otherwise both change only under the lock of the bucket
+ * that parkaddr names (under two buckets' locks when parkaddr changes).  A thread that holds that
+ * lock and still reads the same parkaddr may use g->parked, which is NULL until the waiter is
+ * queued.
  */
 #ifndef WEFT_LOT_H
 #define WEFT_LOT_H
@@ -38,7 +39,7 @@ struct waiter {
 	uint64_t turn;                 /* (L bucket) */
 	_Atomic uint32_t state;        /* of a kernel thread: QUEUED or WOKEN; its futex */
 	uint32_t bitset;               /* (c) */
-	int result;                    /* by who dequeues it */
+	int result;                    /* written by the thread that dequeues it */
 	int priority;                  /* (c) of a real-time G; else 0 */
 	bool queued;                   /* (L bucket) */
 	struct timer timer;

@@ -2,12 +2,13 @@
  * parkinglot_wait: the waiting side of the parking lot: park, time out, be interrupted.
  *
  * A G is pinned from before it queues until it runs again: no handler of the program may run on a
- * stack whose G a waker could ready at any moment.  An interrupt sets g->interrupted, then looks for
- * parkaddr, then locks the bucket that it names.  The G sets parkaddr, takes that lock (a full
- * barrier here: a locked instruction) and looks at interrupted before it queues: one sees the other.
+ * stack whose G a waker could ready at any moment.  An interrupt sets g->interrupted, then reads
+ * parkaddr, then locks the bucket that parkaddr names.  The G sets parkaddr, takes that lock (a
+ * locked instruction, hence a full barrier) and reads interrupted before it queues.  One of the two
+ * sees the other.
  *
- * A kernel thread that is no G sleeps with its signals let in, so that they end its sleep; before a
- * handler runs there, lot_leave() takes it off the queue (weft_tls.waits).
+ * A kernel thread that is no G sleeps with its signals unblocked, so that a signal ends its sleep.
+ * Before a handler runs there, lot_leave() takes its waiter off the queue (weft_tls.waits).
  *
  * Must never: run code of the program while its thread is queued.
  */
@@ -15,7 +16,7 @@
 
 #include <errno.h>
 
-/* Timer function: claims the waiter if nobody did. */
+/* Timer function: dequeues the waiter if no other thread has. */
 static struct g *expire(void *arg)
 {
 	struct waiter *w = arg;
@@ -30,7 +31,7 @@ static struct g *expire(void *arg)
 	return mine ? lot_release(w) : NULL;
 }
 
-/* A foreign thread gives up; false when a waker was faster (its wake-up is on the way). */
+/* A foreign thread gives up.  False: a waker dequeued it first, and its wake-up is on the way. */
 static bool giveup(struct waiter *w, int result)
 {
 	struct bucket *b = lot_lock_waiter(w);
@@ -100,7 +101,7 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 	return err;
 }
 
-/* What the caller may want to know, or needs to queue where it stood. */
+/* The caller's result, and what it needs to queue again where it stood. */
 static inline int leave(const struct waiter *w, struct park *pk)
 {
 	pk->at = atomic_load_explicit(&w->addr, memory_order_relaxed);
@@ -162,7 +163,10 @@ void runtime_attended(bool yes, uint64_t keepout)
 	atomic_store(&sched.attended, yes);
 }
 
-/* Its own parks go ahead; should it fail, the next one asks again. */
+/*
+ * What the hook does may park, so the process counts as one with a signal thread meanwhile.  If the
+ * hook fails, the next park asks again.
+ */
 static __attribute__((noinline)) void attend(void)
 {
 	runtime_attended(true, 0);
@@ -186,7 +190,7 @@ int lot_park(struct park *pk)
 	if (!gp)
 		return park_foreign(&w, pk);
 	depth = gp->sysdepth;
-	/* Inside a libc call that was handed off: parking needs a P again. */
+	/* The caller is inside a libc call for which it gave its P away: parking needs a P. */
 	if (unlikely(depth))
 		syscall_reset();
 	if (unlikely(!atomic_load_explicit(&sched.attended, memory_order_relaxed)))
@@ -201,14 +205,17 @@ int lot_park(struct park *pk)
 
 int lot_sleep(struct park *pk)
 {
-	char here; /* an address nobody else can name */
+	char here; /* an address that no other thread can name */
 
 	pk->addr = &here;
 	pk->turn = 0;
 	return lot_park(pk);
 }
 
-/* The locked bucket gp waits in; NULL: it does not wait, or will see that it was interrupted. */
+/*
+ * The locked bucket in which gp waits.  NULL: gp does not wait, or will see that it was
+ * interrupted.
+ */
 static struct bucket *lock_parked(struct g *gp)
 {
 	for (;;) {

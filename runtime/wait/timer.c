@@ -1,11 +1,11 @@
 /*
  * timer: per-P heaps of deadlines.
  *
- * A timer lives on the stack of whoever waits.  Its function runs under the heap's lock and may
- * claim a parked G; the G is readied only after the timer is detached (pp = NULL) and the lock
- * free, because from then on its memory is its owner's again.  timer_del() on a timer that is just
- * firing waits for that lock, so after it returns nobody touches the timer.  Rank: Timers, before
- * Lot and Sched.
+ * A timer lives on the stack of the thread that waits.  Its function runs under the heap's lock and
+ * may dequeue a parked G.  The G is readied only after the timer is detached (pp = NULL) and the
+ * lock is free: from then on the timer's memory is its owner's again.  timer_del() on a timer that
+ * is just firing waits for that lock, so after it returns no other thread touches the timer.  Rank:
+ * Timers, before Lot and Sched.
  *
  * A timer may be due on a clock that can be set (wall).  The heap has what that is in CLOCK_MONOTONIC; a
  * clock that was set back is noticed when the timer is due, one that was set forward by the poller
@@ -13,8 +13,8 @@
  *
  * Four children a node: shallower, one cache line of pointers per step.
  *
- * A heap that cannot grow loses nobody's wake-up: the timers that found no room stand in a list,
- * which is searched through.  Slow, and only while memory is short.
+ * A heap that cannot grow loses no wake-up: the timers that found no room are in a list, which is
+ * searched linearly.  Slow, and only while memory is short.
  */
 #include "runtime/sched/gmp.h"
 
@@ -109,10 +109,10 @@ static void unheap(struct p *pp, struct timer *t)
 }
 
 /*
- * For a timer on a clock that may be set.  That clock is asked: 1, long ago, when it has come to the
- * time; else what CLOCK_MONOTONIC will show then, which is another moment once somebody has set the
- * clock.  Under the lock of the heap where t is put or is, so that timers_reaim() finds it or it is
- * aimed by a clock that has been set already.
+ * For a timer on a clock that may be set.  That clock is asked: 1, long ago, when it has come to
+ * the time; else what CLOCK_MONOTONIC will show then, which is another moment once the clock has
+ * been set.  Under the lock of the heap where t is put or is, so that timers_reaim() finds it or it
+ * is aimed by a clock that has been set already.
  */
 static uint64_t aim(const struct timer *t)
 {
@@ -259,7 +259,7 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 	}
 	next = atomic_load(&pp->timer0);
 	unlock(&pp->timerslock);
-	/* Without the lock: sysmon, who has no P, may have to start a kernel thread for one. */
+	/* Without the lock: sysmon has no P, and readying a G may make it start a kernel thread. */
 	while (woken) {
 		struct g *gp = woken;
 

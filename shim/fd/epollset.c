@@ -1,5 +1,6 @@
 /*
- * epollset: what the program puts into its epolls, as far as it decides who may wait there.
+ * epollset: what the program puts into its epolls, as far as it decides whether a G may park for
+ * one.
  *
  * A G that waits in epoll_wait() parks, and weft's own epoll watches the program's.  To look at an
  * epoll the kernel asks each file in it that has something to say.  Where asking takes the event

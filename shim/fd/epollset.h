@@ -1,5 +1,6 @@
 /*
- * epollset: what the program puts into its epolls, as far as it decides who may wait there.
+ * epollset: what the program puts into its epolls, as far as it decides whether a G may park for
+ * one.
  */
 #ifndef WEFT_SHIM_EPOLLSET_H
 #define WEFT_SHIM_EPOLLSET_H

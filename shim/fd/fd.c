@@ -4,8 +4,7 @@
  * close() and the dup family may wait (a lingering socket, a tape, a network file), so they leave
  * their P.  What each of them does to the table of descriptors is fdevents.c's.
  *
- * Must never: retry close(); the number is free after EINTR too, and may be somebody else's
- * already.
+ * Must never: retry close(); the number is free after EINTR too, and may name another file already.
  */
 #include "shim/fd/fdevents.h"
 #include "shim/fd/fdowner.h"

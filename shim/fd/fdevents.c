@@ -2,8 +2,8 @@
  * fdevents: what happens to descriptors, by the table fdevents.def.
  *
  * Whatever makes, ends or changes a descriptor comes through here, from libc's functions and from
- * syscall(): the table of descriptors (fdtable.c) believes nothing that is not told here.  A number
- * is told to be ending before the call: afterwards it may be somebody else's.
+ * syscall(): the table of descriptors (fdtable.c) believes nothing that is not told here.  That a
+ * number is ending is told before the call: afterwards it may name another file.
  *
  * The poller's own descriptors are not there for the program: it cannot close them, and gets their
  * numbers when it names one as a target.

@@ -1,5 +1,5 @@
 /*
- * fdevents: the one place that hears of what happens to descriptors.
+ * fdevents: the one place that is told what happens to descriptors.
  *
  * Around a system call of fdevents.def, or a libc function that makes one inside:
  *
@@ -49,10 +49,10 @@ bool fdcall_concerns(long nr) hidden;
 	};                                                                                         \
 	fdcall_begin(&ends_)
 
-/* close_range() itself, for who comes by number: around our own descriptors. */
+/* close_range() itself, for a call by number: leaves out weft's own descriptors. */
 extern __typeof__(close_range) shim_close_range hidden;
 
-/* Some socket was shut down: whom it concerns is not told by the kernel. */
+/* Some socket was shut down: the kernel does not tell the waiters concerned. */
 void netfd_shut(void) hidden;
 
 #endif

@@ -12,7 +12,8 @@ static inline bool fdowner_cmd(int cmd)
 
 /* True: *r is the answer, or -errno; false: it is the kernel's. */
 bool fdowner_call(int fd, int cmd, void *arg, long *r) hidden;
-struct thread *fdowner_target(const siginfo_t *si) hidden; /* whom this signal of a file is for, or NULL */
+/* the thread that this signal of a file is for, or NULL */
+struct thread *fdowner_target(const siginfo_t *si) hidden;
 void fdowner_fired(const siginfo_t *si) hidden; /* signal 32 that the signal thread got from a file */
 
 #endif

@@ -26,7 +26,8 @@ static _Atomic uint32_t alone = 1; /* how often other processes got files of our
 static _Atomic bool lowat, records, packets, splices;
 static _Atomic uint32_t bars;
 static _Atomic bool noepolls; /* all are left to the kernel */
-static _Atomic bool notries;  /* and all descriptors: a filter allows no more (seccomp.c) */
+/* all descriptors are left to the kernel: a filter allows no more (seccomp.c) */
+static _Atomic bool notries;
 
 static struct netfd *known(int fd)
 {
@@ -81,7 +82,7 @@ static void nudge_all(struct netfd *s, int fd)
 	netpoll_nudge(&s->poll, NETPOLL_OUT);
 }
 
-/* Who waits for several sees that something was barred; who waits for one, at the next try. */
+/* A waiter for several sees that something was barred; a waiter for one sees it at its next try. */
 void netfd_tries_end(void)
 {
 	atomic_store(&notries, true);
@@ -136,7 +137,7 @@ static enum netkind kind_of_socket(const struct netfd *s, int fd, int type)
 	return NET_TCP;
 }
 
-/* What is in one that another program made, nobody knows. */
+/* What is in an epoll that another program made is not known. */
 static enum netkind kind_of_epoll(const struct netfd *s)
 {
 	return atomic_load(&s->alone) && !atomic_load(&noepolls) ? NET_EPOLL : NET_FILE;
@@ -229,7 +230,8 @@ static uint64_t key_at(const struct netfd *s, uint32_t e)
 }
 
 /*
- * One writer at a time, and one that finds another does without: what it keeps would be in doubt.
+ * One writer at a time.  A writer that finds another one at work notes nothing: what it noted would
+ * be in doubt.
  */
 static void remember(struct netmemo *m, uint64_t key, uint64_t timeout)
 {
@@ -265,8 +267,7 @@ static uint64_t ask_timeout(struct netfd *s, int fd, enum polldir dir)
 }
 
 /*
- * Bytes for who may not read, or room for who may not write, never come: the call itself says
- * EBADF.
+ * A descriptor that is not open for the direction never becomes ready: the call itself says EBADF.
  */
 static bool open_for(long flags, enum polldir dir)
 {
@@ -374,7 +375,10 @@ struct netfd *netfd_closing(int fd)
 		return NULL;
 	if (atomic_load_explicit(&s->alone, memory_order_relaxed))
 		atomic_store(&s->alone, 0);
-	/* Who learns of a number of which nothing is known, learns it after this, and of this life still. */
+	/*
+	 * A thread that looks at a number of which nothing is known does so after this, and still
+	 * in this life of the number.
+	 */
 	if (noted(s))
 		next_life(s);
 	if (weft_on)
@@ -513,7 +517,7 @@ void netfd_packets_used(void)
 
 void netfd_bar(struct netfd *s, int fd)
 {
-	atomic_fetch_add(&bars, 1); /* before the waiters are woken, who look at it */
+	atomic_fetch_add(&bars, 1); /* before the waiters are woken, for they read it */
 	if (weft_on)
 		netpoll_bar(&s->poll, fd);
 	else
@@ -540,7 +544,7 @@ void netfd_epolls_barred(void)
 	atomic_store(&noepolls, true);
 }
 
-/* Nothing is watched in the child, and nobody is in the middle of anything. */
+/* Nothing is watched in the child, and no thread is in the middle of a call. */
 void netfd_fork_child(void)
 {
 	for (int i = 0; i < CHUNKS; i++) {

@@ -48,8 +48,8 @@ struct netfd {
 struct netfd *netfd_of(int fd) hidden;
 enum netkind netfd_kind(struct netfd *s, int fd) hidden;
 /*
- * A filter allows nothing but the calls as they came: netfd_of() is NULL, and who is in the middle of
- * a wait makes the call.
+ * A filter allows only the calls as they came: netfd_of() is NULL, and a caller in the middle of a
+ * wait makes the call.
  */
 bool netfd_tries_ended(void) hidden;
 void netfd_tries_end(void) hidden;
@@ -102,17 +102,17 @@ void netfd_shared(void) hidden;
 void netfd_changed(void) hidden;
 void netfd_lowat_used(void) hidden;   /* SO_RCVLOWAT was set */
 void netfd_records_used(void) hidden; /* a TCP socket became a stream of records */
-void netfd_splice_used(void) hidden;  /* a pipe's lock may be held by who sleeps */
+void netfd_splice_used(void) hidden;  /* a pipe's lock may be held by a thread that sleeps */
 void netfd_packets_used(void) hidden; /* a pipe was put in packet mode */
 void netfd_fork_child(void) hidden;
-/* For epollset.c: nobody parks for it any more, until it is closed or as many times unbarred. */
+/* For epollset.c: no G parks for it any more, until it is closed or as many times unbarred. */
 void netfd_bar(struct netfd *s, int fd) hidden;
 void netfd_unbar(struct netfd *s) hidden;
 uint32_t netfd_bars(void) hidden; /* how often that was done */
 bool netfd_is_barred(const struct netfd *s) hidden;
 void netfd_epolls_barred(void) hidden; /* each epoll is looked at as a NET_FILE from here on */
 
-/* Of each slot that somebody has used. */
+/* Calls fn for each slot that was ever used. */
 void netfd_each(void (*fn)(struct netfd *s, int fd)) hidden;
 
 #endif

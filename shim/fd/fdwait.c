@@ -124,7 +124,8 @@ static long try_held(struct netop *op, struct polldesc *pd)
 	long r;
 
 	/*
-	 * SIGPIPE is kept by the trampoline: no handler runs here, and it is for this thread alone.
+	 * The trampoline notes a SIGPIPE (piped): no handler may run here, and the signal is for
+	 * this thread alone.
 	 */
 	self_thread.holds = true;
 	r = op->attempt(op, netpoll_begin(pd));
@@ -137,9 +138,10 @@ enum { LOOK_AGAIN = 50000000, RARER = 8 }; /* ns; each look that much later than
 
 /*
  * 0: an edge; 1: try again all the same; else -errno.  A writer at a full local socket is not told
- * when its half is shut down, by either side: the kernel wakes who sleeps in the call, but poll()
- * has nothing to say of it, so neither epoll nor SIGIO nor a ring does.  What this process shuts
- * down, netfd_shut() tells; for others it looks, ever more rarely: an idle process is to be silent.
+ * when its half is shut down, by either side: the kernel wakes a thread that sleeps in the call,
+ * but poll() does not report it, so neither epoll nor SIGIO nor io_uring does.  netfd_shut() tells
+ * of what this process shuts down.  For other processes the writer looks again, ever more rarely:
+ * an idle process is to be silent.
  */
 static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq, uint64_t *again)
 {
@@ -222,13 +224,16 @@ static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool p
 	return r;
 }
 
-/* Nothing is held.  True: the call ends with *r. */
+/* Called with nothing held.  True: the call ends with *r. */
 static bool interrupted(struct netop *op, long *r)
 {
 	enum interrupt what = interrupt_deliver();
 
 	if (op->done) {
-		/* What was moved must be told, so a cancellation waits for the next point. */
+		/*
+		 * The count of bytes moved must be returned, so a cancellation waits for the next
+		 * cancellation point.
+		 */
 		*r = op->done;
 		return what != INTR_NONE || cancel_due();
 	}
@@ -298,7 +303,7 @@ static bool known_empty(const struct netop *op, const struct seen *was, uint64_t
 }
 
 /*
- * Goes on in several steps, surely or perhaps: these are of one file, so it is held from the first.
+ * The call may take several steps.  They must all be on one file, so it is held from the first.
  */
 static bool in_steps(const struct netop *op)
 {
@@ -308,8 +313,8 @@ static bool in_steps(const struct netop *op)
 }
 
 /*
- * The poller cannot help: a kernel thread waits between the tries, or makes the call if nothing is
- * done yet.
+ * The file cannot be watched: a kernel thread waits between the tries, or makes the call if nothing
+ * is done yet.
  */
 static long run_without_poller(struct netop *op)
 {
@@ -332,8 +337,8 @@ static long run_without_poller(struct netop *op)
 }
 
 /*
- * A blocked SIGPIPE is pending on the kernel thread, which goes on to run others: it is this
- * thread's.
+ * A blocked SIGPIPE is pending on the kernel thread, which will run other Gs: it is taken off and
+ * sent to the calling thread.
  */
 static long piped(struct netop *op, long r)
 {
@@ -383,10 +388,10 @@ static long run_op(struct netop *op)
 }
 
 /*
- * It failed and did nothing: a cancellation that came between the look and the try goes first.  What
- * failed it (the other end of a pipe was closed, say) may have come after that, as in glibc's
- * tst-cancel2.  But not before the kernel thread is rid of the SIGPIPE: who is cancelled does not
- * return here, and whoever ran there next would have it.
+ * It failed and did nothing: a cancellation that came between the look and the try goes first.
+ * What failed it (the other end of a pipe was closed, say) may have come after that, as in glibc's
+ * tst-cancel2.  But first piped() takes a pending SIGPIPE off this kernel thread: a cancelled
+ * thread does not return here, and the next G on the M would receive the signal.
  */
 long netfd_tried(struct netop *op, long r)
 {
@@ -465,6 +470,6 @@ long netfd_ask_and_call(struct netop *op)
 	r = netfd_run(op);
 	if (unlikely(op->own >= 0))
 		return call_by_own(op);
-	/* Somebody else may be faster now: then the kernel thread waits. */
+	/* Another thread may be faster now: then this call waits on its kernel thread. */
 	return op->ready || r == NETFD_FALLBACK ? netfd_call(op) : r;
 }

@@ -54,7 +54,7 @@ long netfd_call(const struct netop *op) hidden;
 /* The same for a call that certainly waits: others have the P at once. */
 long netfd_await(const struct netop *op) hidden;
 
-/* In a forked child: nobody waits. */
+/* In a forked child: no thread waits. */
 void netfd_wait_fork_child(void) hidden;
 
 #endif

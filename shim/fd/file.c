@@ -143,9 +143,9 @@ EXPORT ssize_t getdents64(int fd, void *buf, size_t n)
 }
 
 /*
- * To the disk.  Mostly that waits, but whether cannot be asked, and in memory it takes a fifth of a
- * microsecond: only who would keep others from running gives its P away at once, which costs the
- * waking of a kernel thread.
+ * To the disk.  Mostly it waits, but there is no way to ask, and in memory it takes a fifth of a
+ * microsecond.  Giving the P away costs the waking of a kernel thread, so the caller gives it away
+ * at once only when other Gs are queued.
  */
 static long to_disk(long nr, long a, long b, long c, long d)
 {
@@ -260,8 +260,8 @@ EXPORT ssize_t vmsplice(int out, const struct iovec *iov, size_t count, unsigned
 }
 
 /*
- * Locks.  fcntl()'s are in fd.c.  Asked for without waiting first: who has to wait gives its P to
- * others before.
+ * Locks.  fcntl()'s are in fd.c.  Asked for without waiting first: a caller that has to wait gives
+ * its P away before.
  */
 
 long file_lockw(int fd, int cmd, void *lock)

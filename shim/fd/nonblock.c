@@ -160,9 +160,9 @@ static long no_signal(const struct netop *op)
 }
 
 /*
- * A reader of a local stream that goes with bytes unread leaves ECONNRESET.  Who sleeps for room is
- * given it; a call that begins, as each of our tries does, sees the end alone, and leaves the error
- * for the next read.
+ * A reader of a local stream that closes with bytes unread leaves ECONNRESET.  The kernel gives
+ * that to a writer that sleeps for room.  A call that begins, as each try of weft's does, sees
+ * EPIPE alone, and leaves the error for the next read.
  */
 static long went(const struct netop *op, int fd, long r)
 {
@@ -606,9 +606,9 @@ long net_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags, struc
 /*
  * A try sent some of several messages: was it an error that stopped it, rather than a full buffer?
  * The kernel has forgotten the error by now and tells only how many were sent (Linux 6.18,
- * __sys_sendmmsg), as the call should.  A unix socket's errors are still there for who sends the
- * rest, and its room is the receiver's, which poll() does not ask when a message brings its
- * address.
+ * __sys_sendmmsg), as the call should.  A unix socket's errors are still there for the call that
+ * sends the rest; its room is the receiver's, about which poll() does not ask when a message brings
+ * its address.
  */
 static bool stopped_by_error(int fd)
 {

@@ -1,8 +1,8 @@
 /*
  * resolver: the services that libc reaches over the network or in files: hosts, users, the log.
  *
- * Each is a program of its own (modules, sockets, locks, time-outs) that blocks where nobody can
- * look in, so it runs as a whole under handoff.  What its modules call of ours nests inside.
+ * Each is a program of its own (modules, sockets, locks, time-outs) that blocks where weft cannot
+ * see it, so it runs as a whole under handoff.  What its modules call of ours nests inside.
  * Results in static memory are as static as they ever were.
  */
 #include "shim/syscall/rawsyscall.h"

@@ -1,9 +1,9 @@
 /*
  * dlguest: Go and its kin, loaded by dlopen() while weft is at work.
  *
- * Such a library makes its first thread in a constructor, so it is known by who calls
- * pthread_create() while something is loaded.  That thread and all that are made from then on are
- * kernel threads, whoever makes them: any of them may call the library, which takes its callers for
+ * Such a library makes its first thread in a constructor, so it is recognised as the caller of
+ * pthread_create() while something is loaded.  That thread and all that are made from then on, by
+ * any caller, are kernel threads: any of them may call the library, which takes its callers for
  * kernel threads.  Those that are there already keep the kernel thread they are on.
  *
  * Must never: call the loader; the caller may hold its lock.

@@ -10,13 +10,13 @@
  *
  * No P is given away.  Constructors, destructors and phdr callbacks are the program's code: they
  * create threads and call everything else, which needs a P.  What the loader reads from a disk
- * meanwhile is short, and the monitor notices a kernel thread that hangs there.
+ * meanwhile is short, and sysmon notices a kernel thread that hangs there.
  *
  * The caller matters.  dlopen looks at its return address: the object that calls lends its
  * DT_RUNPATH, its DT_RPATH (and those of the objects that loaded it) and its $ORIGIN.  Called from
  * here, it would be this library's, which has none of them.  So a call that could tell the
  * difference leaves by a jump: libc's function then returns to the program itself and sees the
- * program's address, and that call goes without our lock; a wait inside is again for the monitor to
+ * program's address, and that call goes without our lock; a wait inside is again for sysmon to
  * notice.  The other calls, most of them, cannot tell. A namespace of its own is no case: what
  * dlmopen loads there is not bound to this library. Rejected: a return address forged to a ret
  * instruction of the caller's object; it works until something unwinds through a constructor.
@@ -44,7 +44,8 @@ struct gate {
 
 static struct gate load_gate, phdr_gate;
 static _Atomic bool unseen; /* objects may have come that execstack.c has not looked at */
-static bool list_lost;	    /* in a fork child: ld.so's lock of the list is held by nobody alive */
+/* in a fork child: ld.so's lock of the list is held by a thread that does not exist */
+static bool list_lost;
 
 /* Under the lot's lock: taking it means not to sleep. */
 static int gate_taken(void *arg)
@@ -118,9 +119,9 @@ static void gate_leave(struct gate **held)
 
 /*
  * What others were loading ends with them.  The child must not take it for loading still under way,
- * and must not look at the list of objects of its own accord if somebody was in there: glibc (2.36)
+ * and must not look at the list of objects of its own accord if a thread was in there: glibc (2.36)
  * does not free ld.so's lock of it in the child, so a pthread_create that looked would wait for
- * nobody, for ever.
+ * ever.
  */
 void dl_fork_child(void)
 {
@@ -145,7 +146,7 @@ static int iterate_inside(int (*fn)(struct dl_phdr_info *, size_t, void *), void
 
 /*
  * Calls that do not touch the list natively must not wait for it here: a callback of the program's
- * that is in there may wait for the caller.  False: somebody is, and nothing was done.
+ * that is in there may wait for the caller.  False: another G is in there, and nothing was done.
  */
 static bool each_if_free(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)
 {
@@ -181,7 +182,7 @@ struct question {
 	bool by_name; /* the file is searched for: DT_RUNPATH of the caller counts */
 	bool found;   /* an object holds the caller */
 	bool matters;
-	bool first; /* the first object is the program, whose DT_RPATH counts for everybody */
+	bool first; /* the first object is the program, whose DT_RPATH counts for all callers */
 };
 
 static int ask_object(struct dl_phdr_info *info, size_t size, void *arg)
@@ -221,7 +222,7 @@ static bool caller_irrelevant(const char *file, const void *caller)
 	if (strchr(file, '$'))
 		return false;
 	q.by_name = !strchr(file, '/');
-	/* Nearly always somebody is in there for a moment. */
+	/* Nearly always another thread is in there for a moment. */
 	for (int i = 0; !each_if_free(ask_object, &q); i++) {
 		if (i == TRIES || list_lost)
 			return false;
@@ -264,14 +265,14 @@ static void *mopen_inside(Lmid_t ns, const char *file, int mode)
 }
 
 /*
- * A call that leaves by a jump cannot keep the gate, but it waits until whoever has it is done: a
- * kernel thread that waits in ld.so takes its P along until the monitor notices.
+ * A call that leaves by a jump cannot keep the gate, but it waits until the holder is done: a
+ * kernel thread that waits in ld.so takes its P along until sysmon notices.
  */
 static void wait_turn(void)
 {
 	INSIDE(&load_gate);
 
-	atomic_store(&unseen, true); /* nobody is there when it returns */
+	atomic_store(&unseen, true); /* no G is loading when it returns */
 }
 
 bool dl_loading(void)

@@ -14,7 +14,7 @@ void *dl_open_gated(const char *file, int mode) hidden;
 bool dl_each_object(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg) hidden;
 /* The calling G is inside dl_iterate_phdr: it has ld.so's lock of the list of objects. */
 bool dl_list_held(void) hidden;
-bool dl_loading(void) hidden; /* somebody may be loading an object */
+bool dl_loading(void) hidden; /* a thread may be loading an object */
 /*
  * execstack.c: objects have been loaded: do they want executable stacks?  False: could not look
  * (as dl_each_object).

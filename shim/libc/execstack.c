@@ -6,12 +6,12 @@
  * then makes the stacks of all threads that it knows executable, before the object's constructors
  * run.  It does not know those of Gs.
  *
- * So whoever has loaded something looks at the objects that are there: weft's start, dlopen when it
- * returns, and pthread_create while somebody loads, for a constructor that starts threads.  A
- * dlopen that left by a jump (dlopen.c) is found out by the next pthread_create.  Nobody waits here for
- * a dl_iterate_phdr of the program's, whose callback may wait for the caller; the next one looks.
- * As with the loader's own, there is no way back, and memory that the program brought for a stack
- * stays as it is.
+ * So each of these looks at the objects that are loaded: weft's start, dlopen when it returns, and
+ * pthread_create while an object is being loaded, for a constructor that starts threads.  A dlopen
+ * that left by a jump (dlopen.c) is found out by the next pthread_create.  The look does not wait
+ * for a dl_iterate_phdr of the program's, whose callback may wait for the caller; the next look
+ * finds the objects.  As with the loader's own, there is no way back, and memory that the program
+ * brought for a stack stays as it is.
  *
  * Known gap: a constructor that makes threads of before its object run on code of their stacks.
  */
@@ -35,7 +35,8 @@ static bool asks(const struct dl_phdr_info *info)
 		if (info->dlpi_phdr[i].p_type == PT_GNU_STACK)
 			return info->dlpi_phdr[i].p_flags & PF_X;
 	/*
-	 * Who says nothing wants it; but the kernel's own object says nothing, and is not loaded.
+	 * An object that says nothing wants it; but the kernel's own object says nothing, and is
+	 * not loaded.
 	 */
 	return (uintptr_t)info->dlpi_phdr - __getauxval(AT_SYSINFO_EHDR) >= 4096;
 }

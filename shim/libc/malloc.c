@@ -1,5 +1,5 @@
 /*
- * malloc: the allocator's entries, marked so that nobody loses the CPU inside one.
+ * malloc: the allocator's entries, marked so that no G is preempted inside one.
  *
  * Malloc's arenas have locks.  A G preempted with one held would make every other that allocates
  * block a kernel thread and its P, so a G inside says so (safepoint.h) and gives way when it comes

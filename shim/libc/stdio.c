@@ -4,7 +4,7 @@
  * Waiters are woken by our own unlock alone.  Functions of libc that are not wrapped (fflush(NULL)
  * walks over all FILEs) unlock where we cannot see it: so a waiter also looks again after a while.
  *
- * Must never: touch a FILE after its lock was released: whoever takes it may close it.
+ * Must never: touch a FILE after its lock was released: the next holder may close it.
  */
 #include "shim/fd/fdevents.h"
 #include "shim/thread/procfile.h"
@@ -55,7 +55,7 @@ void file_lock_slow(FILE *f)
 	} while (real.ftrylockfile(f));
 }
 
-/* Those who waited are the parent's. */
+/* The waiters counted here are threads of the parent. */
 void file_fork_child(void)
 {
 	atomic_store(&nwaiting, 0);

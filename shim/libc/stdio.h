@@ -3,14 +3,14 @@
  *
  * Every FILE has a recursive lock in libc, owned by the thread block, which is the G's: so it may
  * be held across switches and calls inside the call find it taken by themselves.  A G may be off
- * its P with the lock held: in flockfile(), or blocked writing to a pipe.  Whoever then asks libc
- * for the lock would block a kernel thread and its P, perhaps the one the holder needs.  Hence,
- * around each call:
+ * its P with the lock held: in flockfile(), or blocked writing to a pipe.  A thread that then asks
+ * libc for the lock would block a kernel thread and its P, perhaps the P that the holder needs.
+ * Hence, around each call:
  *
  *	take the lock by trying, parking in the lot while it is taken
  *	leave the P if the call may reach the kernel (`away`; looks at the buffer, so with the lock held)
  *	libc's own function
- *	release, wake one who waits; take a P again
+ *	release, wake one waiter; take a P again
  *
  * Both ends are scope cleanups: cancellation unwinds out of these functions.
  */

@@ -1,6 +1,6 @@
 /*
- * stdiowide: the calls on wide characters.  Their buffers are libc's secret, so each call leaves
- * its P.
+ * stdiowide: the calls on wide characters.  The layout of their buffers is libc's own, so each call
+ * leaves its P.
  */
 #include "shim/libc/stdio.h"
 

@@ -277,8 +277,8 @@ static int clone_beside(struct begin *b, struct more *m)
 
 /*
  * No signal is let in until weft_tls is the parent's again: its handler would take this for a
- * foreign thread. That goes for signal 33 as well; whoever waits for it waits for the child's exec,
- * as natively.
+ * foreign thread. That goes for signal 33 as well: a thread that waits for its effect waits for the
+ * child's exec, as natively.
  */
 static __attribute__((noinline)) int clone_alone(struct begin *b, const struct more *m)
 {

@@ -28,7 +28,7 @@ static void deliver(void)
 
 /*
  * What the mask keeps out of the signals for this thread stays pending in the new program: in the
- * kernel, for the kernel thread, which has that mask and which nobody else uses in the region.
+ * kernel, for the kernel thread, which has that mask and which no other G uses in the region.
  */
 static uint64_t to_kernel(void)
 {

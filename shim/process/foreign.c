@@ -1,12 +1,12 @@
 /*
  * foreign: programs that this library cannot be loaded into are started without it.
  *
- * A child inherits LD_PRELOAD.  A loader that is not glibc's, or of an older glibc, ends the program
- * over what it does not find (musl: relocation errors and status 127), and one for other registers
- * complains on stderr.  So whoever starts a program looks first at the file that decides, as the
- * kernel does: the file itself, or the interpreter in its first line.  If that brings a loader along
- * which is not ours, the environment goes without our name; the other entries stay.  What such a
- * program starts then runs without weft, too.
+ * A child inherits LD_PRELOAD.  A loader that is not glibc's, or of an older glibc, ends the
+ * program over what it does not find (musl: relocation errors and status 127), and one for other
+ * registers complains on stderr.  So each call that starts a program looks first at the file that
+ * decides, as the kernel does: the file itself, or the interpreter in its first line.  If that
+ * brings a loader along which is not ours, the environment goes without our name; the other entries
+ * stay.  What such a program starts then runs without weft, too.
  *
  * Left as it is where the file cannot be read, or is neither ELF nor a script: that is for the
  * kernel to judge.  So are programs without a loader, whose children may be ours.
@@ -36,8 +36,8 @@ enum {
 	SCRIPT_LINE = 256, /* as much of the first line as the kernel reads */
 	SCRIPT_DEPTH = 5,  /* interpreters that are scripts themselves: the kernel's limit */
 	/*
-	 * Half of the smallest stack that a thread may have.  No environment that anybody has seen is
-	 * that long; one that is stays as it is.
+	 * Half of the smallest stack that a thread may have.  Environments are not that long; one
+	 * that is stays as it is.
 	 */
 	ROOM_MAX = SMALLEST_STACK / 2,
 };

@@ -2,12 +2,12 @@
  * fork: fork and _Fork from any G on any M.
  *
  * libc's fork runs the atfork handlers around its own work, so ours are handlers too, registered
- * before anybody else's (this library is initialised first): prepare then runs last, parent and
- * child first.  Between them libc takes every lock of malloc, whose holder may be a G that waits
- * for a P: the P is given away there.  (Not around the whole call: the program's handlers need
- * one.)  Meanwhile libc also holds the lock on which the next fork begins; who comes then waits in
- * the lot, not there with its kernel thread.  That is courtesy: a fork that comes through all the
- * same is right too.  _Fork runs no handlers and is wrapped.
+ * before all others (this library is initialised first): prepare then runs last, parent and child
+ * first.  Between them libc takes every lock of malloc, whose holder may be a G that waits for a P:
+ * the P is given away there.  (Not around the whole call: the program's handlers need one.)
+ * Meanwhile libc also holds the lock with which the next fork begins.  A G that forks then waits in
+ * the lot, not in libc with its kernel thread.  That saves a kernel thread and nothing else: a fork
+ * that is not held up here is right too.  _Fork runs no handlers and is wrapped.
  *
  * Signals are kept out from before the kernel copies until the child's scheduler is rebuilt: a
  * handler would run on the parent's, and what was deferred would be forgotten with the parent's.

@@ -3,7 +3,7 @@
  *
  * They do, as long as they inherit LD_PRELOAD.  With children=0 our name is taken out of it, when
  * this library is loaded: before the program looks at its environment or copies it.  In place:
- * nobody may allocate yet.
+ * nothing may be allocated yet.
  *
  * Other preloaded libraries and the rest of the environment stay.
  */

@@ -9,7 +9,7 @@
  *
  * No signal is let in by the parent until weft_tls is the G's again.
  *
- * Rejected: a fork whose parent waits.  The child's writes are then seen by nobody.
+ * Rejected: a fork whose parent waits.  No thread then sees the child's writes.
  *
  * Must never: have a frame when runtime_vfork() begins (the calls of vfork() are jumps; needs
  * optimisation, as dlopen.c); hold anything in memory that a child might overwrite.

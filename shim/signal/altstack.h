@@ -12,7 +12,10 @@ static inline bool altstack_spans(const stack_t *ss, uintptr_t sp)
 	return sp - (uintptr_t)ss->ss_sp - 1 < ss->ss_size;
 }
 
-/* The same for who runs handlers: with SS_AUTODISARM nobody is on it, for then it is none. */
+/*
+ * The same for running a handler: with SS_AUTODISARM no thread is on it, for the alternate stack is
+ * off then.
+ */
 bool altstack_on(const stack_t *ss, uintptr_t sp) hidden;
 /* A handler with SA_ONSTACK, called where sp is, changes to it. */
 static inline bool altstack_goes(const stack_t *ss, uintptr_t sp)

@@ -184,7 +184,7 @@ EXPORT int pthread_cancel(pthread_t t)
 		return real.pthread_cancel(t);
 	if (atomic_load(&th->state) & TH_EXITED)
 		return 0;
-	unwind_ready(); /* where libc acts on it, nobody can ask for that first */
+	unwind_ready(); /* where libc acts on it, no caller can do that first */
 	__atomic_fetch_or(tcb_cancelhandling((struct tcb *)t), tcb_cancel_request_bits,
 			  __ATOMIC_SEQ_CST);
 	atomic_store(&th->look, true);

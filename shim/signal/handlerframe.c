@@ -26,7 +26,7 @@
 #include <sys/auxv.h>
 
 #ifndef AT_MINSIGSTKSZ
-#define AT_MINSIGSTKSZ 51 /* Linux 5.14; before, nobody tells */
+#define AT_MINSIGSTKSZ 51 /* Linux 5.14; older kernels do not tell */
 #endif
 #ifndef SS_AUTODISARM
 #define SS_AUTODISARM (1U << 31)
@@ -139,7 +139,10 @@ void frame_call(int flags, frame_fn *fn, void *arg)
 	struct call c = { fn, arg };
 	struct place p;
 
-	/* The stack first, then the queue: nobody may take from that in between, and be put on top. */
+	/*
+	 * The stack first, then the queue: no handler may take a signal from the queue in between,
+	 * and be put on top.
+	 */
 	self_thread.leaving = true;
 	if (!(flags & SA_ONSTACK) || !altstack_goes(&ss, sp))
 		sigframe_call(0, called, &c);

@@ -1,13 +1,13 @@
 /*
- * nosigthread: signals in a process that has no signal thread: the child of a fork (or who has made
- * threads by clone(2) alone) until its G parks or makes a thread.
+ * nosigthread: signals in a process that has no signal thread: the child of a fork (or a process
+ * that made threads by clone(2) alone) until its G parks or makes a thread.
  *
  * Most children exec, and some ask the kernel for what it grants to a single kernel thread alone
- * (unshare(CLONE_NEWUSER)); so none is made before it is needed.  A park needs it: nobody would run
- * the G's handler while its kernel thread is in the scheduler (hooks.attend).  While the G runs,
- * its kernel thread gets the signals; one that comes while it is inside the runtime is deferred
- * into the ring of sigroute.c, and a timer of the kernel's sends signal 32 from then on, until its
- * handler finds the G outside and takes what the ring has.
+ * (unshare(CLONE_NEWUSER)); so none is made before it is needed.  A park needs one: no thread would
+ * run the G's handler while its kernel thread is in the scheduler (hooks.attend).  While the G
+ * runs, its kernel thread gets the signals; one that comes while it is inside the runtime is
+ * deferred into the ring of sigroute.c, and a timer of the kernel's sends signal 32 from then on,
+ * until its handler finds the G outside and takes what the ring has.
  *
  * Must never: make a kernel thread; take from the ring what the signal thread takes.
  */
@@ -67,7 +67,7 @@ void sigalone_take(void)
 		return; /* it is the signal thread's */
 	self_thread.taking = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	sigalone_silence(); /* first: what is deferred from here on rings again */
+	sigalone_silence(); /* first: what is deferred from here on starts the timer again */
 	if (!sigroute_drain())
 		sigalone_alarm();
 	atomic_signal_fence(memory_order_seq_cst);

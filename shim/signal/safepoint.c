@@ -3,20 +3,20 @@
  *
  * Anywhere, as far as our own code goes: what must not be interrupted is pinned.  Libc is another
  * matter: it has locks of its own (malloc's arenas, the loader, the environment, atexit, time
- * zones, locales).  A G that loses its CPU with one of them held makes whoever wants it block a
- * kernel thread, with its P, perhaps the very P that the holder waits for.  So:
+ * zones, locales).  When a G loses its CPU with one of them held, the next thread that wants the
+ * lock blocks a kernel thread, with its P, perhaps the very P that the holder waits for.  So:
  *
- *	inside a call that weft wraps and that takes such a lock	never; the wish is honoured when it returns
+ *	inside a call that weft wraps and that takes such a lock	never; the G gives way when it returns
  *								to the program (setenv, dlsym allocate too)
  *	the PC is in the loader, or in one of these wrappers,	never; sysmon asks again
  *	or in the libc of another namespace
  *	the PC is elsewhere in libc, or in a callback of		not at first; after 20 ms all the same
  *	dl_iterate_phdr
  *
- * The last is for long memset, qsort, strlen and their like, which hold no lock; what does hold one
- * that nobody wraps is left within microseconds, so that a request a millisecond later finds it
- * done.  The callback has the loader's lock of the list of objects: dlopen waits for it with the
- * lock that starting a kernel thread takes.
+ * The last is for long memset, qsort, strlen and their like, which hold no lock; a function that
+ * does hold one, and that weft does not wrap, is left within microseconds, so that a request a
+ * millisecond later finds it done.  The callback has the loader's lock of the list of objects:
+ * dlopen waits for it with the lock that starting a kernel thread takes.
  *
  * Must never: call anything that is interposed, or touch errno: both are the interrupted code's.
  */

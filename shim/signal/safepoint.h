@@ -29,8 +29,8 @@ void called_begin(void) hidden; /* malloc.c's first and last */
 void called_end(void) hidden;
 
 /*
- * Around a call of libc that takes a lock of libc's.  Whoever waits for such a lock blocks a kernel
- * thread and its P, so its holder must not be switched away.  On a G only.
+ * Around a call of libc that takes a lock of libc's.  A waiter for such a lock blocks a kernel
+ * thread and its P, so the holder must not be switched away.  On a G only.
  */
 static inline __attribute__((always_inline)) void libc_enter(void)
 {

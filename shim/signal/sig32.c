@@ -1,7 +1,7 @@
 /*
  * sig32: signal 32: a G must look at something now.
  *
- *	give way	sysmon's wish (safepoint.c)
+ *	give way	sysmon asks for it (safepoint.c)
  *	get a P		its P was taken while it was blocked unseen (runtime/sysmon/blocked.c)
  *	signals		something is queued on it (signal.c)
  *	attributes	another thread has changed its policy or its affinity (schedparam.c)
@@ -43,8 +43,7 @@ struct kick {
 
 /*
  * A system call of libc's own (stdio, pclose) that the kernel is about to begin again, or that has
- * not begun: of these a handler without SA_RESTART ends one with EINTR, and nobody who calls them
- * takes that amiss.
+ * not begun.  A handler without SA_RESTART ends these calls with EINTR, which their callers accept.
  */
 static bool libc_call(const struct sigframe *f)
 {
@@ -90,8 +89,8 @@ static void end_call(struct sigframe *f, uintptr_t end)
 }
 
 /*
- * Calls that wait for a time that the kernel counts from their beginning, or whose caller looks
- * itself who was meant: those end.
+ * Calls that wait for a time that the kernel counts from their beginning, or whose caller finds out
+ * itself for which thread the signal was: those end.
  */
 static bool timed(const struct sigframe *f, long nr)
 {
@@ -195,7 +194,7 @@ static void cancelled(struct sigframe *f, void *arg)
 	frame_leave(f);
 }
 
-/* True: somebody has to go there by frame_move(). */
+/* True: the caller has to take the frame to where the program's code may run (frame_move()). */
 static bool cancel_here(struct sigframe *f)
 {
 	struct tcb *t = tcb_self();
@@ -255,7 +254,7 @@ static void look(struct sigframe *f, struct kick *k)
 
 	atomic_store(&th->kicked, false);
 	sig = signals_next();
-	th->leaving = true; /* for those who are about to move to another stack */
+	th->leaving = true; /* for a handler that is about to move to another stack */
 	if (sig && !frame_move(f, action_flags(sig), handled, k)) {
 		signals_take(SIGBIT(sig), NULL);
 		signal_no_room(f, sig, false, k->side);
@@ -270,9 +269,9 @@ static void look(struct sigframe *f, struct kick *k)
 /* ---- giving way ------------------------------------------------------------------------------ */
 
 /*
- * On the side stack, as a G.  The kernel queues each signal 32 that was sent, and an M that waited for
- * its CPU has one for each millisecond somebody kicked it.  They all say the same, look; this is about
- * to, so they are taken out before they are let in.
+ * On the side stack, as a G.  The kernel queues each signal 32 that was sent, and an M that waited
+ * for its CPU has one for each millisecond in which it was kicked.  Each of them only makes the G
+ * look, which it is about to do; so they are taken out before they are let in.
  */
 static void let_in(const struct sigframe *f)
 {
@@ -314,7 +313,7 @@ static bool to_side(struct sigframe *f, struct kick *k)
 	struct sigframe *to;
 	uintptr_t end;
 
-	/* Larger than the kernel says frames are: it knows better than we. */
+	/* The frame is larger than the kernel says frames are: no side stack fits. */
 	if (state > sidestack_size() / 2)
 		return false;
 	k->side = sidestack_take();
@@ -352,7 +351,7 @@ static void handler(int sig, siginfo_t *si, void *uc)
 	}
 	if (on_g() && !runtime_busy())
 		g_notekernel(f->uc.mask);
-	/* Before anything that pins: who has no P gets one then. */
+	/* Before anything that pins: a G without a P would get one there. */
 	k.rejoin = runtime_rejoin_asked();
 	if (k.rejoin && (last || self_thread.leaving || !preempt_may_move(pc, runtime_rejoin_forced())))
 		return; /* sysmon asks again */
@@ -362,7 +361,8 @@ static void handler(int sig, siginfo_t *si, void *uc)
 		k.preempt = false;
 	}
 	if (!on_g() || last || signals_busy())
-		return; /* whoever kicked, kicks again or is seen at the next look */
+		/* the sender of the kick sends another, or the G sees to it at its next look */
+		return;
 	runtime_sigstack(f->uc.stack.ss_sp);
 	if (wants_side(&k) && !to_side(f, &k)) {
 		if (k.rejoin)

@@ -28,7 +28,7 @@ static struct action {
 
 static struct {
 	_Atomic uint64_t handled; /* signals that have a handler now; (L) written */
-	_Atomic bool changing;    /* somebody holds the lock; for a fork child */
+	_Atomic bool changing;    /* a thread holds the lock; for a fork child */
 } now __attribute__((aligned(16)));
 
 uint64_t action_handled(void)
@@ -75,7 +75,10 @@ static void put(int sig, const struct sigaction *sa)
 	struct action *a = &actions[sig];
 	uint32_t next = atomic_load_explicit(&a->version, memory_order_relaxed) + 1;
 
-	/* Pairs with action_get(): who sees a byte of this copy sees that version has moved on. */
+	/*
+	 * Pairs with action_get(): a reader that sees a byte of this copy sees that version has
+	 * moved on.
+	 */
 	atomic_thread_fence(memory_order_seq_cst);
 	a->copies[next % 2] = *sa;
 	atomic_store(&a->version, next);
@@ -90,9 +93,9 @@ static int tell(int sig, const struct sigaction *sa)
 	if (is_handler(sa)) {
 		k.sa_sigaction = trampoline;
 		/*
-		 * Reset by who runs the handler: the kernel would do so for one that is only passed
-		 * on.  And all signals but one are kept out until it runs: what came on top would find
-		 * this M's signal stack in use.
+		 * The thread that runs the handler resets it (SA_RESETHAND): the kernel would reset
+		 * it for a signal that is only passed on.  And all signals but one are kept out
+		 * until it runs: what came on top would find this M's signal stack in use.
 		 */
 		k.sa_flags = (k.sa_flags | SA_SIGINFO | SA_ONSTACK) & ~(SA_RESETHAND | SA_NODEFER);
 		*(uint64_t *)(void *)&k.sa_mask = ~SIGBIT(SIGSEGV); /* which frame_move() may make */

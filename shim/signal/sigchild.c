@@ -2,8 +2,8 @@
  * sigchild: which thread made a child, for the kernel offers SIGCHLD to that one first.
  *
  * The kernel's parent is the kernel thread that the maker ran on then, so the process ids are noted
- * here.  A note that another child's has taken the place of, or that comes after the child's end,
- * leaves the signal to main, who is asked first for all others.
+ * here.  Where another child's note has taken the place of one, or the note comes after the child's
+ * end, the signal goes to main, which is asked first for all other signals.
  *
  * Must never: keep a pointer to a thread, which may have ended: its id is looked up.
  */

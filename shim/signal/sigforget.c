@@ -7,9 +7,9 @@
  * how often it was forgotten, and a queued signal the count of when it came: an older one is dropped
  * when its thread looks at it.
  *
- * That it is pending is a bit of the thread (first_of()): here the bit goes.  A sender sets it, then
- * reads the count; here the count goes up, then the bit goes.  So who has read the old count has set
- * its bit before, and no bit stays behind.
+ * That it is pending is a bit of the thread (first_of()): here the bit goes.  A sender sets it,
+ * then reads the count; here the count goes up, then the bit goes.  So a sender that has read the
+ * old count has set its bit before, and no bit stays behind.
  *
  * Must never: touch a thread's lists.
  */

@@ -44,11 +44,11 @@ void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 }
 
 /*
- * libc's abort() where no handler should run: on a kernel thread that setuid reached, and which got
- * another answer than its caller.  It raises the signal again, with the default action, as soon as
- * the handler has returned; so it is kept here until a G has run that.  False: none does.  The only
- * one may be the one that was interrupted here, or an M be wanted, and none can be made while
- * setuid holds libc's list of threads.
+ * libc's abort() where no handler may run: on a kernel thread that setuid reached, and which got
+ * another answer than its caller.  libc raises the signal again, with the default action, as soon
+ * as the handler has returned; so the kernel thread is kept here until a G has run the program's
+ * handler.  False: none does.  The only one may be the one that was interrupted here, or an M be
+ * wanted, and none can be made while setuid holds libc's list of threads.
  */
 static bool aborted_elsewhere(int sig, const siginfo_t *si)
 {
@@ -56,7 +56,7 @@ static bool aborted_elsewhere(int sig, const siginfo_t *si)
 	uint32_t begun = atomic_load(&aborts_begun), ended = atomic_load(&aborts_ended);
 	struct timespec ms = {0, 1000000};
 
-	/* Nobody would bring it for the signal thread. */
+	/* The caller is the signal thread: no other thread would take the signal from the ring. */
 	if (sigroute_is_router())
 		return false;
 	sigroute_defer(sig, si);
@@ -187,10 +187,11 @@ void signal_no_room(struct sigframe *f, int sig, bool fault, void *side)
 }
 
 /*
- * Does act() stand between changing the mask and noting it?  The mask keeps out what was taken, so
- * that is no secret any more, and this signal can be handled here and now, as it would be natively.
- * (Deferred, the thousands that may wait in the kernel would all go to the signal thread, at each
- * such change of a mask, and from there back to the kernel while a handler keeps them out.)
+ * Is act() between changing the mask and noting it?  The mask keeps out what was taken, so taking
+ * need not hide that any more, and this signal can be handled here and now, as it would be
+ * natively.  (Deferred, the thousands that may wait in the kernel would all go to the signal
+ * thread, at each such change of a mask, and from there back to the kernel while a handler keeps
+ * them out.)
  */
 static void finish_mask(const ucontext_t *uc)
 {
@@ -206,8 +207,9 @@ static void finish_mask(const ucontext_t *uc)
 }
 
 /*
- * The calling G is at its lists, for a few instructions, with a mask that lets in what is noted as
- * kept out, perhaps: so the signal thread, which finds nobody, gives it back.
+ * The calling G is at its lists for a few instructions.  Its kernel mask may let in a signal that
+ * its noted mask keeps out: the signal thread would find no G for it and give it back to the
+ * kernel, which would deliver it here again.
  */
 static bool shut_out(int sig)
 {
@@ -265,8 +267,8 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 			return;
 		}
 		/*
-		 * An idle M would get it back at once, and again, for as long as no G wants it; and who
-		 * is at its lists might never come to an end of that.
+		 * An idle M would get it back at once, and again, for as long as no G wants it; and
+		 * a thread at its lists might never get through with them.
 		 */
 		bool out = runtime_keepout(SIGBIT(sig)) || shut_out(sig);
 

@@ -1,5 +1,5 @@
 /*
- * sigmask: the signal mask of a thread, and who must know that it has changed.
+ * sigmask: the signal mask of a thread, and which threads must know that it has changed.
  *
  * The kernel mask of an M is the mask of the G it runs; g_setmask() changes both.  Besides, what all
  * threads keep out the signal thread keeps out too, so that it stays pending; it is told of every
@@ -17,7 +17,7 @@
 
 void sigmask_closed(uint64_t set)
 {
-	/* What has a handler the signal thread gives back when nobody wants it. */
+	/* A signal with a handler the signal thread gives back when no G wants it. */
 	set &= ~(action_handled() | SIGS_NEVER);
 	if (likely(!set))
 		return;

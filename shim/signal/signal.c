@@ -27,7 +27,8 @@ enum { NODES = 8192, PART = 256 };
 static void *_Atomic nodes[NODES / PART];
 static _Atomic uint32_t nodes_there; /* mapped: whole parts, from the first on */
 static _Atomic uint32_t rover;
-static _Atomic int32_t nodes_used; /* at least: who finds them all taken need not look at each */
+/* at least so many: a sender that finds them all taken need not look at each */
+static _Atomic int32_t nodes_used;
 
 static struct signode *node_at(uint32_t i)
 {
@@ -56,8 +57,8 @@ static struct signode *node_get(void)
 		return NULL;
 	}
 	/*
-	 * One of those that are there now is free, or about to be; a caller that is overtaken while it
-	 * looks round goes round again.
+	 * One of the nodes that are mapped now is free, or about to be.  A caller that is overtaken
+	 * while it searches goes round again.
 	 */
 	for (;;) {
 		struct signode *n = node_at(atomic_fetch_add(&rover, 1) % atomic_load(&nodes_there));
@@ -88,7 +89,7 @@ bool signals_queued(void)
  */
 uid_t own_uid(void)
 {
-	static _Atomic long last = -1; /* for when nobody may ask any more */
+	static _Atomic long last = -1; /* for when a filter forbids the call */
 	long r = own3(SYS_getuid, 0, 0, 0);
 
 	if (r >= 0)
@@ -118,8 +119,8 @@ static uint64_t status_set(const char *field, uint64_t unknown)
 }
 
 /*
- * What waits in the kernel for the process is every thread's; what waits there for a kernel thread
- * is main's, whose id names M0, whatever runs on it now.
+ * What waits in the kernel for the process is every thread's.  What waits there for a kernel thread
+ * is main's, whose id names M0, whatever G runs on M0 now.
  */
 EXPORT int sigpending(sigset_t *set)
 {
@@ -159,8 +160,8 @@ static bool ignored(int sig)
 }
 
 /*
- * A list that its thread will not take: signals that were sent to the process go to whoever lets
- * them in.
+ * A list that its thread will not take: signals that were sent to the process go to any thread that
+ * lets them in.
  */
 static void abandon(struct signode *n)
 {
@@ -180,7 +181,10 @@ static void abandon(struct signode *n)
 	}
 }
 
-/* The door is closed before the last look; who pushed too late sees it, and takes the list back. */
+/*
+ * TH_ENDING is set before the last look at the mailbox.  A sender that pushed too late sees it, and
+ * takes the list back.
+ */
 void signals_end(void)
 {
 	struct thread *th = &self_thread;
@@ -196,9 +200,10 @@ void signals_end(void)
 }
 
 /*
- * A signalfd is read in the kernel, which knows nothing of what is held here for one thread.  So what
- * some signalfd is for, and nobody lets in, waits there, for the process.  (Its si_code is then that
- * of kill(); and should another thread let it in first, that one has it.)
+ * A signalfd is read in the kernel, which knows nothing of what is held here for one thread.  So a
+ * signal that some signalfd is for, and that no thread lets in, waits in the kernel, for the
+ * process.  (Its si_code is then that of kill(); and should another thread let it in first, that
+ * one has it.)
  */
 static _Atomic uint64_t described;
 
@@ -224,7 +229,10 @@ void signals_described(uint64_t set)
 	atomic_fetch_or(&described, set);
 	if (!on_g())
 		return;
-	/* And what the caller was sent before: all of a number, or from the one on that stays. */
+	/*
+	 * Also what was sent to the caller before: all signals of a number, or those up to the
+	 * first that stays with it.
+	 */
 	for (int sig = 1; sig <= NSIG_; sig++)
 		while ((set & SIGBIT(sig)) && for_descriptor(&self_thread, sig) &&
 		       signals_take(SIGBIT(sig), &info) > 0)
@@ -355,8 +363,8 @@ EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 }
 
 /*
- * Not the kernel's: what the mask keeps out would be pending on the M, and met by whoever runs
- * there then.
+ * Not the kernel's raise(): a signal that the mask keeps out would be pending on the M, and
+ * delivered to the G that runs there by then.
  */
 EXPORT int raise(int sig)
 {
@@ -448,8 +456,8 @@ static void collect(struct thread *th)
 /*
  * As the kernel delivers: over uc, the handler adding to the mask that let the signal in: uc's,
  * unless a call has its own.  The mask stays as the handler left it.  Until the mask keeps it out,
- * what was taken is a secret (taking): else the next of the same number, by a signal 32 that comes
- * now, would be handled before it.
+ * taking stays set: else the next of the same number, by a signal 32 that comes now, would be
+ * handled before it.
  */
 static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 {
@@ -556,10 +564,11 @@ static int handle_next(struct delivery *d, uint64_t set, uint64_t let)
 }
 
 /*
- * Two masks: this may have come between a change of the kernel's mask and its note, or when an outer
- * handler's return had noted what its sigreturn has yet to make true.  What either lets in is about to
- * be let in, and nobody else will look for it.  From the last handler's end to sigreturn no other may
- * come on top of where that one ran (leaving): the stack is given back first, as by the kernel.
+ * Two masks: this may have come between a change of the kernel's mask and its note, or when an
+ * outer handler's return had noted what its sigreturn has yet to make true.  What either lets in is
+ * about to be let in, and no other code will look for it.  From the last handler's end to sigreturn
+ * no other may come on top of where that one ran (leaving): the stack is given back first, as by
+ * the kernel.
  */
 void signals_rest(struct delivery *d)
 {
@@ -613,7 +622,9 @@ bool signals_over(struct sigframe *f)
 		if (!outer.region || d.any || outer.stop)
 			signals_rest(&d);
 		callmask_resume(outer, d.any);
-		/* A sender who looked at the mask in between may have let its signal lie. */
+		/*
+		 * A sender that read the mask in between may have left its signal without a kick.
+		 */
 		again = outer.region && !d.any && atomic_load(mailbox(th));
 	} while (again);
 	return d.interrupts;
@@ -645,8 +656,8 @@ uint64_t signals_pending(void)
 }
 
 /*
- * Raised and blocked before the first thread: pending for main, and not for whoever uses its kernel
- * thread.
+ * Signals raised and blocked before the first thread: pending for main's G, and not for another G
+ * on its kernel thread.
  */
 static void adopt_pending(void)
 {

@@ -32,7 +32,8 @@ void sigheld_put(struct signode **held, struct signode *n) hidden;
 /* The first whose number is in set, out of the list; NULL: none. */
 struct signode *sigheld_take(struct signode **held, uint64_t set) hidden;
 /* Their numbers. */
-int sigheld_first(const struct signode *held, uint64_t set) hidden; /* whose turn it is of set; 0: none */
+/* the signal of set that comes next; 0: none */
+int sigheld_first(const struct signode *held, uint64_t set) hidden;
 uint64_t sigheld_set(const struct signode *held) hidden;
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * sigrequeue: a signal that nobody wants now goes back to the kernel, and keeps who sent it.
+ * sigrequeue: a signal that no G wants now goes back to the kernel, and keeps its siginfo.
  *
  * It must stay pending for the process as POSIX wants (sigpending, sigwait, signalfd, exec).  But
  * only the main thread may queue a siginfo that says kill(), a terminal or a child (si_code not
- * negative): from anybody else it is EPERM.  So such a signal is queued as SI_QUEUE with a ticket
- * for its value, and whoever gets a ticket from the kernel (the trampoline, sigtimedwait) has it
- * exchanged for the siginfo of before.
+ * negative): from any other thread it is EPERM.  So such a signal is queued as SI_QUEUE with a
+ * ticket for its value.  A caller that gets a ticket from the kernel (the trampoline, sigtimedwait)
+ * exchanges it for the siginfo of before.
  *
  * A standard signal is pending once, so each has a slot; real-time ones share the others in turn.
  * A slot taken over by a later signal leaves the first with an honest sender and SI_QUEUE, as does
@@ -36,7 +36,7 @@ static uint64_t keep(int sig, const siginfo_t *si)
 		i = FIRST_RT + atomic_fetch_add(&turn, 1) % (SLOTS - FIRST_RT);
 	seq = atomic_load(&slots[i].seq);
 	if (seq % 2 || !atomic_compare_exchange_strong(&slots[i].seq, &seq, seq + 1))
-		return 0; /* somebody writes: no ticket */
+		return 0; /* another thread writes the slot: no ticket */
 	slots[i].info = *si;
 	atomic_store(&slots[i].seq, seq + 2);
 	return TICKET_MARK | ((seq + 2) & 0xffffff) << 8 | i;

@@ -2,24 +2,26 @@
  * sigroute: decides which thread takes a signal, and brings it there.
  *
  * A process-directed signal reaches any kernel thread that lets it in: one that runs another G than
- * the kernel would have chosen (which is main, if main lets it in), an idle M, a busy scheduler, or,
- * when every M blocks it, the signal thread below, whose mask starts as main's.  All of them defer()
- * it into a ring; the signal thread takes it out and directs it at the G that sigroute_choose()
- * names.  When no G lets it in, the signal goes back to the process and the signal thread blocks it
- * too, so that it stays pending as POSIX wants; a G that unblocks it later gets it from the kernel.
+ * the kernel would have chosen (which is main, if main lets it in), an idle M, a busy scheduler,
+ * or, when every M blocks it, the signal thread below, whose mask starts as main's.  All of them
+ * put it into a ring (sigroute_defer()).  The signal thread takes it out and directs it at the G
+ * that sigroute_choose() names.  When no G lets it in, the signal goes back to the process and the
+ * signal thread blocks it too, so that it stays pending as POSIX wants; a G that unblocks it later
+ * gets it from the kernel.
  *
  * A G with something queued is made to look: parked interruptibly, by g_interrupt; running or in a
  * system call, by signal 32 to its M.  A kick that meets the G in the runtime is lost, so the
  * signal thread kicks again, each millisecond, until nothing is left undelivered (and then sleeps
  * for good).
  *
- * The kernel is where signals should queue: there senders find a limit.  So the signal thread takes
- * a real-time signal only while it can pass it on; meanwhile it blocks it (ENOUGH), and while all
- * places for queued signals are taken it waits, for the order's sake.  Who is busy in the runtime
- * cannot, for it must return to where it was with the mask it had: for its sake the ring holds as
- * many as the kernel allows a user (RLIMIT_SIGPENDING, by default).
+ * Signals should queue in the kernel, where senders meet a limit.  So the signal thread takes a
+ * real-time signal only while it can pass it on.  Otherwise it blocks the signal (ENOUGH), and
+ * while all places for queued signals are taken it waits, to keep the order.  A thread that is busy
+ * in the runtime cannot wait, for it must return to where it was with the mask it had.  For such
+ * threads the ring holds as many signals as the kernel allows a user (RLIMIT_SIGPENDING, by
+ * default).
  *
- * Must never: be waited for by anybody; call a program's handler.
+ * Must never: be waited for by a thread that it may need; call a program's handler.
  */
 #include "runtime/base/log.h"
 #include "shim/fd/fdowner.h"
@@ -52,14 +54,18 @@ static _Atomic uint64_t coalesced; /* standard signals that found the ring full 
 static _Atomic uint32_t bell;      /* futex: work for the signal thread */
 static _Atomic uint32_t rounds;    /* futex: it has looked at all there was */
 static _Atomic uint32_t settlers;  /* sleep on rounds */
-static _Atomic uint32_t watching;  /* some G has undelivered signals */
-static _Atomic uint64_t blocked;   /* what the signal thread blocks because every G does */
-static _Atomic uint64_t unblock;   /* of these, what some G lets in again */
-static _Atomic uint64_t shut;      /* what every G keeps out now, and the signal thread shall, too */
+static _Atomic uint32_t watching;  /* 1: some G has undelivered signals */
+/* signals that the signal thread blocks because every G does; written by it alone */
+static _Atomic uint64_t blocked;
+/* of blocked, signals that some G lets in again: a request to the signal thread */
+static _Atomic uint64_t unblock;
+/* signals that every G keeps out now: a request to the signal thread to do so too */
+static _Atomic uint64_t shut;
 static _Atomic int router_started;
 static _Atomic bool router_made;  /* its kernel thread is there, and will run */
 static _Atomic int router_tid; /* 0 until it runs */
-static uint64_t held_out;          /* the signal thread's own: blocked until it has taken what it has */
+/* the signal thread's own: signals that it blocks until it has taken what is in the ring */
+static uint64_t held_out;
 static __thread bool is_router __attribute__((tls_model("initial-exec")));
 
 bool sigroute_is_router(void)
@@ -97,9 +103,10 @@ static bool settled(uint32_t upto)
 }
 
 /*
- * Until the signal thread has directed what it has: who ends, has just sent a signal or lets one in
- * must not overtake it.  On a busy machine it may have to wait for a CPU, so yielding alone is not
- * enough; it waits for nobody, and the bound is only there because nothing here is worth a hang.
+ * Waits until the signal thread has directed what was in the ring: a thread that ends, has just
+ * sent a signal or lets one in must not overtake it.  On a busy machine the signal thread may have
+ * to wait for a CPU, so yielding alone is not enough.  It waits for no thread; the bound is there
+ * because nothing here is worth a hang.
  */
 void sigroute_settle(void)
 {
@@ -112,7 +119,11 @@ void sigroute_settle(void)
 		own3(SYS_sched_yield, 0, 0, 0);
 	}
 	if (!atomic_load(&router_made))
-		return; /* the caller may have interrupted who makes it; a child of fork may never have one */
+		/*
+		 * the caller may have interrupted the thread that makes it; a fork child may never
+		 * have one
+		 */
+		return;
 	atomic_fetch_add(&settlers, 1); /* before the look: pairs with tell_settlers() */
 	for (int i = 0; i < SETTLE_SLEEPS; i++) {
 		uint32_t round = atomic_load(&rounds);
@@ -144,8 +155,8 @@ static void ring_bell(void)
 }
 
 /*
- * Nobody may wait for room: the caller may hold a lock of the runtime that the signal thread wants.
- * Of a standard signal one is enough, as when it is pending in the kernel.  Of real-time ones the
+ * No caller may wait for room: it may hold a lock of the runtime that the signal thread wants.  Of
+ * a standard signal one is enough, as when it is pending in the kernel.  Of real-time ones the
  * newest is lost, and said to be, once.
  */
 static void defer_full(int sig)
@@ -199,7 +210,7 @@ bool sigroute_defer(int sig, const siginfo_t *si)
 	return enough;
 }
 
-/* It may still be given signals. */
+/* th may still be given signals. */
 static bool lives(struct thread *th)
 {
 	return th && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED));
@@ -213,7 +224,10 @@ static bool wants(struct g *gp, int sig)
 	return lives(th) && ((th->waitset | ~thread_mask(th)) & SIGBIT(sig));
 }
 
-/* Whom the kernel asks first: main, which is what a process is called by; of its end, a child's maker. */
+/*
+ * The thread that the kernel asks first: main, whose id is the process's; for the SIGCHLD of a
+ * child's end, the thread that made the child.
+ */
 static struct g *asked_first(const siginfo_t *si)
 {
 	struct thread *th = si ? sigchild_parent(si) : NULL;
@@ -222,9 +236,9 @@ static struct g *asked_first(const siginfo_t *si)
 }
 
 /*
- * The one choice, in the order of the kernel's complete_signal(): who is asked first, then whom the
- * kernel has chosen already (here: the thread that the signal has interrupted, or NULL), then any
- * other.
+ * The one choice, in the order of the kernel's complete_signal(): the thread that is asked first,
+ * then the one that the kernel has chosen already (here: the thread that the signal has
+ * interrupted, or NULL), then any other.
  */
 struct g *sigroute_choose(int sig, const siginfo_t *si, struct g *here)
 {
@@ -242,8 +256,8 @@ struct g *sigroute_choose(int sig, const siginfo_t *si, struct g *here)
 }
 
 /*
- * The kernel gives these to whoever made them come, on purpose: a profiler's timer counts who
- * computes, and a write that cannot be made is its writer's affair.
+ * The kernel gives these to the thread that caused them: a profiler's timer is for the thread that
+ * computes, and a write that cannot be made is for its writer.
  */
 static bool of_the_caller(int sig, const siginfo_t *si)
 {
@@ -263,8 +277,9 @@ static bool of_the_caller(int sig, const siginfo_t *si)
 }
 
 /*
- * A thread that was named, whatever it keeps out; NULL: the process was.  Of the ids of our kernel
- * threads another process knows main's alone, which is the process's; ours go no such way.
+ * The thread to which the signal was sent by id, whatever it keeps out; NULL: it was sent to the
+ * process.  Of our kernel threads' ids another process knows main's alone, which is the process's.
+ * Signals between our own threads do not come this way.
  */
 static struct thread *named(const siginfo_t *si)
 {
@@ -274,9 +289,9 @@ static struct thread *named(const siginfo_t *si)
 }
 
 /*
- * In the handler, on a thread that might run the program's: is the signal another's?  Then it is on
- * its way there.  With many under way already the kernel shall keep the next ones, for its senders
- * to find a limit: but this thread lets them in, so it takes them.
+ * In the handler, on a thread that might run the program's handler: is the signal for another
+ * thread?  True: it is on its way there.  With many under way already the kernel should keep the
+ * next ones, so that senders meet a limit.  But this thread lets them in, so it takes them.
  */
 bool sigroute_pass_on(int sig, const siginfo_t *si)
 {
@@ -298,7 +313,7 @@ bool sigroute_pass_on(int sig, const siginfo_t *si)
 	return true;
 }
 
-/* By the signal thread alone: the mask is its own. */
+/* Called by the signal thread alone: it changes that thread's mask. */
 static void keep_out(uint64_t set)
 {
 	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 8);
@@ -308,8 +323,8 @@ static void keep_out(uint64_t set)
 enum given { GIVEN, WANTED, NO_ROOM };
 
 /*
- * Nobody wants it now; or somebody does again.  Whoever changes his mask looks at blocked
- * afterwards; we change blocked and look at the masks afterwards.
+ * No G wants the signal now; or one does again.  A G that changes its mask reads blocked
+ * afterwards; the signal thread changes blocked and reads the masks afterwards.
  */
 static enum given give_back(int sig, siginfo_t *si)
 {
@@ -393,7 +408,7 @@ bool sigroute_drain(void)
 	return true;
 }
 
-/* What is blocked because no G wants it stays so. */
+/* Signals that are blocked because no G wants them stay blocked. */
 static void let_in_again(void)
 {
 	uint64_t set = held_out & ~atomic_load(&blocked);
@@ -490,12 +505,15 @@ static void apply_shut(void)
 	if (!set)
 		return;
 	keep_out(set);
-	/* As in give_back(): who changes his mind looks at blocked afterwards. */
+	/* As in give_back(): a G that changes its mask reads blocked afterwards. */
 	sigroute_unblocked(set & ~kept_out(set));
 	atomic_fetch_and(&shut, ~set);
 }
 
-/* Who ends is counted no more, but may be off its CPU, and let something in when it runs again. */
+/*
+ * An ending thread no longer counts, but it may be off its CPU, and let a signal in when it runs
+ * again.
+ */
 static bool kept_out_by_the_ending(uint64_t set)
 {
 	struct g *gp;
@@ -519,9 +537,10 @@ static bool is_shut(uint64_t set)
 }
 
 /*
- * Where a handler is, the signal thread finds out when it gets one that nobody wants.  What the kernel
- * does itself (it ends the process, or forgets the signal) must not even reach it.  All that this waits
- * for comes by itself, a CPU provided; the bound is there for the same reason as sigroute_settle()'s.
+ * For a signal with a handler the signal thread finds out that no G wants it when it gets one.  A
+ * signal on which the kernel acts itself (it ends the process, or discards the signal) must not
+ * even reach the signal thread.  All that this waits for comes by itself, a CPU provided; the bound
+ * is there for the same reason as sigroute_settle()'s.
  */
 void sigroute_shut(uint64_t set)
 {
@@ -548,7 +567,10 @@ void sigroute_shut(uint64_t set)
 	}
 }
 
-/* soon: there is something that nobody rings for.  next: nanotime() of the next look, or 0. */
+/*
+ * soon: there is something for which no thread wakes the signal thread.  next: nanotime() of the
+ * next look, or 0.
+ */
 static void wait_bell(uint32_t seen, bool soon, uint64_t next)
 {
 	uint64_t now = soon || next ? nanotime() : 0, until = soon ? now + KICK_AGAIN : next;
@@ -585,7 +607,7 @@ static void *router(void *arg)
 			let_in_again();
 		tell_settlers();
 		/*
-		 * Not each time the bell rings: the kernel queues signal 32 as often as it is sent.
+		 * Not at each wake-up: the kernel queues signal 32 as often as it is sent.
 		 */
 		if (atomic_load(&watching) && nanotime() >= nextkick) {
 			nextkick = nanotime() + KICK_AGAIN;
@@ -594,7 +616,10 @@ static void *router(void *arg)
 				atomic_store(&watching, 1);
 		}
 		next = cputimer_look();
-		/* A handler that defers here rings too, so b is old then and the wait returns. */
+		/*
+		 * A handler that defers here counts the futex up too, so b is old then and the wait
+		 * returns.
+		 */
 		wait_bell(b, atomic_load(&watching) || !all, next);
 	}
 	return NULL;
@@ -606,7 +631,10 @@ static bool begin(void)
 	static void *stack;
 	uintptr_t os;
 
-	/* Whoever comes while another starts it need not wait: the ring holds what is deferred. */
+	/*
+	 * A thread that comes while another starts the signal thread need not wait: the ring holds
+	 * what is deferred.
+	 */
 	if (atomic_exchange(&router_started, 1))
 		return true;
 	if (!stack && !runtime_fault("stack of the signal thread"))
@@ -632,7 +660,7 @@ bool sigroute_start(void)
 
 void sigroute_fork_child(void)
 {
-	/* A slot that somebody of the parent was about to fill is before head too. */
+	/* A slot that a thread of the parent was about to fill is before head too. */
 	for (uint32_t i = atomic_load(&tail), end = atomic_load(&head); i != end; i++) {
 		struct deferred *slot = slot_at(i);
 

@@ -64,7 +64,7 @@ struct delivery {
 };
 /* What is queued on the calling G and let in when f is left, which is all that may follow: frame_leave(). */
 void signals_rest(struct delivery *d) hidden;
-/* The same for who takes the first one from the queue, too; true: a call must end. */
+/* The same for a caller that takes the first one from the queue, too.  True: a call must end. */
 bool signals_over(struct sigframe *f) hidden;
 void sigroute_shut(uint64_t set) hidden; /* the caller lets these in no more, or ends */
 /*
@@ -75,14 +75,15 @@ void sigmask_changed(uint64_t was, uint64_t mask) hidden;
 void sigmask_closed(uint64_t set) hidden;
 void signals_described(uint64_t set) hidden; /* a signalfd was made for these */
 /*
- * The G of this process that takes a signal sent to the process now, here (or NULL) before others
- * that are not main; NULL: all keep it out.
+ * The G that takes a signal sent to the process now; here (or NULL) comes before others that are
+ * not main.  NULL: all keep it out.
  */
 struct g *sigroute_choose(int sig, const siginfo_t *si, struct g *here) hidden;
-bool sigroute_pass_on(int sig, const siginfo_t *si) hidden; /* true: it is another's, who gets it */
+/* true: it is for another thread, which gets it */
+bool sigroute_pass_on(int sig, const siginfo_t *si) hidden;
 /*
- * sigrequeue.c: pending on the process, as if it had just been sent; and what the kernel gives back of
- * it. False: the user has as many pending as he may (RLIMIT_SIGPENDING), in whatever process.
+ * sigrequeue.c: pending on the process, as if it had just been sent; and what the kernel gives back
+ * of it. False: the user has as many pending as allowed (RLIMIT_SIGPENDING), over all processes.
  */
 bool sigroute_requeue(int sig, siginfo_t *si) hidden;
 void sigroute_original(siginfo_t *si) hidden;
@@ -121,7 +122,7 @@ static inline void taking_ends(uint64_t let_in)
 void sigroute_ring(void) hidden; /* the signal thread has something to look at */
 int sigroute_tid(void) hidden; /* kernel id of the signal thread */
 bool sigroute_started(void) hidden;
-bool sigroute_drain(void) hidden; /* of whoever is the one who takes from the ring */
+bool sigroute_drain(void) hidden; /* called by the one thread that takes from the ring */
 
 /* nosigthread.c: without a signal thread. */
 void sigalone_alarm(void) hidden;   /* something is in the ring */

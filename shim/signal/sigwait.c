@@ -93,7 +93,7 @@ EXPORT int sigwait(const sigset_t *set, int *sig)
 	return 0;
 }
 
-/* Until a handler ran, whoever ran it: the kernel's own, or a queued signal's. */
+/* Waits until a handler has run, for a signal that the kernel delivered or for a queued one. */
 static long suspend(const void *mask)
 {
 	CALLMASK_REGION(mask);

@@ -2,15 +2,15 @@
  * barrier: private ones on the lot, shared ones through libc with the P given away.
  *
  * libc's words, with libc's meaning: in counts arrivals since the start, round is the value of in
- * at which the last round was full, out counts those who left.  All change only under the lot's
- * lock.  Arriving is one step with queueing: a waiter is counted if and only if it is queued, or
- * off the queue for a signal.  The last one closes the round there and wakes all who are queued for
- * that round: waiters of the next one, who may arrive before it does, are told apart by a bit that
- * goes by the round's number.
+ * at which the last round was full, out counts the waiters that left.  All change only under the
+ * lot's lock.  Arriving is one step with queueing: a waiter is counted if and only if it is queued,
+ * or off the queue for a signal.  The last one closes the round there and wakes all waiters that
+ * are queued for that round.  Waiters of the next round may arrive before it does that; a bit that
+ * goes by the round's number tells them apart.
  *
- * Whoever is woken does not touch the barrier any more, so it may be destroyed by the first who
- * returns.  Who was running a signal handler when the round was closed finds that out by looking,
- * so destroying waits for those (out has not reached round), as libc's waits for everybody.
+ * A woken waiter does not touch the barrier any more, so the first that returns may destroy it.  A
+ * waiter that was running a signal handler when the round was closed finds that out by looking.  So
+ * pthread_barrier_destroy() waits for those (out has not reached round), as libc's waits for all.
  */
 #include "shim/sync/sync.h"
 
@@ -32,7 +32,7 @@ struct arrival {
 	struct barrier *b;
 	uint32_t round; /* the one the caller belongs to */
 	bool counted;
-	bool quiet; /* everybody left: who destroys may go on */
+	bool quiet; /* all have left: pthread_barrier_destroy() may go on */
 	enum step step;
 };
 
@@ -75,7 +75,7 @@ static int open_decide(void *arg, unsigned woken, bool more)
 
 	(void)more;
 	leave(a, woken + 1);
-	/* Somebody may wait for quiet only if somebody was off the queue. */
+	/* A destroyer may wait for quiet only if a waiter was off the queue. */
 	a->quiet = a->quiet && woken + 1 != a->b->count;
 	return 0;
 }
@@ -112,7 +112,7 @@ static int wait_private(struct barrier *b)
 			continue;
 		if (a.step == LAST)
 			lot_wake(pk.addr, UINT_MAX, pk.bitset, READY_TAIL, open_decide, &a);
-		/* By address: nobody is left who keeps the barrier alive. */
+		/* By address: no waiter is left that keeps the barrier alive. */
 		if (a.quiet)
 			lot_wake(quiet_key(b), UINT_MAX, 0, READY_TAIL, NULL, NULL);
 		return a.step == LAST ? PTHREAD_BARRIER_SERIAL_THREAD : 0;

@@ -2,28 +2,28 @@
  * cond: condition variables, private ones on the lot.
  *
  * libc's 48 bytes keep their flags (shared, clock) at the place libc keeps them; of the rest we use
- *	+0	bit 0: somebody may be queued; above: how often bit 0 was cleared
- *	+4	how many may still look at it; bit 31: somebody destroys it
- *	+8	the mutex of all who are queued; NULL if they differ or it is not a plain one
- * They change only under the lot's lock for this address; signalling looks at +0 first, without it:
- * whoever waits set the bit before it let go of the mutex, so a signaller that had the mutex since
- * sees it.  What libc's functions left there before weft started is harmless: a stray bit costs one
- * empty look, and +8 is followed only when somebody was really queued.
+ *	+0	bit 0: a waiter may be queued; above: how often bit 0 was cleared
+ *	+4	how many waiters may still look at it; bit 31: it is being destroyed
+ *	+8	the mutex of all queued waiters; NULL if they differ or it is not a plain one
+ * They change only under the lot's lock for this address.  Signalling reads +0 first, without the
+ * lock: a waiter set the bit before it released the mutex, so a signaller that has held the mutex
+ * since sees it.  What libc's functions left there before weft started is harmless: a stray bit
+ * costs one empty look, and +8 is followed only when a waiter was really queued.
  *
- * A woken waiter never touches the condition variable: it may be destroyed as soon as everybody was
- * woken.  One that is off the queue, for a handler or because its time is over, does touch it: who
- * destroys waits for those.  Broadcast does not wake a herd: it moves the waiters to the mutex's queue, one of them at
- * work at a time.
+ * A woken waiter never touches the condition variable: it may be destroyed as soon as all were
+ * woken.  A waiter that is off the queue, for a handler or because its time is over, does touch it:
+ * pthread_cond_destroy() waits for those.  Broadcast does not wake all at once: it moves the
+ * waiters to the mutex's queue, from which one at a time is woken.
  *
  * An interrupted wait (a signal handler ran) queues again, where it stood, unless the count at +0
  * shows that it missed a wake-up while it was off the queue; or it stood in the mutex's queue, and was
  * woken by that.  One that unwinds takes the mutex first.  A waiter that was signalled is never
  * cancelled, or the signal would be lost.
  *
- * Process-shared: libc's own functions, with the P given away.  Except for who waits with a private
- * mutex: libc would wake that mutex's next owner in the kernel, where nobody of ours sleeps, so
- * those waiters queue here, and signalling goes both ways (one wake-up too many is allowed, one too
- * few is not).
+ * Process-shared: libc's own functions, with the P given away.  Waiters with a private mutex are
+ * the exception: libc would wake that mutex's next owner in the kernel, where no waiter of ours
+ * sleeps.  So those waiters queue here, and signalling goes both ways (one wake-up too many is
+ * allowed, one too few is not).
  */
 #include "shim/sync/mutex.h"
 
@@ -40,7 +40,8 @@ struct waiting {
 	bool shared;   /* the words are libc's: leave them alone */
 	bool again;    /* was queued before, so the mutex is not ours any more */
 	bool counted;  /* at +4 */
-	bool quiet;    /* was the last there, and somebody waits for that */
+	/* the caller was the last one there, and pthread_cond_destroy() waits for that */
+	bool quiet;
 	bool wired;    /* for the wait, see wait_queued() */
 	bool over;     /* returns, and does not unwind */
 };
@@ -82,7 +83,7 @@ static const void *quiet_key(const pthread_cond_t *c)
 	return lot_key(c, KEY_OTHER);
 }
 
-/* n will not look any more.  True: somebody waits for that. */
+/* n will not look any more.  True: pthread_cond_destroy() waits for that. */
 static inline bool users_leave(pthread_cond_t *c, uint32_t n)
 {
 	uint32_t left = load_relaxed(users_of(c)) - n;
@@ -305,7 +306,7 @@ static int signal_shared(pthread_cond_t *c, unsigned n)
 struct move {
 	pthread_cond_t *cond;
 	pthread_mutex_t *to;
-	bool kick; /* the mutex is free: nobody's unlock will wake those who were moved */
+	bool kick; /* the mutex is free: no unlock will wake the waiters that were moved */
 };
 
 static int move_refuse(void *arg)
@@ -341,7 +342,7 @@ static void broadcast_private(pthread_cond_t *c)
 				move_refuse, move_mark, &mv, &moved) != -EAGAIN)
 			break;
 	}
-	/* Those who were moved keep the mutex alive. */
+	/* The waiters that were moved keep the mutex alive. */
 	if (mv.kick)
 		mutex_wake_one(mv.to);
 }

@@ -1,10 +1,10 @@
 /*
- * describe: what a parked G waits for and who holds it, in words, for dumps.
+ * describe: what a parked G waits for and which thread holds it, in words, for dumps.
  *
  * The lot knows addresses; here an address becomes a mutex, a lock, a semaphore.  Owners are libc's
  * ids in the object, so a lock that libc itself took is understood as well.  The object may be gone
- * (a program that frees what others wait for is what somebody who reads a dump may be looking for):
- * it is copied with runtime_peek() first.
+ * (a dump may be read to find a program that frees what others wait for): it is copied with
+ * runtime_peek() first.
  *
  * Must never: take a lock, touch the object itself, allocate.
  */
@@ -93,7 +93,7 @@ static bool describe_word(struct outbuf *o, const char *what, const void *addr)
 	return true;
 }
 
-/* Nothing in it tells who should come. */
+/* Nothing in the object tells which thread should come. */
 static bool describe_place(struct outbuf *o, const char *what, const void *addr)
 {
 	weft_print(o, "%s %p", what, addr);

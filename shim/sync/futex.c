@@ -8,7 +8,7 @@
  * kind.  The word is read in place: an address that is not mapped faults, where the kernel says
  * EFAULT.
  *
- * A foreign thread takes part too: who it waits for may be a G.
+ * A foreign thread uses the lot too: the thread that will wake it may be a G.
  *
  * A few calls wait for private words in the kernel (futex2.c).  From the first of them on, a private
  * wake-up or requeue that the lot's waiters did not use up goes on to the kernel.
@@ -87,7 +87,7 @@ static long wait_by_op(uint32_t *at, uint32_t value, int op, const struct timesp
 }
 
 /*
- * Who waits in the kernel read the word after it set futex_in_kernel; the waker changed the word
+ * A waiter in the kernel read the word after it set futex_in_kernel; the waker changed the word
  * before it took the lot's lock, which is a full barrier, and reads futex_in_kernel after it.
  */
 static bool also_in_kernel(void)

@@ -26,7 +26,8 @@ void robustlist_thread_ends(void) hidden; /* the calling thread: before futexpi_
 /* futexpi.c: the operations on words that hold their owner's id. */
 bool futexpi_is(int op) hidden;
 long futexpi_call(const struct call *x) hidden;
-void futexpi_thread_ends(void) hidden; /* the calling thread: what it owns goes to who waits */
+/* the calling thread ends: what it owns goes to the waiters */
+void futexpi_thread_ends(void) hidden;
 void futexpi_fork_child(void) hidden;
 
 #endif

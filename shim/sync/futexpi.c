@@ -1,11 +1,11 @@
 /*
  * futexpi: FUTEX_LOCK_PI and its relatives by number.
  *
- * The word holds the owner's id as gettid() gives it, and a bit for waiters; the kernel, which knows
- * no G's id, would say ESRCH.  So waiters park on the lot, by the word's address, and the word is
- * kept as the kernel keeps it: who takes the word in user space meets the waiters' bit, and comes
- * here.  A word with this bit and no owner has just been given up for a waiter that is on its way;
- * who comes first takes it.
+ * The word holds the owner's id as gettid() gives it, and a bit for waiters; the kernel, which
+ * knows no G's id, would say ESRCH.  So waiters park on the lot, by the word's address, and the
+ * word is kept as the kernel keeps it: a thread that takes or frees the word in user space meets
+ * the waiters' bit, and comes here.  A word with this bit and no owner has just been given up for a
+ * waiter that is on its way; the first thread that comes takes it.
  *
  * A thread that ends and owns words that others wait for gives them up, with FUTEX_OWNER_DIED.
  *
@@ -19,7 +19,7 @@
 
 enum { OP_LOCK_PI2 = 13 }; /* Linux 5.14 */
 
-/* Who waits, for owners that end: on the waiter's stack. */
+/* The waiters, for owners that end: each is on its waiter's stack. */
 struct waits {
 	uint32_t *at;
 	struct waits *next, **back;

@@ -1,13 +1,13 @@
 /*
  * mutex: pthread_mutex_* of the plain kinds; the other kinds are sent to mutex_robust.c and mutex_ceiling.c.
  *
- * The word is libc's: 0 free, 1 held, 2 held and somebody may be queued; owner, count and nusers
+ * The word is libc's: 0 free, 1 held, 2 held and a waiter may be queued; owner, count and nusers
  * are kept as libc keeps them, so that an object works on both sides of the moment weft starts and
  * inside libc.
  *
- * Policy: barging.  Unlock sets 0 and wakes one waiter, which competes with whoever comes by.
- * While it has not run, later unlocks find 1, not 2, and wake nobody: at most one wake-up is on
- * its way.  The woken one carries a duty: if others were queued when it left (WOKEN_MORE) it may
+ * Policy: barging.  Unlock sets 0 and wakes one waiter, which competes with any other thread that
+ * comes.  While it has not run, later unlocks find 1, not 2, and wake none: at most one wake-up is
+ * on its way.  The woken one carries a duty: if others were queued when it left (WOKEN_MORE) it may
  * only take the lock as 2, or leave it at 2 and queue again at the front.  A waiter that waited
  * long is given the lock by its waker instead (WOKEN_OWNER): the lot asks for that, the word is set
  * under its lock.  Always handing over was tried and costs a switch per lock; never doing so
@@ -31,8 +31,8 @@ enum { YIELDS = 4 };
 enum { SPINS = 10, PAUSES = 30, SPIN_SLOTS = 64, SPIN_REST_NS = 500, LUCK_MAX = 8 };
 
 /*
- * Spinning pays when the holder runs on another P and is about to leave, and harms a lock that
- * everybody wants.  Per slot of locks: when a slow path ran last (under 500 ns ago means a crowd:
+ * Spinning pays when the holder runs on another P and is about to leave, and harms a lock that many
+ * threads want.  Per slot of locks: when a slow path ran last (under 500 ns ago means a crowd:
  * queue at once), and how often spinning won lately; with luck used up one slow path in 32 tries
  * again.  Races between threads on a slot only blur the statistics.
  */
@@ -62,7 +62,7 @@ static bool spin(pthread_mutex_t *mu)
 	int *word = &mu->__data.__lock;
 	int luck;
 
-	/* 2: somebody is queued already and comes first. */
+	/* 2: a waiter is queued already and comes first. */
 	if (load_relaxed(word) == 2 || !spin_allowed(s))
 		return false;
 	luck = load_relaxed(&s->luck);
@@ -96,8 +96,9 @@ static int not_contended(void *arg)
 	return load_relaxed(&mu->__data.__lock) != 2;
 }
 
-/* Takes the word from anybody, queueing while it is held. woken: the duty the caller arrives
- * with. */
+/*
+ * Takes the word, queueing while another thread holds it. woken: the duty the caller arrives with.
+ */
 static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 {
 	struct park pk = {

@@ -24,7 +24,7 @@ enum {
 
 /* What lot_park() on a mutex returns to those that were woken. */
 enum {
-	WOKEN_LAST = 1, /* nobody else was queued: may take the lock as 1 */
+	WOKEN_LAST = 1, /* no other waiter was queued: may take the lock as 1 */
 	WOKEN_MORE = 2, /* others are queued: must leave the word at 2 */
 	WOKEN_OWNER = 3, /* the lock is already ours */
 };
@@ -49,7 +49,7 @@ int mutex_unlock_any(pthread_mutex_t *mu, bool leave) hidden;
 int mutex_cond_check(pthread_mutex_t *mu) hidden;
 /* Around the wait: libc counts a waiter as a user of the mutex all the time. */
 void mutex_cond_unlock(pthread_mutex_t *mu) hidden;
-/* woken: what lot_park() returned for somebody who was moved to the mutex's queue, else 0. */
+/* woken: what lot_park() returned to a waiter that was moved to the mutex's queue, else 0. */
 int mutex_cond_lock(pthread_mutex_t *mu, int woken) hidden;
 /* A private mutex with a plain 0/1/2 word: waiters may be moved to its queue. */
 bool mutex_is_plain(const pthread_mutex_t *mu) hidden;

@@ -1,11 +1,11 @@
 /*
  * mutex_ceiling: mutexes with a priority ceiling.
  *
- * The word is libc's: the ceiling from bit 19 up, and 0, 1 or 2 below as for plain mutexes.  Who
- * holds one runs at the highest ceiling it holds: that is a property of a kernel thread, so the G
- * is wired to its M for that long and the M's priority is raised and put back.  A caller above the
- * ceiling gets EINVAL; one whose policy knows no priorities gets the kernel's refusal, as with
- * libc.
+ * The word is libc's: the ceiling from bit 19 up, and 0, 1 or 2 below as for plain mutexes.  The
+ * holder of one runs at the highest ceiling of all that it holds.  That is a property of a kernel
+ * thread, so the G is wired to its M for that long, and the M's priority is raised and put back.  A
+ * caller above the ceiling gets EINVAL; one whose policy knows no priorities gets the kernel's
+ * refusal, as with libc.
  *
  * Process-shared ones are used in the same way; their waiters sleep in the kernel.
  */
@@ -174,8 +174,9 @@ int protect_unlock(pthread_mutex_t *mu, bool leave)
 	return 0;
 }
 
-/* Locks without regard to the ceiling, writes it, unlocks; everybody who waits has to look
- * again. */
+/*
+ * Locks without regard to the ceiling, writes it, unlocks; all waiters have to look again.
+ */
 EXPORT int pthread_mutex_setprioceiling(pthread_mutex_t *mu, int ceiling, int *old)
 {
 	int *word = &mu->__data.__lock;

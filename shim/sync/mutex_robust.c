@@ -1,5 +1,6 @@
 /*
- * mutex_robust: mutexes whose lock word names its owner, so that somebody can tell that the owner died.
+ * mutex_robust: mutexes whose lock word names its owner, so that others can tell that the owner
+ * died.
  *
  *	private robust      the word holds the G's id, inheriting or not; waiters on the lot; when a
  *	                    G ends, robust_exit() does what the kernel does for a thread
@@ -16,10 +17,9 @@
  * libc's way of giving the kernel the id in the thread block cannot be used: on a G it is no kernel
  * id, and two listed blocks with one kernel id make setuid wait for ever.
  *
- * A shared robust inheriting mutex that somebody waits for can be passed on as a dead owner's only
- * by the kernel, when its owner, a kernel thread, ends.  A G that ends with one therefore takes its
- * M with it.  Not exact: M0 cannot end, so main's pthread_exit passes such a mutex on without the
- * news.
+ * A shared robust inheriting mutex that has a waiter can be passed on as a dead owner's only by the
+ * kernel, when its owner, a kernel thread, ends.  A G that ends with one therefore takes its M with
+ * it.  Not exact: M0 cannot end, so main's pthread_exit passes such a mutex on without the news.
  */
 #include <linux/futex.h>
 #include <string.h>
@@ -122,8 +122,10 @@ static void share_leave(struct held *h)
 	unlockosthread();
 }
 
-/* Who the caller is in mu's word.  A wired G's kernel id is constant; nobody runs on another's
- * wired M, so without being wired the answer may be stale but never be the owner's by mistake. */
+/*
+ * The caller's id in mu's word.  A wired G's kernel id is constant.  No G runs on another G's wired
+ * M, so for a G that is not wired the answer may be stale, but never the owner's by mistake.
+ */
 static int word_id(int kind)
 {
 	if (kind & MUTEX_SHARED && on_g())
@@ -138,7 +140,7 @@ static int take_word(pthread_mutex_t *mu, int id, bool shared, const struct unti
 {
 	int *word = &mu->__data.__lock;
 	int v = load_relaxed(word);
-	unsigned waiters = 0; /* having slept, we cannot know that nobody else does */
+	unsigned waiters = 0; /* having slept, the caller cannot know that no other thread sleeps */
 	int err;
 
 	for (;;) {
@@ -200,8 +202,10 @@ static int take_inheriting(pthread_mutex_t *mu, int id, const struct until *u, b
 		return ETIMEDOUT;
 	if (r == -ENOSYS)
 		return EINVAL;
-	/* Locked twice, or the owner is gone and nobody will ever unlock: POSIX's answer is to
-	 * wait. */
+	/*
+	 * Locked twice, or the owner is gone and no thread will ever unlock: POSIX's answer is to
+	 * wait.
+	 */
 	while (r == -EDEADLK || r == -ESRCH) {
 		if (lot_sleep(&pk) == -ETIMEDOUT)
 			return ETIMEDOUT;
@@ -394,7 +398,7 @@ int robust_consistent(pthread_mutex_t *mu)
 
 /* ---- ends of lives --------------------------------------------------------------------------- */
 
-/* False: somebody waits in the kernel for the kernel to say who is next. */
+/* False: a thread waits in the kernel, and the kernel decides which thread is next. */
 static bool die_holding(pthread_mutex_t *mu)
 {
 	int kind = load_relaxed(&mu->__data.__kind);
@@ -417,7 +421,7 @@ static bool die_holding(pthread_mutex_t *mu)
  */
 static struct legacy {
 	struct kernel_list list;
-	int owner; /* 0: nobody yet */
+	int owner; /* 0: no thread yet */
 } legacies[64];
 
 static struct legacy *legacy_of(int tid)
@@ -467,7 +471,7 @@ void robust_exit(void)
 		int kind = load_relaxed(&mu->__data.__kind);
 
 		next = *next_of(l);
-		/* Off the list first: whoever takes it over uses the same links. */
+		/* Off the list first: the next owner uses the same links. */
 		h->list.pending = link_of(mu) | in_kernel(kind);
 		list_del(mu);
 		if (!die_holding(mu))
@@ -490,7 +494,7 @@ void robust_exit(void)
 /*
  * What main holds when weft starts is on the list in its thread block, which the kernel knows; from
  * now on it is on ours.  From the oldest on: the order stays.  A shared one that inherits and is
- * not robust is on no list and not found; its holder's id is M0's, whoever runs there.
+ * not robust is on no list and not found; its holder's id is M0's, whichever G runs there.
  */
 void robust_adopt(void)
 {

@@ -9,13 +9,13 @@
  * The writer's id stands in __cur_writer as libc has it.
  *
  * The release that makes the lock free clears bit 2 and wakes all readers, or one writer.  Between
- * then and their arrival anybody may take the lock; the bit is not lost by it, because a woken
+ * then and their arrival any thread may take the lock; the bit is not lost by it, because a woken
  * waiter carries it: if others stayed queued it sets the bit again, when it takes the lock or when
  * it has to queue again.  A writer that waited long is given the lock by its waker.
  *
  * Preference is libc's: readers pass waiting writers, except with PREFER_WRITER_NONRECURSIVE, where
- * a reader queues as soon as somebody is queued.  A writer whose time ran out may have been what
- * kept readers away, so it clears the bit and wakes everybody.
+ * a reader queues as soon as a waiter is queued.  A writer whose time ran out may have been what
+ * kept readers away, so it clears the bit and wakes all.
  *
  * Must never: touch the lock after the store that releases it, but by address.
  */
@@ -311,7 +311,7 @@ EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rw)
 {
 	if (unlikely(!weft_on) || is_shared(rw))
 		return real.pthread_rwlock_unlock(rw);
-	/* As libc decides it: whoever is not the writer gives up a read lock. */
+	/* As libc decides it: a caller that is not the writer gives up a read lock. */
 	if (load_relaxed(word_of(rw)) & WRITER &&
 	    load_relaxed(&rw->__data.__cur_writer) == self_id()) {
 		store_relaxed(&rw->__data.__cur_writer, 0);

@@ -5,9 +5,9 @@
  * whether it is private. sem_init, sem_getvalue and the named ones stay libc's own.  Private
  * waiters sleep on the lot; shared ones in libc's function with the P given away.
  *
- * A post adds one and wakes one; the woken waiter competes for the value with whoever comes by, and
- * queues again at the front when it loses.  No wake-up is lost by that: the value it lost was taken
- * by somebody.
+ * A post adds one and wakes one.  The woken waiter competes for the value with any thread that
+ * comes, and queues again at the front when it loses.  No wake-up is lost by that: another thread
+ * has taken the value.
  *
  * sem_post may be called from a signal handler, and the semaphore may be gone as soon as the value
  * is up: nothing is read from it after that.

@@ -1,5 +1,6 @@
 /*
- * sync: what every file about locks shares: who I am, when to stop waiting, where waiters queue.
+ * sync: what every file about locks shares: the caller's id, when to stop waiting, where waiters
+ * queue.
  *
  * Keys.  The lot queues by address alone.  A wake-up comes after the object was released, when
  * another thread may have destroyed it and put a different object at the same place: the wake-up is

@@ -3,8 +3,8 @@
  *
  * Leaving and taking back a P costs two compare-and-swaps and is pointless around a poll with a
  * zero timeout.  But a G that owns a P may get the preemption signal, in the middle of the call:
- * use this only for calls that a signal does not end early, or whose EINTR can be retried without
- * anybody noticing. No cancellation point: callers that need one call testcancel() first.
+ * use this only for calls that a signal does not end early, or whose EINTR can be retried without a
+ * visible effect. No cancellation point: callers that need one call testcancel() first.
  *
  * Must never: be used for a call that can sleep for longer than a lock in the kernel.
  */
@@ -76,7 +76,7 @@ static inline long direct(long nr, long a, long b, long c, long d, long e, long 
 	EXPORT extern __typeof__(target) linker_name##_of_##target __asm__(#linker_name)           \
 		__attribute__((alias(#target), COPY(target)))
 
-/* shim_NAME: what the shim itself calls, past the PLT and whoever else is preloaded. */
+/* shim_NAME: what the shim itself calls, past the PLT and other preloaded libraries. */
 #define TWIN(name)                                                                                 \
 	extern __typeof__(name) shim_##name                                                        \
 		__attribute__((alias(#name), COPY(name), visibility("hidden")))

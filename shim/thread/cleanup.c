@@ -7,12 +7,12 @@
  * _Unwind_Resume and to C's personality routine.  Linked in the ordinary way they make
  * libgcc_s.so.1 a dependency of every program that is preloaded; linked statically they are a
  * second unwinder, that does not know the frames a program registered with the first.  So libc's
- * way is taken: nothing is needed until an exception passes, and by then somebody has loaded
- * libgcc_s to raise it.
+ * way is taken: nothing is needed until an exception passes, and by then libgcc_s was loaded to
+ * raise it.
  *
- * Libc itself loads it at the first cancellation, past the gate that Gs wait at (dlopen.c): whoever
- * came second would block with its kernel thread if the first loses the CPU in a constructor.
- * unwind_ready() goes first.
+ * Libc itself loads it at the first cancellation, past the gate at which Gs wait (dlopen.c): a
+ * second thread would block with its kernel thread if the first lost the CPU in a constructor.  So
+ * unwind_ready() is called before.
  *
  * Must never: be visible outside the library; be compiled into anything that links libgcc_s itself.
  */
@@ -32,7 +32,7 @@ typedef void resume_fn(struct _Unwind_Exception *exc);
 personality_fn __gcc_personality_v0 hidden __attribute__((used));
 resume_fn _Unwind_Resume hidden __attribute__((noreturn, used));
 
-/* Whoever comes first writes what all would; the release pairs with the acquire in bound(). */
+/* The first caller writes what all would write; the release pairs with the acquire in bound(). */
 static personality_fn *personality_of_c;
 static resume_fn *resume;
 

@@ -7,9 +7,9 @@
  * any other.
  *
  * The process ends when the last thread does.  Gs are counted; a thread of libc's own (one that
- * serves timers never ends) is looked for when the last G ends, and while there is one, a G that
- * nobody sees waits for it.  That one is a G so that callbacks may go on to make others: it ends in
- * its turn, and whichever is the last looks again.
+ * serves timers never ends) is looked for when the last G ends.  While there is one, a G that the
+ * program does not see waits for it.  That one is a G so that callbacks may go on to make others:
+ * it ends in its turn, and whichever is the last looks again.
  */
 #include "shim/syscall/rawsyscall.h"
 #include "shim/thread/thread.h"

@@ -3,11 +3,11 @@
  *
  * The kernel keeps the CPU's number in memory that a kernel thread registered, and aborts a
  * sequence of that thread when it is interrupted.  A G changes its kernel thread, its memory does
- * not; so nobody registers.  libc's own registration says so by its size, 0, which is how libc says
- * that the kernel knows no rseq (compat/rseqfield.c ends main's; other Gs never had one).  A program
- * that registers by number, libc's switched off by a tunable, is told that there is no such call.
- * What it registered before its first thread ends then, as the kernel would end it: the number
- * reads -1, for which every user of rseq has another way.
+ * not; so no G registers.  libc's own registration says so by its size, 0, which is how libc says
+ * that the kernel knows no rseq (compat/rseqfield.c ends main's; other Gs never had one).  A
+ * program that registers by number, libc's switched off by a tunable, is told that there is no such
+ * call.  What it registered before its first thread ends then, as the kernel would end it: the
+ * number reads -1, for which every user of rseq has another way.
  *
  * Rejected: registering anew at each switch, two system calls.
  */

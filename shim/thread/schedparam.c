@@ -46,7 +46,9 @@ static struct own *own_of(struct thread *th)
 	return (struct own *)((char *)&own + ((char *)th - (char *)&self_thread));
 }
 
-/* By thread modulo: own itself is wiped between two lives, perhaps under who asks by id. */
+/*
+ * By thread modulo: own itself is wiped between two lives, perhaps while another thread asks by id.
+ */
 enum { OWN_LOCKS = 64 };
 static struct shimlock own_locks[OWN_LOCKS] = { [0 ... OWN_LOCKS - 1] = SHIMLOCK(Attrs) };
 
@@ -83,7 +85,7 @@ static void kernel_read(struct attrs *a)
 	a->priority = sp.sched_priority;
 	a->nice = 20 - (int)direct3(SYS_getpriority, PRIO_PROCESS, 0, 0);
 	direct3(SYS_sched_getaffinity, 0, sizeof(a->cpus), a->cpus);
-	/* POSIX 2.8.4: these say who is next. */
+	/* POSIX 2.8.4: these policies say which thread is next. */
 	if (a->policy == SCHED_FIFO || a->policy == SCHED_RR)
 		runtime_promised();
 }
@@ -399,7 +401,7 @@ void sched_describe(struct thread *th, pthread_attr_t *attr)
 
 /* ---- calls by pthread_t ---------------------------------------------------------------------- */
 
-/* Whom a pthread function is about; *err when the thread is over. */
+/* The thread that a pthread function names; *err when that thread has ended. */
 static struct thread *live(pthread_t t, int *err)
 {
 	struct thread *th = weft_on ? thread_of(t) : NULL;

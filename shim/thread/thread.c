@@ -2,9 +2,9 @@
  * thread: creation, exit, join and detach.
  *
  * A thread's end has two sides: the G ends (ended() sets TH_EXITED, its last act before it leaves
- * its stack), and somebody takes the result or nobody wants it.  state decides who frees: the bits
- * are set by fetch_or, and the one who completes EXITED|DETACHED, or the joiner that sees EXITED,
- * does, after the stack was left.
+ * its stack), and a joiner takes the result or the thread is detached.  state decides which side
+ * frees the G: the bits are set by fetch_or, and the thread that completes EXITED|DETACHED, or the
+ * joiner that sees EXITED, frees it, after the stack was left.
  *
  * Must never: touch a struct thread after the G was freed: its memory starts the next life.
  */
@@ -26,7 +26,7 @@ __thread struct thread self_thread __attribute__((tls_model("initial-exec")));
 
 /* ---- end ------------------------------------------------------------------------------------- */
 
-/* From here on the thread has ended; true: nobody waits for it. */
+/* From here on the thread has ended.  True: it was detached. */
 static bool ended(void *arg)
 {
 	struct thread *th = arg;
@@ -39,12 +39,15 @@ static bool ended(void *arg)
 	return false;
 }
 
-/* Of a thread that has ended and that nobody else will free: now nobody knows it. */
+/*
+ * Frees the G of a thread that has ended and that no other thread will free: from now on no thread
+ * knows it.
+ */
 static void forget(struct thread *th, struct g *gp)
 {
 	uint32_t detached = atomic_load_explicit(&th->state, memory_order_relaxed) & TH_DETACHED;
 
-	/* No other bit can be set any more: who would have to has no valid thread id. */
+	/* No other bit can be set any more: no thread has a valid id of this one. */
 	atomic_store_explicit(&th->state, TH_EXITED | TH_GONE | detached, memory_order_release);
 	if (gp != g_main()) {
 		g_await_off(gp);
@@ -79,7 +82,8 @@ void thread_end(struct thread *th)
  */
 static _Atomic bool by_number;
 
-static __thread int status; /* 0: of who ends in another way, as libc has it */
+/* the caller's exit status; 0: the thread ends in another way, as in libc */
+static __thread int status;
 
 long ends_thread(const struct call *x)
 {
@@ -164,8 +168,8 @@ static struct g *make(const pthread_attr_t *attr, int *err)
 	g_stackbounds(gp, &stk.base, &stk.size, &stk.guard);
 	t = g_tls(gp);
 	/*
-	 * The loader's locks are taken: whoever is switched away with one, in a handler of the
-	 * program's too, blocks every kernel thread that makes a thread, sysmon's included.
+	 * The loader's locks are taken here.  A G that is switched away with one (in a handler of
+	 * the program's, too) blocks every kernel thread that makes a thread.
 	 */
 	libc_enter();
 	if (!t || tcb_renew(t, &stk, tid)) {
@@ -319,14 +323,14 @@ static int await(struct thread *th, const struct until *u)
 	if (until_park(u, &pk))
 		pk.deadline = 0;
 	while (!(atomic_load(&th->state) & TH_EXITED)) {
-		testcancel(); /* as in libc, only who must wait acts on it */
+		testcancel(); /* as in libc, only a caller that must wait acts on it */
 		if (lot_park(&pk) == -ETIMEDOUT)
 			return ETIMEDOUT;
 	}
 	return 0;
 }
 
-/* A join that ends without its thread, also by unwinding: somebody else may join that now. */
+/* A join that ends without its thread, also by unwinding: another thread may join that one now. */
 static void join_left(struct thread **joined)
 {
 	self_thread.joins = 0;
@@ -433,7 +437,10 @@ EXPORT int pthread_detach(pthread_t t)
 			return EINVAL;
 		if (old & TH_GONE)
 			return ESRCH;
-		/* As in libc nothing changes: who joins frees.  Else a joiner would wait for ever. */
+		/*
+		 * As in libc nothing changes: the joiner frees the thread.  Else a joiner would
+		 * wait for ever.
+		 */
 		if (old & TH_JOINING)
 			return 0;
 	} while (!atomic_compare_exchange_weak(&th->state, &old, old | TH_DETACHED));

@@ -12,8 +12,8 @@
 
 enum {
 	TH_EXITED = 1,   /* result is final; the stack is left, or will be in a moment */
-	TH_DETACHED = 2, /* whoever exits frees */
-	TH_JOINING = 4,  /* somebody waits in join */
+	TH_DETACHED = 2, /* the thread frees itself at its end */
+	TH_JOINING = 4,  /* a thread waits in join */
 	TH_ENDING = 8,   /* takes no more signals */
 	TH_GONE = 16,    /* joined, or ended detached: no thread has this id */
 };
@@ -26,24 +26,31 @@ struct thread {
 	int (*start11)(void *);      /* thrd_create's form, exclusive with start */
 	void *arg;
 	void *result;
-	int inheritsched;            /* the attribute it was made with, for who asks */
+	int inheritsched;            /* the attribute it was made with, for pthread_getattr_np() */
 	bool cancelling;             /* a cancellation is being acted upon (own) */
 	bool keyed;                  /* some key had a value (own) */
 	bool exiting;                /* result was set by pthread_exit */
-	pthread_t joins;             /* whom this thread is joining: EDEADLK of a cycle */
+	pthread_t joins;             /* the thread that this one is joining: EDEADLK of a cycle */
 	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */
 	struct signode *held;        /* queued, in the order of their turn: sigpending.c (own, while taking) */
 	uint32_t forgot;             /* sigforget_count() when held was last looked through (own, while taking) */
 	_Atomic uint64_t pending[2]; /* standard signals queued for it; [1]: sent to the process */
 	_Atomic bool kicked;         /* signal 32 is on its way to it, or being handled */
 	stack_t altstack;            /* as sigaltstack(2) set it; size 0: none (own, pinned to change it) */
-	volatile bool leaving;       /* on a side stack, or about to return from a handler: none may run on top (own) */
-	volatile bool taking;        /* at its lists: a handler that comes now must leave them alone */
+	/* on a side stack, or about to return from a handler: no handler may run on top (own) */
+	volatile bool leaving;
+	/* the thread is at its lists: a handler that comes now must not touch them */
+	volatile bool taking;
 	volatile uint8_t taken;      /* what act() is about to handle, until its mask is in place */
-	volatile uint64_t shut;      /* kept out meanwhile, of what its mask lets in (sighandler.c) */
+	/*
+	 * signals that its mask lets in and that the kernel keeps out until taking ends
+	 * (sighandler.c)
+	 */
+	volatile uint64_t shut;
 	uint64_t waitset;            /* what its sigwait waits for, else 0 */
-	_Atomic bool masked;         /* in a call with a mask of its own (waitmask.h): */
-	_Atomic uint64_t callmask;   /* that mask */
+	/* the thread is in a call with a mask of its own (waitmask.h) */
+	_Atomic bool masked;
+	_Atomic uint64_t callmask;   /* the mask of that call, while masked */
 	uint64_t sigdone;            /* handlers run so far (own) */
 	_Atomic uint64_t said[2];    /* rusage.c: the most that was told of its user time, and the kernel's */
 	uint64_t sigtaken;           /* signals taken off its queue to be acted on, ignored ones too (own) */
@@ -51,11 +58,11 @@ struct thread {
 	struct robust_list_head *robustlist;
 	volatile bool setxid;        /* in setuid or one of its family: compat/setxid.c (own) */
 	bool holds, piped;           /* in a pinned call that may raise SIGPIPE; it did (own) */
-	bool sigrestart;             /* the last one had SA_RESTART (own) */
+	bool sigrestart;             /* the last handler had SA_RESTART (own) */
 	bool owns_os;                /* wired for good: its M carries state that only it may have (own) */
 	bool owns_nnp;               /* that state is no_new_privs alone (own) */
 	bool filtered;               /* behind a filter: its calls are not tried (own) */
-	bool passes_os;              /* and the threads that it makes get that state, too (own) */
+	bool passes_os;              /* the threads that this one makes get that state, too (own) */
 	_Atomic bool sched_pending;  /* attributes wait to be made real: sched_apply() */
 };
 
@@ -69,8 +76,8 @@ static inline struct thread *thread_of(pthread_t t)
 }
 
 /*
- * Signals directed at it, newest first: anybody pushes, it takes.  With the G, not here: this
- * memory is wiped between two lives, and a sender may be late.
+ * Signals directed at the thread, newest first: any thread pushes, this one takes.  With the G, not
+ * here: this memory is wiped between two lives, and a sender may be late.
  */
 static inline void *_Atomic *mailbox(struct thread *th)
 {
@@ -97,7 +104,7 @@ static inline struct g *g_of(pthread_t t)
 	return thread_of(t)->g;
 }
 
-/* It has ended; and so long as nobody has joined it its id may be asked about. */
+/* The thread has ended; until it is joined its id may be asked about. */
 static inline bool has_ended(pthread_t t)
 {
 	return atomic_load(&thread_of(t)->state) & TH_EXITED;

@@ -135,7 +135,7 @@ long sets_personality(const struct call *x)
 	return (uint32_t)x->a == UINT32_MAX ? call_plain(x) : osthread_change(true, x);
 }
 
-/* FS is the thread block's: who takes it for something else gives it back before any call. */
+/* FS is the thread block's: code that uses it for something else gives it back before any call. */
 long sets_registers(const struct call *x)
 {
 	enum { SET_GS = 0x1001, SET_CPUID = 0x1012 };
@@ -217,8 +217,8 @@ long by_ioprio(const struct call *x)
 
 /*
  * The keyrings of a thread (-1), of a process (-2: of the threads that have its creator's
- * credentials) and of a session are parts of a thread's credentials.  Who names the first two may
- * be the first to do so, and makes them.
+ * credentials) and of a session are parts of a thread's credentials.  A caller that names one of
+ * the first two keyrings may be the first to do so, and makes it.
  */
 long uses_keys(const struct call *x)
 {
@@ -263,7 +263,7 @@ long makes_ring(const struct call *x)
 		uint32_t sq, cq, flags;
 	} *params = (const void *)x->b;
 
-	/* Whoever hands something in: it is ended with the kernel thread. */
+	/* A caller that hands something in: it is ended with the kernel thread. */
 	runtime_keepms();
 	return params && params->flags & SINGLE_ISSUER ? osthread_change(false, x) : call_blocks(x);
 }

@@ -27,7 +27,7 @@ struct thread *thread_by_id(long id)
 	if (id == (long)g_tid(g_main()))
 		return g_data(g_main());
 	if (id < G_ID_MIN)
-		return NULL; /* a kernel thread's, or nobody's */
+		return NULL; /* a kernel thread's, or no thread's */
 	while ((gp = g_next(&i))) {
 		struct thread *th = g_data(gp);
 
@@ -47,7 +47,7 @@ EXPORT pid_t gettid(void)
 	return on_g() ? (pid_t)weft_tls.tid : real.gettid();
 }
 
-/* glibc 2.42; before it nobody can have linked against it. */
+/* glibc 2.42; no program can have linked against it before. */
 EXPORT pid_t pthread_gettid_np(pthread_t t)
 {
 	struct g *gp = weft_on ? g_of(t) : NULL;

@@ -25,11 +25,11 @@ long osthread_change(bool passes, const struct call *x) hidden;
 void osthread_born(struct thread *th) hidden; /* a thread of one that passes on */
 void osthread_disown(void) hidden;     /* all Ms have by now what the caller owned */
 void osthread_fork_child(void) hidden;
-/* threadname.c: main's name is the process's; */
+/* threadname.c: main's name becomes the process's */
 void name_init(void) hidden;
-/* the calling G's name becomes that of its kernel thread (main, after fork); */
+/* threadname.c: the calling G's name becomes that of its kernel thread (main, after fork) */
 void name_show(void) hidden;
-/* and prctl's, cut to what there is room for.  0 */
+/* threadname.c: prctl's name, cut to what there is room for.  0 */
 long sets_name(const char *name) hidden;
 /* rusage.c: ns of CPU time; ostid, used: as g_systime(). */
 void thread_usage(struct thread *th, int ostid, uint64_t used, uint64_t *user, uint64_t *system) hidden;
@@ -41,7 +41,7 @@ bool clock_call(clockid_t clock, struct timespec *ts, long *r) hidden;
  */
 bool clock_sleep(clockid_t clock, int flags, const struct timespec *req, struct timespec *rem, bool cp,
 		 int *err) hidden;
-/* Whose CPU time it shows, of those that are Gs; NULL: nobody's. */
+/* The thread whose CPU time the clock shows, if it is a G; else NULL. */
 struct thread *clock_thread(clockid_t clock) hidden;
 void clock_init(void) hidden;
 /* Main's name is the process's. */

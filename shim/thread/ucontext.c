@@ -5,10 +5,10 @@
  * mask is no longer the one we remember for the G; so it is noted here just before.  The rest is
  * right as it is: a context switch keeps FS, and the G's stack does not matter to the scheduler.
  *
- * Both must be jumps, not calls: swapcontext saves the registers, stack and return address of
- * whoever called it, and must find the program's, not ours.  getcontext only reads and stays
- * libc's.  The end of a coroutine that has a uc_link goes through libc's inner setcontext, unseen:
- * the mask of the linked context is then noted at the G's next change of it.
+ * Both must be jumps, not calls: swapcontext saves the registers, stack and return address of its
+ * caller, and must find the program's, not weft's.  getcontext only reads and stays libc's.  The
+ * end of a coroutine that has a uc_link goes through libc's inner setcontext, unseen: the mask of
+ * the linked context is then noted at the G's next change of it.
  */
 #include "shim/shim.h"
 #include "shim/signal/sigroute.h"

@@ -5,15 +5,15 @@
  * kernel thread of its own from then on (clock_of_own_thread()).  That thread may have run others
  * before, so an absolute time is shifted by what it had used already.
  *
- * Of another thread nobody can say which kernel thread it will be on.  Its timer is one of the kernel's on
- * CLOCK_MONOTONIC, with the event that the program asked for, and is armed only to go off at once.  When,
- * says the signal thread: it looks at the thread's time, no sooner than that can have come at full
- * speed, and less often while the thread does not run.
+ * Of another thread it is not known on which kernel thread it will be.  Its timer is one of the
+ * kernel's on CLOCK_MONOTONIC, with the event that the program asked for, and is armed only to go
+ * off at once.  The signal thread decides when: it looks at the thread's CPU time, no sooner than
+ * the time can have come at full speed, and less often while the thread does not run.
  *
  * Rejected: a kernel thread for the other G.  It would have to be asked for while it waits or sits in a
  * call, and its maker to wait for that.
  *
- * Must never: count expirations that nobody could be told of (timer_getoverrun() says none).
+ * Must never: count expirations of which no signal could tell (timer_getoverrun() says none).
  */
 #include "shim/time/cputimer.h"
 
@@ -35,8 +35,8 @@ struct cputimer {
 	uint8_t kind;
 	uint64_t due;      /* of the thread's time, 0: not armed */
 	uint64_t interval;
-	uint64_t seen;     /* its time at the last look, */
-	uint64_t pause;    /* and how long until the next one, at least */
+	uint64_t seen;     /* the thread's CPU time at the last look */
+	uint64_t pause;    /* ns until the next look, at least */
 };
 
 static struct shimlock lock = SHIMLOCK(Cputimer);

@@ -5,8 +5,9 @@
  * timer's number in the siginfo; it directs the signal that was asked for at the G that was named.
  * (Rejected: that signal itself.  Where all keep it out, for a sigwait, the signal thread does too,
  * and it stayed there.)  A timer that names main, and was made before weft started, sends main's
- * kernel thread its own signal, and has a note for whoever runs there.  SIGEV_SIGNAL is the process's,
- * SIGEV_THREAD runs on a thread of libc's own (foreign to us): both stay as they are.
+ * kernel thread its own signal; its slot here tells the G that runs there that the signal is
+ * main's.  SIGEV_SIGNAL is the process's, SIGEV_THREAD runs on a thread of libc's own (foreign to
+ * us): both stay as they are.
  *
  * A timer on the CPU time of a thread: cputimer.c.
  *
@@ -88,7 +89,9 @@ static void forget(int number)
 			atomic_store(&named[i].target, FREE);
 }
 
-/* Whose CPU time clock is, and what the kernel shall be asked for; NULL: nobody's. */
+/*
+ * The thread whose CPU time clock is, and the clock to ask the kernel for; NULL: it is no thread's.
+ */
 static struct thread *cpu_clock(clockid_t *clock)
 {
 	struct thread *th = clock_thread(*clock);

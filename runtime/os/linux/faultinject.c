@@ -4,8 +4,8 @@
  *	without   a feature is absent: its system call says what a kernel without it says
  *	fail      the Nth call that gets memory, a descriptor or a kernel thread fails
  *
- * Both exist to run the paths that nobody's machine takes.  They sit in os_syscall(), below
- * everybody, so that code which comes later is covered by being written in the usual way.
+ * Both exist to run paths that no test machine takes.  They are in os_syscall(), below all callers,
+ * so that new code is covered without a line of its own.
  *
  * Must never: deny what has no fallback; touch the calls of the program.
  */
@@ -108,7 +108,7 @@ bool os_fault(const char *what)
 	return true;
 }
 
-/* The kernel of somebody who lacks it, or under a filter that forbids it: 0 or -errno. */
+/* The -errno of a kernel that lacks the feature, or of a filter that forbids the call; else 0. */
 static long lacking(long nr, long a, long b, long c)
 {
 	const long arg[] = { a, b, c };

@@ -4,7 +4,7 @@
  * os_blocked() reads /proc/self/task/TID/syscall.  It says "running" for a thread that runs or
  * could, "-1 SP PC" for one that is blocked elsewhere than in a system call, and else "NR ARG... SP
  * PC" (six arguments).  A process that gave up its privileges (a server started by root) may not
- * read that file of its own; the state letter in the file stat is for everybody.
+ * read that file of its own; the state letter in the file stat may be read by all.
  *
  * Must never: need memory, keep a descriptor.
  */
