@@ -75,7 +75,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 	return l->guest.what != NULL;
 }
 
-const char *guest_owner(const void *code)
+const char *guestkind_of(const void *code)
 {
 	int (*find)(void *, struct dl_find_object *) = (int (*)(void *, struct dl_find_object *))
 		symbol_libc("_dl_find_object", NULL, NULL);
@@ -93,7 +93,7 @@ const char *guest_owner(const void *code)
 	return named(o.dlfo_link_map->l_name);
 }
 
-struct guest guest_look(void)
+struct guest guestkind_find(void)
 {
 	int (*each)(int (*)(struct dl_phdr_info *, size_t, void *), void *) =
 		(int (*)(int (*)(struct dl_phdr_info *, size_t, void *), void *))

@@ -11,9 +11,9 @@ struct guest {
 };
 
 /* The code at this address belongs to a run-time that is a library; its name, or NULL.  Takes no lock. */
-const char *guest_owner(const void *code) __attribute__((visibility("hidden")));
+const char *guestkind_of(const void *code) __attribute__((visibility("hidden")));
 
 /* The first run-time among the loaded objects that manages kernel threads itself. */
-struct guest guest_look(void) __attribute__((visibility("hidden")));
+struct guest guestkind_find(void) __attribute__((visibility("hidden")));
 
 #endif

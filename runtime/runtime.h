@@ -8,7 +8,7 @@
  *
  * Three kinds of callers reach this header:
  *   - a G (getg() != NULL): may park;
- *   - a foreign kernel thread (getg() == NULL, weft_on): made by libc's helpers or a raw clone; it may
+ *   - a native thread (getg() == NULL, weft_on): made by libc's helpers or a raw clone; it may
  *     use every lot_ function, and then blocks in the kernel on a private futex;
  *   - anybody while weft_on == 0: no thread was made yet (or weft is disabled); the shim must pass
  *     through to libc and must not call the runtime.
@@ -34,21 +34,21 @@ struct waiter;
 
 /*
  * Lives in static TLS of every thread block.  On a G: g and tid are constant for a life.  On an M's
- * own block: g is NULL and m is set.  On a foreign thread all is zero.
+ * own block: g is NULL and m is set.  On a native thread all is zero.
  */
 struct weft_tls {
 	struct g *g;
 	struct m *m;
 	uint32_t locks; /* runtime locks held, and pins */
-	uint32_t nop;   /* enum nop: whether the P of the M was taken while the G was off (lock.h, blocked.c) */
+	uint32_t revoke; /* enum revoke: whether the P of the M was taken while the G was off (lock.h, blocked.c) */
 	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
-	uint32_t preempt; /* it was asked to give way and could not: runtime_wish() */
+	uint32_t need_resched; /* it was asked to give way and could not: runtime_resched() */
 	/*
 	 * waiter of a thread that is no G, which is or was in the lot's queue (parkinglot_wait.c)
 	 */
 	struct waiter *waits;
 	bool filtered;  /* behind a filter of its own: runtime/sched/filtered.c, and shim/syscall/seccomp.c */
-	uint32_t apart; /* a process in our memory (clone.h); no G and no M has this */
+	uint32_t unshared; /* a process in our memory (clone.h); no G and no M has this */
 #ifdef WEFT_DEBUG
 	uint16_t held[32]; /* of each rank */
 #endif
@@ -129,11 +129,11 @@ void shimlock_fork_child(struct shimlock *l) hidden;
 bool runtime_busy(void);
 
 /*
- * Between hold() and unpin() no handler of the program runs here and the calling G stays on its M.
+ * Between pin_m() and unpin() no handler of the program runs here and the calling G stays on its M.
  * The G may be without a P and is given none (pin() in lock.h does that).  For what concerns the M
  * alone: a pin() that has to get a P may leave this M before its caller noted anything.
  */
-static inline void hold(void)
+static inline void pin_m(void)
 {
 	weft_tls.locks++;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -146,17 +146,17 @@ static inline void unpin(void)
 }
 
 /*
- * Preemption.  The handler of signal SIGPREEMPT notes what the kernel has (g_notekernel), then
- * calls runtime_signalled(), whatever it interrupted: true when a G runs here that is asked to give
+ * Preemption.  The handler of signal SIGWEFT notes what the kernel has (g_notekernel), then
+ * calls runtime_preempt_asked(), whatever it interrupted: true when a G runs here that is asked to give
  * way, and may.  It then calls runtime_preempt(), which returns when the G runs again, perhaps on
- * another M.  Or the handler sets weft_tls.preempt, and the G gives way at its next call of
- * runtime_wish().
+ * another M.  Or the handler sets weft_tls.need_resched, and the G gives way at its next call of
+ * runtime_resched().
  */
-enum { SIGPREEMPT = 32 };
-bool runtime_signalled(void);
-bool runtime_forced(void); /* it has been asked for so long that libc's locks no longer count */
+enum { SIGWEFT = 32 };
+bool runtime_preempt_asked(void);
+bool runtime_preempt_forced(void); /* it has been asked for so long that libc's locks no longer count */
 void runtime_preempt(void);
-void runtime_wish(void);
+void runtime_resched(void);
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
@@ -178,11 +178,11 @@ struct runtime_hooks {
 	 */
 	void *(*newmtls)(void);
 	/*
-	 * A dead G's thread block (g_tls) is wanted no more: the area is the runtime's.  On maker: may
+	 * A dead G's thread block (g_tls) is wanted no more: the area is the runtime's.  On the spawner: may
 	 * wait for libc's locks.
 	 */
 	void (*dropblock)(void *tls);
-	/* On maker, too: frees a little of what such blocks left.  False: there is no more. */
+	/* On the spawner, too: frees a little of what such blocks left.  False: there is no more. */
 	bool (*leftovers)(void);
 	/* The last G ended: ends the process (exit(0)); called on a G's stack. */
 	void (*lastexit)(void);
@@ -190,7 +190,7 @@ struct runtime_hooks {
 	 * Called on a G that is about to park in a process without a signal thread: makes one.
 	 * False: there is none still.
 	 */
-	bool (*attend)(void);
+	bool (*start_sigthread)(void);
 	/*
 	 * For dumps: what addr is and which thread holds it, in words.  False: nothing to tell.  No
 	 * locks, no libc.
@@ -234,13 +234,13 @@ int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
  * the kernel thread without which a system call would keep its P from other Gs for good.  False:
  * there is none.
  */
-bool runtime_monitor(void);
+bool runtime_start_sysmon(void);
 /*
  * Signals that come while all Gs are parked are for the signal thread, which the shim makes.  Until
  * there is one (as in a child of fork(2) that has not parked) a G calls hooks.attend before it
  * parks.
  */
-void runtime_attended(bool yes, uint64_t keepout); /* keepout: a mask, for Ms that sleep without a G */
+void runtime_sigthread_runs(bool yes, uint64_t idlemask); /* idlemask: a mask, for Ms that sleep without a G */
 
 /* How memory for a stack is divided (stackshape.c): bytes from its first one. */
 struct shape {
@@ -276,10 +276,10 @@ void *g_tls(struct g *gp);
 void g_set_tls(struct g *gp, void *fsbase, uint32_t tid); /* also fills weft_tls of that block */
 void g_start(struct g *gp);                               /* newproc: runnable from here on */
 /*
- * The same, wired to an M that the caller's M makes, so that the kernel hands on what that one has.
+ * The same, locked to an M that the caller's M makes, so that the kernel hands on what that one has.
  * 0, or -EAGAIN: no kernel thread to be had.
  */
-int g_start_wired(struct g *gp);
+int g_start_locked(struct g *gp);
 /*
  * Ends the calling G: ended(arg) is its last act, which may not park.  ended says true: the runtime
  * frees the G once its stack is left.  Else the thread that learnt from ended() that the G is over
@@ -308,14 +308,14 @@ void g_notemask(uint64_t mask);
  * In a handler: an M that runs no G keeps these signals out until it runs one; the caller puts them
  * into the mask to which it returns.  False: a G runs here, or this is M0.
  */
-bool runtime_keepout(uint64_t set);
+bool runtime_block_idle(uint64_t set);
 /*
  * When every G keeps set out, so do the kernel threads that run them.  There are two exceptions: an
  * M between two Gs, for as long as it looks for the next, and an M that sleeps as the poller, until
- * runtime_shut() told it.  set is all that no G lets in.
+ * runtime_set_allblocked() told it.  set is all that no G lets in.
  */
-void runtime_shut(uint64_t set);
-bool runtime_allkeepout(uint64_t set);
+void runtime_set_allblocked(uint64_t set);
+bool runtime_all_ms_block(uint64_t set);
 /*
  * In a signal handler that interrupted a G outside the runtime: the mask that the kernel had for the
  * interrupted code, which may be newer than the notes.  Before anything that may give this M to
@@ -355,12 +355,12 @@ int g_ostid(const struct g *gp);
 
 void gosched(void);    /* to the global tail, as Go's Gosched (sched_yield) */
 void goyield(void);    /* to the local tail */
-void lockosthread(void); /* wires the calling G to its M until unlockosthread(); nests */
+void lockosthread(void); /* locks the calling G to its M until unlockosthread(); nests */
 void unlockosthread(void);
 /* From now on each G keeps the M it is on when it next gives way, and there is a P for each. */
-void runtime_wireall(void);
+void runtime_lockall(void);
 /*
- * The calling G, which is wired, has a real-time policy with this priority (0: none any more) on its
+ * The calling G, which is locked, has a real-time policy with this priority (0: none any more) on its
  * kernel thread (realtime.c).
  */
 void runtime_realtime(int priority);
@@ -374,13 +374,13 @@ static inline bool runtime_waits_itself(void)
 }
 /*
  * Before the calling G changes its kernel thread for good (and ends it at exit): M0 cannot end, so
- * any G but main goes on elsewhere.  No-op when it is wired already.
+ * any G but main goes on elsewhere.  No-op when it is locked already.
  */
 void leavem0(void);
 
 /*
  * Around what makes a child process of the calling G, or asks for those that this very thread made
- * (home.c): the G is on the M that is their parent, and wired.  made: there is one more.  A child
+ * (home.c): the G is on the M that is their parent, and locked.  made: there is one more.  A child
  * that has the G's memory copied calls child_ends(false).  They nest.
  */
 void runtime_child_begins(void);
@@ -408,12 +408,12 @@ void syscall_reset(void);
 /*
  * A G whose P was taken while it was blocked unseen (blocked.c), and which computes since, is
  * signalled.  The handler asks first thing, wherever it is; when told so and the G may be switched
- * away where it was interrupted, it calls rejoin, which returns when the G owns a P, perhaps on
+ * away where it was interrupted, it calls runtime_reacquirep, which returns when the G owns a P, perhaps on
  * another M.
  */
-bool runtime_rejoin_asked(void);
-bool runtime_rejoin_forced(void); /* it has been asked for so long that libc's locks no longer count */
-void runtime_rejoin(void);
+bool runtime_reacquirep_asked(void);
+bool runtime_reacquirep_forced(void); /* it has been asked for so long that libc's locks no longer count */
+void runtime_reacquirep(void);
 
 /* ---- the parking lot ------------------------------------------------------------------------- */
 
@@ -431,7 +431,7 @@ struct park {
 	int (*refuse)(void *arg);
 	/*
 	 * After queueing, outside the bucket lock, before sleeping; may lot_wake() (a condvar
-	 * unlocks its mutex here).  May neither park nor unwire the G: it waits already.
+	 * unlocks its mutex here).  May neither park nor unlock the G from its M: it waits already.
 	 */
 	void (*queued)(void *arg);
 	void *arg;
@@ -530,8 +530,8 @@ uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir); /* 0 when jus
  * Around a system call on a held one: its number, which changes when the program closes it
  * meanwhile.
  */
-int netpoll_begin(struct polldesc *pd);
-void netpoll_end(struct polldesc *pd);
+int netpoll_fdget(struct polldesc *pd);
+void netpoll_fdput(struct polldesc *pd);
 /*
  * Sleeps until an edge after seq: 0 (perhaps at once), -ETIMEDOUT, -EINTR.  One edge wakes one of
  * those that wait here; after 0 the caller tries, and if that did not end in "would block", passes
@@ -543,12 +543,12 @@ void netpoll_pass(struct polldesc *pd, enum polldir dir);
 /*
  * Notes, and asks later, that at count seq everything was read.  Never true once it ended or broke.
  */
-void netpoll_drained(struct polldesc *pd, uint32_t seq);
-bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq);
+void netpoll_note_empty(struct polldesc *pd, uint32_t seq);
+bool netpoll_known_empty(const struct polldesc *pd, uint32_t seq);
 /* an end or an error has been seen, perhaps of one direction only */
 bool netpoll_has_ended(const struct polldesc *pd);
 /* Makes the waiters try again: something has changed of which the kernel does not tell. */
-void netpoll_nudge(pollslot *slot, enum polldir dir);
+void netpoll_retry(pollslot *slot, enum polldir dir);
 
 /*
  * Waiting for several at once.  Links live on the waiter, all of them unlinked before it goes on.
@@ -578,12 +578,12 @@ void netpoll_closing(pollslot *slot, int fd);
 void netpoll_closed(pollslot *slot);
 /*
  * The same for a call that ends numbers which have no slot, or many: while one is on its way, each
- * new waiter watches by a number of our own.  After netpoll_settled() all that registered without
+ * new waiter watches by a number of our own.  After netpoll_synchronize() all that registered without
  * seeing the count stand in their slots, for the caller to forget.
  */
 void netpoll_closing_any(void);
 void netpoll_closed_any(void);
-void netpoll_settled(void);
+void netpoll_synchronize(void);
 /*
  * Drops what the slot names.  gone: its file was closed where weft did not see it, and another file
  * has the number: waiters are told EBADF.
@@ -627,11 +627,11 @@ void runtime_notsc(void); /* from now on without the time stamp counter */
  * 0, or the -errno that a system call of weft's own gets instead of being made: WEFT=without, or a
  * filter forbids it.
  */
-extern bool os_denying __attribute__((visibility("hidden")));
+extern bool os_missing_any __attribute__((visibility("hidden")));
 long runtime_denied_slow(long nr, long a, long b, long c);
-static inline long runtime_denied(long nr, long a, long b, long c)
+static inline long runtime_missing(long nr, long a, long b, long c)
 {
-	return __builtin_expect(os_denying, 0) ? runtime_denied_slow(nr, a, b, c) : 0;
+	return __builtin_expect(os_missing_any, 0) ? runtime_denied_slow(nr, a, b, c) : 0;
 }
 /* True: what the caller is about to ask of kernel or libc must fail, as asked by WEFT=fail. */
 bool runtime_fault(const char *what);
@@ -655,7 +655,7 @@ bool runtime_filter_ask(const void *prog, struct runtime_filter *f);
 /* Before it is there: what it does not allow is not done any more.  everywhere: upon all Ms and helpers. */
 void runtime_filter_obey(const struct runtime_filter *f, bool everywhere);
 bool runtime_alone(void);          /* no other G lives */
-void runtime_filter_behind(bool is); /* the calling G, wired, and its M are behind one that others are not */
+void runtime_filter_behind(bool is); /* the calling G, locked, and its M are behind one that others are not */
 bool runtime_filter_tries(void);   /* no filter, and no WEFT=without, forbids tries on descriptors */
 bool runtime_filter_syncs(void);   /* seccomp(2) may be called */
 /* On a G: as many Ms are made as there may ever be. */
@@ -667,7 +667,7 @@ void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
  * dump's question where the G there runs.
  */
 bool runtime_note_running(uintptr_t pc, uintptr_t sp);
-void runtime_pinreport(void); /* at exit, if the option asks for it */
+void runtime_blockreport(void); /* at exit, if the option asks for it */
 bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
 void runtime_promised(void); /* POSIX promises the program an order from now on: chaos ends */
 void runtime_yieldhere(void);
@@ -677,7 +677,7 @@ void runtime_yieldhere(void);
  */
 static inline void runtime_checkyield(void)
 {
-	if (unlikely(weft_tls.preempt || weft_opt.chaos))
+	if (unlikely(weft_tls.need_resched || weft_opt.chaos))
 		runtime_yieldhere();
 }
 

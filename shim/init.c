@@ -16,10 +16,10 @@
  *	pending signals			adopt_pending(): main's are queued on the G; the process's stay
  *	actions				action_adopt(): the handlers become ours in the kernel
  *	timers, itimers, alarms		the kernel's; SIGEV_THREAD_ID names M0: to main (sigroute.c)
- *	name				osthread_init()
- *	policy, nice, affinity		sched_init(): what every kernel thread of ours inherits
+ *	name				threadname_init()
+ *	policy, nice, affinity		schedparam_init(): what every kernel thread of ours inherits
  *	timer slack, privileges, ids	the same, by the kernel: all Ms descend from this thread
- *	robust mutexes			robust_adopt(): from libc's list to ours, and wired if shared
+ *	robust mutexes			robust_adopt(): from libc's list to ours, and main locked to its M if shared
  *	other locks, semaphores, FILEs	libc's words are ours; the owner's id stays
  *	rseq				rseq_end(): the kernel would write to a block that moves
  *	id, keys, TLS, errno, locale,	the thread block goes on as main's; rounding modes are part of
@@ -48,12 +48,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { NOT_YET, STARTING, ACTIVE, PLAIN };
+enum { STAGE_NOT_YET, STAGE_STARTING, STAGE_ACTIVE, STAGE_PLAIN };
 
 static _Atomic int stage;
 
 /*
- * What libc allocates or frees for our own kernel threads (maker, sysmon) comes from main's arena.
+ * What libc allocates or frees for our own kernel threads (spawner, sysmon) comes from main's arena.
  * To the end of the scope.
  */
 static bool lends(void)
@@ -131,15 +131,15 @@ static void dropblock(void *tls)
 
 /*
  * What the allocator kept for such blocks waits for new ones; libc frees such things only when a thread
- * ends that has them, so for those that are too many one does.  (On maker, which alone is here.)
+ * ends that has them, so for those that are too many one does.  (On the spawner, which alone is here.)
  */
 static bool leftovers(void)
 {
-	enum { ORPHANS = 64, STACK = 64 * 1024 };
-	static char stack[STACK] __attribute__((aligned(64)));
+	enum { ORPHANS = 64, BURY_STACK = 64 * 1024 };
+	static char stack[BURY_STACK] __attribute__((aligned(64)));
 	uintptr_t os;
 
-	if (tcb_orphans() <= ORPHANS || thread_native(bury, NULL, stack, STACK, &os))
+	if (tcb_orphans() <= ORPHANS || thread_native(bury, NULL, stack, BURY_STACK, &os))
 		return false;
 	joinosproc(os);
 	return true;
@@ -149,7 +149,7 @@ static bool leftovers(void)
  * Not out of a handler that interrupted the allocator or the loader: to make a kernel thread takes
  * their locks.  What comes during that park waits until the G is back (nosigthread.c).
  */
-static bool attend(void)
+static bool start_sigthread(void)
 {
 	return weft_tls.depth == 0 && sigroute_start();
 }
@@ -174,7 +174,7 @@ static const struct runtime_hooks hooks = {
 	.leftovers = leftovers,
 	.lastexit = thread_lastexit,
 	.describe = describe,
-	.attend = attend,
+	.start_sigthread = start_sigthread,
 };
 
 void options_read(char **envp)
@@ -204,7 +204,7 @@ static bool have_room(void)
 /* A Go program knows that its threads are Go's, and is a child more often than not: no word. */
 static bool has_guest(void)
 {
-	struct guest guest = guest_look();
+	struct guest guest = guestkind_find();
 
 	if (guest.what && !(guest.program && guest.is_go))
 		weft_say("threads: %s manages kernel threads itself (running with plain pthreads)",
@@ -262,39 +262,39 @@ static bool start(void)
 	thread_default_attr();
 	self_thread.g = g_main();
 	g_setdata(g_main(), &self_thread);
-	name_init();
-	clock_init();
-	sched_init();
+	threadname_init();
+	cpuclock_init();
+	schedparam_init();
 	robust_adopt();
-	preempt_init();
-	kick_init();
+	safepoint_init();
+	sig32_init();
 	signal_init();
 	dumpsig_init();
 	execstack_look();
 	if (!runtime_filter_tries())
-		netfd_tries_end();
+		fdtable_tries_end();
 	return true;
 }
 
 bool activate(void)
 {
-	int s = NOT_YET;
+	int s = STAGE_NOT_YET;
 
-	if (atomic_compare_exchange_strong(&stage, &s, STARTING)) {
-		s = !have_room() ? NOT_YET : start() ? ACTIVE : PLAIN;
+	if (atomic_compare_exchange_strong(&stage, &s, STAGE_STARTING)) {
+		s = !have_room() ? STAGE_NOT_YET : start() ? STAGE_ACTIVE : STAGE_PLAIN;
 		atomic_store(&stage, s);
 	}
-	/* compat's own probe threads, and a foreign thread that came at the same moment. */
-	return s == ACTIVE;
+	/* compat's own probe threads, and a native thread that came at the same moment. */
+	return s == STAGE_ACTIVE;
 }
 
 bool activate_later(void)
 {
-	return atomic_load(&stage) == NOT_YET;
+	return atomic_load(&stage) == STAGE_NOT_YET;
 }
 
 static void __attribute__((destructor)) report(void)
 {
 	if (weft_on)
-		runtime_pinreport();
+		runtime_blockreport();
 }

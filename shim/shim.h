@@ -44,7 +44,7 @@ extern struct real real hidden;
 #undef SYM
 
 /*
- * The caller is a G: weft schedules it.  Otherwise libc's own function is right (foreign threads
+ * The caller is a G: weft schedules it.  Otherwise libc's own function is right (native threads
  * share locks with Gs through the lot: see mutex.c and its like, which test weft_on alone).
  */
 static inline bool on_g(void)

@@ -14,9 +14,9 @@
  * ns, where the kernel has no membarrier.  Doubled each time: thousands that wait must not wake up for
  * nothing all the time.
  */
-enum { SPINS = 4, PAUSES = 30, MISSED = 1000000, MISSED_MAX = 512000000 };
+enum { LOCK_SPINS = 4, LOCK_PAUSES = 30, MISSED = 1000000, MISSED_MAX = 512000000 };
 
-static bool take(struct lock *l)
+static bool lock_try(struct lock *l)
 {
 	uint32_t free = 0;
 
@@ -28,10 +28,10 @@ void lock_slow(struct lock *l)
 {
 	bool fenced;
 
-	for (int i = 0; i < SPINS; i++) {
-		for (int k = 0; k < PAUSES; k++)
+	for (int i = 0; i < LOCK_SPINS; i++) {
+		for (int k = 0; k < LOCK_PAUSES; k++)
 			arch_pause();
-		if (take(l))
+		if (lock_try(l))
 			return;
 	}
 	/*
@@ -41,7 +41,7 @@ void lock_slow(struct lock *l)
 	 */
 	__atomic_add_fetch(&l->sleepers, 1, __ATOMIC_SEQ_CST);
 	fenced = os_membarrier() == 0;
-	for (uint64_t ns = MISSED; !take(l); ns = ns < MISSED_MAX ? ns * 2 : ns)
+	for (uint64_t ns = MISSED; !lock_try(l); ns = ns < MISSED_MAX ? ns * 2 : ns)
 		os_futex_wait(&l->word, 1, fenced ? 0 : os_nanotime() + ns);
 	__atomic_sub_fetch(&l->sleepers, 1, __ATOMIC_RELAXED);
 }

@@ -19,15 +19,15 @@
 #endif
 
 /*
- * weft_tls.nop, a word between a G and sysmon.  A G that is neither pinned nor in a system call
+ * weft_tls.revoke, a word between a G and sysmon.  A G that is neither pinned nor in a system call
  * owns a P, but its M may block where the shim does not see it; then sysmon takes the P
  * (blocked.c).  A G that enters the runtime reads the word once, after it counted itself in locks:
- *   NOP_ASKED   sysmon is deciding and will not take long: wait
- *   NOP_TAKEN   the M has no P: get one, or queue and switch; pin() or lock() returns with a P
- *   NOP_KICKED  the same, and a signal is coming that says so: wait for its handler
+ *   REVOKE_ASKED sysmon is deciding and will not take long: wait
+ *   REVOKE_TAKEN the M has no P: get one, or queue and switch; pin() or lock() returns with a P
+ *   REVOKE_PRODDED  the same, and a signal is coming that says so: wait for its handler
  * So inside the runtime nothing has changed: a G there has its P unless sysdepth says otherwise.
  */
-enum nop { NOP_NONE = 0, NOP_ASKED, NOP_TAKEN, NOP_KICKED };
+enum revoke { REVOKE_NONE = 0, REVOKE_ASKED, REVOKE_TAKEN, REVOKE_PRODDED };
 void pin_slow(void) __attribute__((visibility("hidden")));
 void lock_slow(struct lock *l) __attribute__((visibility("hidden")));
 void unlock_slow(struct lock *l) __attribute__((visibility("hidden")));
@@ -49,9 +49,9 @@ void lockrank_none(const char *what) __attribute__((visibility("hidden"))); /* n
 static inline void pin(void)
 {
 	weft_tls.locks++;
-	/* Order enough: sysmon, which writes nop, has a fence for both sides (blocked.c). */
+	/* Order enough: sysmon, which writes revoke, has a fence for both sides (blocked.c). */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (unlikely(__atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED)))
+	if (unlikely(__atomic_load_n(&weft_tls.revoke, __ATOMIC_RELAXED)))
 		pin_slow();
 }
 

@@ -18,10 +18,10 @@
 #include <string.h>
 
 enum {
-	TEXT = 8 << 20,       /* bytes of /proc/self/maps at most */
+	MAPS_TEXT = 8 << 20,  /* bytes of /proc/self/maps at most */
 	MAPS = 16384,         /* executable mappings at most */
 	FRAMES = 40,          /* printed of one stack */
-	DEPTH = 64 << 10,     /* bytes of one stack that are scanned */
+	SCAN_DEPTH = 64 << 10, /* bytes of one stack that are scanned */
 };
 
 struct map {
@@ -101,9 +101,9 @@ static void parse(struct backtrace *b)
 bool backtrace_open(struct backtrace *b)
 {
 	*b = (struct backtrace){ 0 };
-	b->text = os_reserve(TEXT);
+	b->text = os_reserve(MAPS_TEXT);
 	b->maps = os_reserve(MAPS * sizeof(*b->maps));
-	if (!b->text || !b->maps || os_slurp("/proc/self/maps", b->text, TEXT) <= 0) {
+	if (!b->text || !b->maps || os_slurp("/proc/self/maps", b->text, MAPS_TEXT) <= 0) {
 		backtrace_close(b);
 		return false;
 	}
@@ -114,7 +114,7 @@ bool backtrace_open(struct backtrace *b)
 void backtrace_close(struct backtrace *b)
 {
 	if (b->text)
-		os_free(b->text, TEXT);
+		os_free(b->text, MAPS_TEXT);
 	if (b->maps)
 		os_free(b->maps, MAPS * sizeof(*b->maps));
 	*b = (struct backtrace){ 0 };
@@ -191,8 +191,8 @@ int backtrace_calls(const struct backtrace *b, uintptr_t sp, uintptr_t top, uint
 
 	if (!top)
 		top = b->stackend;
-	if (top > sp + DEPTH)
-		top = sp + DEPTH;
+	if (top > sp + SCAN_DEPTH)
+		top = sp + SCAN_DEPTH;
 	for (sp &= ~(uintptr_t)7; sp < top && n < max; sp += sizeof(chunk)) {
 		size_t want = top - sp < sizeof(chunk) ? top - sp : sizeof(chunk);
 

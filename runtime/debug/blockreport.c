@@ -1,5 +1,5 @@
 /*
- * blockreport: where kernel threads of the program blocked without our seeing (WEFT=pinreport=1),
+ * blockreport: where kernel threads of the program blocked without our seeing (WEFT=blockreport=1),
  * printed at exit.
  *
  * It tells why a program needs so many kernel threads, and which call weft should know.  blocked.c
@@ -19,7 +19,7 @@ enum {
 	SITES = 256,
 	CALLS = 6,      /* of one chain */
 	LINES = 40,     /* printed */
-	NONE = -1,
+	SITE_NONE = -1,
 };
 
 struct site {
@@ -52,7 +52,7 @@ static void chain_of(struct g *gp, const struct os_where *w, uintptr_t call[CALL
 		call[n++] = 0;
 }
 
-int pinreport_begin(struct g *gp, const struct os_where *w)
+int blockreport_begin(struct g *gp, const struct os_where *w)
 {
 	struct site s = { .nr = w->nr };
 	int n = atomic_load(&nsites);
@@ -60,7 +60,7 @@ int pinreport_begin(struct g *gp, const struct os_where *w)
 	if (!sites)
 		sites = os_alloc(SITES * sizeof(*sites));
 	if (!sites)
-		return NONE;
+		return SITE_NONE;
 	chain_of(gp, w, s.call);
 	for (int i = 0; i < n; i++) {
 		bool same = sites[i].nr == s.nr;
@@ -71,7 +71,7 @@ int pinreport_begin(struct g *gp, const struct os_where *w)
 			return i;
 	}
 	if (n == SITES)
-		return NONE;
+		return SITE_NONE;
 	sites[n].nr = s.nr;
 	for (int k = 0; k < CALLS; k++)
 		sites[n].call[k] = s.call[k];
@@ -79,9 +79,9 @@ int pinreport_begin(struct g *gp, const struct os_where *w)
 	return n;
 }
 
-void pinreport_end(int site, uint64_t ns)
+void blockreport_end(int site, uint64_t ns)
 {
-	struct site *s = site == NONE ? &rest : &sites[site];
+	struct site *s = site == SITE_NONE ? &rest : &sites[site];
 
 	atomic_fetch_add(&s->count, 1);
 	atomic_fetch_add(&s->total, ns);
@@ -89,7 +89,7 @@ void pinreport_end(int site, uint64_t ns)
 		atomic_store(&s->max, ns);
 }
 
-void pinreport_fork_child(void)
+void blockreport_fork_child(void)
 {
 	/* The child's own from here on; the mappings of the parent are the child's too. */
 	atomic_store(&nsites, 0);
@@ -107,7 +107,7 @@ void pinreport_fork_child(void)
 
 static void print_figures(struct outbuf *o, struct site *s)
 {
-	weft_print(o, "weft[%d]: pinreport: %6lu times, %8lu ms in all, %6lu ms at most:", os_getpid(),
+	weft_print(o, "weft[%d]: blockreport: %6lu times, %8lu ms in all, %6lu ms at most:", os_getpid(),
 		   atomic_load(&s->count), atomic_load(&s->total) / 1000000,
 		   atomic_load(&s->max) / 1000000);
 }
@@ -141,7 +141,7 @@ static struct site *next_site(const uint64_t *totals, const bool *done, int n)
 	return best < 0 ? NULL : &sites[best];
 }
 
-void runtime_pinreport(void)
+void runtime_blockreport(void)
 {
 	struct outbuf o = OUTBUF_INIT;
 	uint64_t totals[SITES], blocks = 0, ns = 0;
@@ -150,9 +150,9 @@ void runtime_pinreport(void)
 	struct backtrace b;
 	struct site *s;
 
-	if (!weft_opt.pinreport)
+	if (!weft_opt.blockreport)
 		return;
-	handoff_report_open();
+	blocked_report_open();
 	if (!backtrace_open(&b))
 		b = (struct backtrace){ 0 };
 	for (int i = 0; i < n; i++) {
@@ -162,7 +162,7 @@ void runtime_pinreport(void)
 	}
 	blocks += atomic_load(&rest.count);
 	ns += atomic_load(&rest.total);
-	weft_print(&o, "weft[%d]: pinreport: %lu times a thread blocked unseen, %lu ms in all, at %d places\n",
+	weft_print(&o, "weft[%d]: blockreport: %lu times a thread blocked unseen, %lu ms in all, at %d places\n",
 		   os_getpid(), blocks, ns / 1000000, n);
 	while (lines++ < LINES && (s = next_site(totals, done, n))) {
 		done[s - sites] = true;

@@ -127,7 +127,7 @@ static void dump_g(struct outbuf *o, struct backtrace *b, struct g *gp, uint64_t
 	if (mp)
 		weft_print(o, ", M%d kernel thread %d", mp->id, mp->ostid);
 	if (lm)
-		weft_print(o, ", wired to M%d", lm->id);
+		weft_print(o, ", locked to M%d", lm->id);
 	weft_print(o, "\n");
 	if (b)
 		print_stack(o, b, gp, s, mp);

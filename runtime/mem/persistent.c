@@ -7,9 +7,9 @@
  */
 #include "runtime/sched/gmp.h"
 
-enum { CHUNK = 1 << 20 };
+enum { PERSISTENT_CHUNK = 1 << 20 };
 
-static struct lock arenalock = LOCK_INIT(Arena);
+static struct lock arenalock = LOCK_INIT(Persistent);
 static char *at, *end; /* arenalock */
 
 void *persistentalloc(size_t n)
@@ -17,12 +17,12 @@ void *persistentalloc(size_t n)
 	void *p;
 
 	n = (n + 63) & ~(size_t)63; /* a cache line each: Ps are written by different CPUs */
-	if (n > CHUNK / 4)
+	if (n > PERSISTENT_CHUNK / 4)
 		return os_alloc(n);
 	lock(&arenalock);
 	if ((size_t)(end - at) < n) {
-		at = os_alloc(CHUNK);
-		end = at ? at + CHUNK : NULL;
+		at = os_alloc(PERSISTENT_CHUNK);
+		end = at ? at + PERSISTENT_CHUNK : NULL;
 	}
 	p = at;
 	if (p)
@@ -48,8 +48,8 @@ void *runtime_part(void *_Atomic *at, size_t n)
 	return p;
 }
 
-void arena_fork_child(void)
+void persistent_fork_child(void)
 {
-	lock_init(&arenalock, Arena);
+	lock_init(&arenalock, Persistent);
 	at = end = NULL;
 }

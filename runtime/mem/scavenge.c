@@ -2,17 +2,17 @@
  * scavenge: memory of dead Gs goes back to the kernel.
  *
  * Once a second, as long as there is something to do, sysmon brings the free Gs of Ps together and
- * asks how many of each class were not needed since it last asked: the common list was never
- * shorter than that.  These are cold.  KEEP of a class keep their thread block and their address
+ * asks how many of each class were not needed since it last asked: the global list was never
+ * shorter than that.  These are cold.  KEEP_GS of a class keep their thread block and their address
  * space and lose the pages of their stack; the rest lose all three, and when all Gs of a chunk
- * have, the chunk does.  maker does it, because thread blocks are taken off libc's lists under
+ * have, the chunk does.  The spawner does it, because thread blocks are taken off libc's lists under
  * libc's locks: a few at a time, and then it lets three times as long pass, so that it never uses
  * more than a quarter of a CPU.  A process that is at rest and has given back all this is not woken
  * again.
  *
  * When the kernel refuses memory for a stack, what dead Gs have is taken at once, whatever its shape:
  * their stacks are unmapped, and the thread blocks stay for the next life.  From the first refusal on
- * dead Gs are kept in the common lists alone: of a limit that is so near no P may have its own share.
+ * dead Gs are kept in the global lists alone: of a limit that is so near no P may have its own share.
  * A P that runs meanwhile gives up what it has when the next G ends there.
  *
  * Rejected: giving back at each thread's end, as libc does: two system calls in a create and join
@@ -22,7 +22,7 @@
  */
 #include "runtime/sysmon/sysmon.h"
 
-enum { BATCH = 64, KEEP = 64, REST = 3 };
+enum { SCAVENGE_BATCH = 64, KEEP_GS = 64, REST = 3 };
 
 #define PERIOD 1000000000ULL /* ns */
 
@@ -47,8 +47,8 @@ static void ask_running(uint64_t now)
 
 		if (!g_cached(pp) || atomic_load(&pp->status) != Prunning)
 			continue;
-		if (atomic_exchange_explicit(&pp->giveup, true, memory_order_relaxed) && weft_opt.slice)
-			preempt_ask(pp, now, 0);
+		if (atomic_exchange_explicit(&pp->gfreeflush, true, memory_order_relaxed) && weft_opt.slice)
+			preemptone(pp, now, 0);
 	}
 }
 
@@ -56,7 +56,7 @@ static void ask_running(uint64_t now)
 
 static bool pending(void)
 {
-	if (gfree_unsettled())
+	if (gfree_unscavenged())
 		return true;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++)
 		if (g_cached(allp[i]))
@@ -64,7 +64,7 @@ static bool pending(void)
 	return false;
 }
 
-void scavenge_look(uint64_t now)
+void scavenge_tick(uint64_t now)
 {
 	if (now < next)
 		return;
@@ -74,7 +74,7 @@ void scavenge_look(uint64_t now)
 	gather_idle();
 	ask_running(now);
 	if (gfree_cool())
-		maker_call();
+		spawner_wake();
 }
 
 uint64_t scavenge_when(void)
@@ -82,7 +82,7 @@ uint64_t scavenge_when(void)
 	return pending() ? next : 0;
 }
 
-/* ---- maker ----------------------------------------------------------------------------------- */
+/* ---- spawner --------------------------------------------------------------------------------- */
 
 /* False: it keeps its stack. */
 static bool strip(struct g *gp)
@@ -92,7 +92,7 @@ static bool strip(struct g *gp)
 	if (gp->fs) {
 		hooks.dropblock(gp->fs);
 		gp->fs = NULL; /* gp->tls still leads to memory: the area stays, of zeroes */
-		area_discard(gp);
+		tlsarea_discard(gp);
 	}
 	g_bare(gp);
 	return true;
@@ -102,7 +102,7 @@ static bool strip(struct g *gp)
 static bool batch(uint32_t class)
 {
 	struct gfreelist cold = { 0 }, kept = { 0 };
-	int32_t over = gfree_take_cold(class, BATCH, &cold) - KEEP;
+	int32_t over = gfree_take_cold(class, SCAVENGE_BATCH, &cold) - KEEP_GS;
 	struct g *gp;
 	bool any = cold.head != NULL;
 
@@ -163,7 +163,7 @@ bool scavenge_scarce(uint32_t class)
 	gather_idle();
 	for (int i = 0; i < MAXPROCS && allp[i]; i++)
 		if (g_cached(allp[i]))
-			atomic_store_explicit(&allp[i]->giveup, true, memory_order_relaxed);
+			atomic_store_explicit(&allp[i]->gfreeflush, true, memory_order_relaxed);
 	/* One of the same shape needs no memory at all. */
 	return gfree_has(class) || unmap_all();
 }

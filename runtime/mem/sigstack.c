@@ -12,7 +12,7 @@
  * read it, which no code of that G can say: so it becomes the spare of the M on which the G leaves,
  * before the G leaves.  A G that takes an M's spare runs on that kernel thread, hence later than
  * the sigreturn.  An M that has a spare already puts the older one, which no sigreturn reads any
- * more, on the common list.
+ * more, on the global list.
  *
  * Rejected: the frame on the G's own stack where there is room.  What lies below the stack pointer
  * need not be free: programs cut stacks of coroutines out of a thread's stack.
@@ -93,7 +93,7 @@ void runtime_sigstack(const void *has)
 {
 	struct m *mp;
 
-	hold();
+	pin_m();
 	mp = getm();
 	if (weft_tls.g && mp && has != mp->sigstack)
 		m_sigstack(mp);
@@ -105,7 +105,7 @@ bool runtime_on_sigstack(uintptr_t sp)
 	struct m *mp;
 	bool on;
 
-	hold();
+	pin_m();
 	mp = getm();
 	on = mp && sp - (uintptr_t)mp->sigstack - 1 < SIGSTACK;
 	unpin();
@@ -123,7 +123,7 @@ void *sidestack_take(void)
 	struct m *mp;
 	struct side *s;
 
-	hold();
+	pin_m();
 	mp = getm();
 	s = mp->spare;
 	mp->spare = NULL;
@@ -140,7 +140,7 @@ void *sidestack_take(void)
 	return s;
 }
 
-static void put(struct side *s)
+static void sidestack_put(struct side *s)
 {
 	lock(&sidelock);
 	s->next = sides;
@@ -153,19 +153,19 @@ void sidestack_give(void *side)
 	struct side *old;
 	struct m *mp;
 
-	hold();
+	pin_m();
 	mp = getm();
 	old = mp->spare;
 	mp->spare = side;
 	if (old)
-		put(old);
+		sidestack_put(old);
 	unpin();
 }
 
 void m_sidestack_drop(struct m *mp)
 {
 	if (mp->spare)
-		put(mp->spare);
+		sidestack_put(mp->spare);
 	mp->spare = NULL;
 }
 

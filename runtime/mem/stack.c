@@ -15,7 +15,7 @@
 
 #include <errno.h>
 
-enum { SLOTS = 64 }; /* of one reservation, at most */
+enum { STACK_SLOTS = 64 }; /* of one reservation, at most */
 
 static struct lock stacklock = LOCK_INIT(Stack); /* reservations; a slot, while others may use it */
 static _Atomic bool executable; /* once true, for ever; see runtime_stacks_executable */
@@ -27,12 +27,12 @@ uint32_t reserve_count(uint32_t next, size_t each)
 {
 	uint32_t n = next ? next : 1;
 
-	if (atomic_load(&filled) || each > SIZE_MAX / SLOTS || os_memory_is_limited())
+	if (atomic_load(&filled) || each > SIZE_MAX / STACK_SLOTS || os_memory_is_limited())
 		return 1;
-	return n < SLOTS ? n : SLOTS;
+	return n < STACK_SLOTS ? n : STACK_SLOTS;
 }
 
-char *reserved(struct reservation *r, size_t each)
+char *reservation_cut(struct reservation *r, size_t each)
 {
 	char *p = NULL;
 
@@ -53,7 +53,7 @@ char *reserved(struct reservation *r, size_t each)
 	return p;
 }
 
-void reserved_trim(struct reservation *r)
+void reservation_trim(struct reservation *r)
 {
 	lock(&stacklock);
 	if (r->left)
@@ -66,8 +66,8 @@ bool runtime_memory_filled(bool future)
 {
 	/* What was reserved for stacks to come would be filled as well, here or by the caller. */
 	for (uint32_t i = 0; i < NCLASS; i++)
-		reserved_trim(&sched.gclass[i].slots);
-	areas_trim();
+		reservation_trim(&sched.gclass[i].slots);
+	tlsarea_trim();
 	return atomic_exchange(&filled, future);
 }
 
@@ -103,7 +103,7 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 	struct stack fresh = { .size = a->shape.size, .guard = a->shape.guard };
 
 	if (!a->shape.user) {
-		fresh.slot = reserved(&sched.gclass[a->class].slots, fresh.size);
+		fresh.slot = reservation_cut(&sched.gclass[a->class].slots, fresh.size);
 		if (!fresh.slot)
 			return false;
 		if (os_guard(fresh.slot, fresh.guard)) {
@@ -147,6 +147,6 @@ void stack_fork_child(void)
 	lock_init(&stacklock, Stack);
 	for (uint32_t i = 0; i < NCLASS; i++)
 		sched.gclass[i].slots = (struct reservation){ 0 };
-	area_fork_child();
+	tlsarea_fork_child();
 	atomic_store(&filled, false); /* locks of memory are not inherited */
 }

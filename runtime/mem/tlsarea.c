@@ -69,7 +69,7 @@ static uint64_t bit_of(const struct g *gp)
 	return UINT64_C(1) << (size_t)(gp->area - gp->areas->at) / areasize;
 }
 
-bool area_alloc(struct g *gp, const struct gattr *a)
+bool tlsarea_alloc(struct g *gp, const struct gattr *a)
 {
 	size_t align = a->tlsalign > ALIGN_MIN ? a->tlsalign : ALIGN_MIN;
 	size_t n = a->tlsarea ? (a->tlsarea + align - 1) & -align : align;
@@ -101,7 +101,7 @@ static bool in_use(const struct areas *as, const char *page)
 }
 
 /* Its thread block is gone: the pages go back, and the area reads as zeroes. */
-void area_discard(struct g *gp)
+void tlsarea_discard(struct g *gp)
 {
 	size_t page = os_pagesize();
 	char *from = gp->area, *to = from + areasize, *low = page_of(from), *high = page_of(to - 1) + page;
@@ -122,7 +122,7 @@ void area_discard(struct g *gp)
 	unlock(&arealock);
 }
 
-void areas_trim(void)
+void tlsarea_trim(void)
 {
 	size_t page = os_pagesize();
 
@@ -139,7 +139,7 @@ void areas_trim(void)
 	unlock(&arealock);
 }
 
-void area_fork_child(void)
+void tlsarea_fork_child(void)
 {
 	lock_init(&arealock, Stack);
 	left = 0;

@@ -56,7 +56,7 @@ enum os_feature {
  * Once, before anything is probed: without the features 1 << enum os_feature; the nth fault() is
  * one (0: none).
  */
-void os_deny(unsigned features, unsigned nth);
+void os_faultinject(unsigned features, unsigned nth);
 /* the option does not deny it; the kernel may still lack it */
 bool os_has(enum os_feature f);
 /*
@@ -73,15 +73,15 @@ struct os_forbidden {
 /* The program's struct sock_fprog; false: it cannot be read, and the kernel will say so. */
 bool os_filter_ask(const void *prog, struct os_forbidden *out);
 /*
- * From now on weft does without; also before os_deny().  everywhere: the filter is upon all kernel
+ * From now on weft does without; also before os_faultinject().  everywhere: the filter is upon all kernel
  * threads; else upon those that os_isapart() tells.
  */
 void os_forbid(const struct os_forbidden *what, bool everywhere);
 extern bool (*os_isapart)(void) __attribute__((visibility("hidden"))); /* the calling thread is behind one */
 /* A call that can fail for want of something asks here first: true, then it must fail now. */
 bool os_fault(const char *what);
-extern bool os_denying __attribute__((visibility("hidden")));
-long os_denied(long nr, long a, long b, long c); /* 0 or the -errno that system call must return */
+extern bool os_missing_any __attribute__((visibility("hidden")));
+long os_missing(long nr, long a, long b, long c); /* 0 or the -errno that system call must return */
 
 /* ---- memory: zero-filled, never NULL-mapped; NULL when the kernel has none ------------------- */
 void *os_alloc(size_t n);                /* committed, read-write */

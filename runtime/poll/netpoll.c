@@ -22,15 +22,15 @@
 
 enum { HIGH_FD = 1016 }; /* above what programs count and close, below what makes fork copy big tables */
 
-enum { EPOLL, BELLFD, CLOCKFD, NOWN };
+enum { EPOLL, EVFD, CLOCKFD, NOWN };
 static _Atomic int own[NOWN] = { -1, -1, -1 };
 #define epfd own[EPOLL]
-#define bellfd own[BELLFD]
+#define netpolleventfd own[EVFD]
 static _Atomic bool clockasked; /* for the third */
-static _Atomic bool futex_sleeper; /* the poller sleeps on pollbreak: it came before the epoll */
+static _Atomic bool futex_sleeper; /* the poller sleeps on netpollwakesig: it came before the epoll */
 static struct lock openlock = LOCK_INIT(Pollopen);
 
-#define BELL UINT64_MAX
+#define EVENTFD_DATA UINT64_MAX
 #define CLOCK (UINT64_MAX - 1)
 
 int netpoll_fd(void)
@@ -79,26 +79,26 @@ static int high(int fd)
 }
 
 /* A filter may refuse any of these: better no poller than one that does not sleep. */
-static bool usable(int ep, int bell)
+static bool usable(int ep, int evfd)
 {
 	struct os_event ev;
 
-	return !os_poll_add(ep, bell, OS_POLLIN, BELL) && !os_poll_wait(ep, &ev, 1, OS_NOWAIT, NULL);
+	return !os_poll_add(ep, evfd, OS_POLLIN, EVENTFD_DATA) && !os_poll_wait(ep, &ev, 1, OS_NOWAIT, NULL);
 }
 
-static void ring(void)
+static void write_eventfd(void)
 {
 	static const uint64_t one = 1;
 
 	if (netpoll_fd() >= 0)
-		os_write(atomic_load(&bellfd), &one, sizeof(one));
+		os_write(atomic_load(&netpolleventfd), &one, sizeof(one));
 	if (atomic_load(&futex_sleeper))
-		os_futex_wake((uint32_t *)&sched.pollbreak, 1);
+		os_futex_wake((uint32_t *)&sched.netpollwakesig, 1);
 }
 
 bool netpoll_open(void)
 {
-	int ep, bell;
+	int ep, evfd;
 
 	if (netpoll_fd() >= 0)
 		return true;
@@ -106,26 +106,26 @@ bool netpoll_open(void)
 	ep = atomic_load(&epfd);
 	if (ep < 0) {
 		ep = high(os_poll_create());
-		bell = high(os_eventfd());
-		if (ep >= 0 && bell >= 0 && usable(ep, bell)) {
-			atomic_store(&bellfd, bell);
+		evfd = high(os_eventfd());
+		if (ep >= 0 && evfd >= 0 && usable(ep, evfd)) {
+			atomic_store(&netpolleventfd, evfd);
 			atomic_store(&epfd, ep);
 		} else {
 			if (ep >= 0)
 				os_close(ep);
-			if (bell >= 0)
-				os_close(bell);
+			if (evfd >= 0)
+				os_close(evfd);
 			ep = -1;
 		}
 	}
 	unlock(&openlock);
 	/*
-	 * A poller on the futex must change over to epoll.  And if pollbreak was set before the
+	 * A poller on the futex must change over to epoll.  And if netpollwakesig was set before the
 	 * eventfd was there, nothing was written to it, and no later netpoll_break() would write.
 	 */
 	if (ep >= 0) {
-		atomic_store(&sched.pollbreak, 1);
-		ring();
+		atomic_store(&sched.netpollwakesig, 1);
+		write_eventfd();
 	}
 	return ep >= 0;
 }
@@ -208,11 +208,11 @@ void netpoll_move(int fd)
 static int wait_futex(uint64_t deadline)
 {
 	atomic_store(&futex_sleeper, true);
-	/* A break that came before the sleep has set pollbreak: the wait returns at once. */
-	if (atomic_load(&sched.pollbreak) == 0 && netpoll_fd() < 0)
-		os_futex_wait((uint32_t *)&sched.pollbreak, 0, deadline);
+	/* A break that came before the sleep has set netpollwakesig: the wait returns at once. */
+	if (atomic_load(&sched.netpollwakesig) == 0 && netpoll_fd() < 0)
+		os_futex_wait((uint32_t *)&sched.netpollwakesig, 0, deadline);
 	atomic_store(&futex_sleeper, false);
-	atomic_store(&sched.pollbreak, 0);
+	atomic_store(&sched.netpollwakesig, 0);
 	return 0;
 }
 
@@ -229,20 +229,20 @@ static void clock_was_set(void)
 		timers_reaim(allp[i]);
 	first = timers_next();
 	if (first) {
-		netpoll_wake_for(first);
-		monitor_alarm(first);
+		wakenetpoller(first);
+		sysmon_wake_by(first);
 	}
 }
 
-/* Moves the program's events to the front and counts them; *rang: the eventfd was among them. */
-static int without_bell(struct os_event *ev, int n, bool *rang)
+/* Moves the program's events to the front and counts them; *written: the eventfd was among them. */
+static int drop_eventfd(struct os_event *ev, int n, bool *written)
 {
 	bool set = false;
 	int kept = 0;
 
 	for (int i = 0; i < n; i++) {
-		if (ev[i].data == BELL)
-			*rang = true;
+		if (ev[i].data == EVENTFD_DATA)
+			*written = true;
 		else if (unlikely(ev[i].data == CLOCK))
 			set = true;
 		else
@@ -255,33 +255,33 @@ static int without_bell(struct os_event *ev, int n, bool *rang)
 
 int netpoll_wait(struct os_event *ev, uint64_t deadline)
 {
-	uint64_t count, out = atomic_load_explicit(&sched.keepout, memory_order_relaxed);
+	uint64_t count, out = atomic_load_explicit(&sched.idlemask, memory_order_relaxed);
 	int ep = netpoll_fd(), n;
-	bool rang = false;
+	bool written = false;
 
 	if (ep < 0) {
-		m_keepout();
+		m_block_idle();
 		return wait_futex(deadline);
 	}
 	/*
-	 * As m_keepout(), without system calls of its own: this is where a server's Ms sleep.  But
+	 * As m_block_idle(), without system calls of its own: this is where a server's Ms sleep.  But
 	 * an M that wakes has its own mask again, and a signal that no G lets in may be pending.
 	 */
 	if (weft_tls.m == &m0) {
-		m_keepout();
+		m_block_idle();
 		out = 0;
-	} else if (weft_tls.m && atomic_load(&sched.shut) & ~weft_tls.m->sigmask) {
-		m_keepout();
+	} else if (weft_tls.m && atomic_load(&sched.allblocked) & ~weft_tls.m->sigmask) {
+		m_block_idle();
 	}
 	n = os_poll_wait(ep, ev, NETPOLL_BATCH, deadline, out ? &out : NULL);
-	n = without_bell(ev, n, &rang);
-	if (rang) {
-		os_read(atomic_load(&bellfd), &count, sizeof(count));
+	n = drop_eventfd(ev, n, &written);
+	if (written) {
+		os_read(atomic_load(&netpolleventfd), &count, sizeof(count));
 		/*
-		 * A thread that found pollbreak set had already published its timer; the caller
+		 * A thread that found netpollwakesig set had already published its timer; the caller
 		 * re-reads the heaps after this.
 		 */
-		atomic_store(&sched.pollbreak, 0);
+		atomic_store(&sched.netpollwakesig, 0);
 	}
 	return n;
 }
@@ -296,7 +296,7 @@ static bool worth_helping(struct p *pp, unsigned woken)
 	if (woken > weft_opt.pollsurplus)
 		return true;
 	return woken > 1 &&
-	       atomic_load_explicit(&pp->burst, memory_order_relaxed) >= BURST_LONG &&
+	       atomic_load_explicit(&pp->meanservice, memory_order_relaxed) >= SERVICE_LONG &&
 	       atomic_load_explicit(&sched.npidle, memory_order_relaxed) > 0;
 }
 
@@ -310,19 +310,19 @@ unsigned netpoll_ready(const struct os_event *ev, int n)
 	for (int i = 0; i < n; i++)
 		woken += polldesc_fire(ev[i].data, ev[i].events);
 	if (woken && pp) {
-		p_begins(pp);
+		p_batch_begins(pp);
 		if (worth_helping(pp, woken))
 			wakep();
 	}
 	return woken;
 }
 
-unsigned netpoll_look(void)
+unsigned netpoll_nowait(void)
 {
 	struct os_event ev[NETPOLL_BATCH];
 	uint64_t last = atomic_load(&sched.lastpoll);
 	int ep = netpoll_fd(), n;
-	bool rang;
+	bool written;
 
 	if (ep < 0)
 		return 0;
@@ -332,7 +332,7 @@ unsigned netpoll_look(void)
 	 */
 	if (last)
 		atomic_compare_exchange_strong(&sched.lastpoll, &last, nanotime());
-	n = without_bell(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, OS_NOWAIT, NULL), &rang);
+	n = drop_eventfd(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, OS_NOWAIT, NULL), &written);
 	if (n)
 		return netpoll_ready(ev, n);
 	atomic_store_explicit(&sched.pollmany, false, memory_order_relaxed);
@@ -342,11 +342,11 @@ unsigned netpoll_look(void)
 void netpoll_break(void)
 {
 	/* The exchange deduplicates: one wake-up until the poller has cleared the word. */
-	if (atomic_exchange(&sched.pollbreak, 1) == 0)
-		ring();
+	if (atomic_exchange(&sched.netpollwakesig, 1) == 0)
+		write_eventfd();
 }
 
-void netpoll_wake_for(uint64_t when)
+void wakenetpoller(uint64_t when)
 {
 	/*
 	 * Pairs with findrunnable: the poller publishes lastpoll = 0 and polluntil, then reads

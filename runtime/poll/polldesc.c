@@ -29,27 +29,27 @@
 
 #include <errno.h>
 
-enum { CHUNK = 256, NCHUNKS = 4096, REGLOCKS = 64 };
+enum { PD_CHUNK = 256, PD_NCHUNKS = 4096, REGLOCKS = 64 };
 enum { ENDED = OS_POLLERR | OS_POLLHUP | OS_POLLRDHUP };
 
 struct polldesc {
 	_Atomic uint32_t seq[2];    /* edges of each direction; the lot's addresses */
 	_Atomic uint32_t nwait[2];  /* about to park, or parked */
 	_Atomic uint32_t gen;       /* of this life; an event of a former one is stale */
-	_Atomic uint32_t odd;       /* ENDED and POLLPRI bits seen: a short read proves nothing any more */
-	_Atomic uint64_t drained;   /* 1 << 32 | count at which all was read; a hint */
+	_Atomic uint32_t events_seen; /* ENDED and POLLPRI bits seen: a short read proves nothing any more */
+	_Atomic uint64_t emptyseq;  /* 1 << 32 | count at which all was read; a hint */
 	_Atomic int fd;             /* changes when the program closes its number under a user */
-	_Atomic uint32_t busy;      /* users inside a system call on fd */
+	_Atomic uint32_t incalls;   /* users inside a system call on fd */
 	struct lock lock;           /* rank Polldesc */
 	uint32_t users;             /* (L) */
-	bool orphan;                /* (L) its number was closed; the last user frees it */
+	bool detached;              /* (L) its number was closed; the last user frees it */
 	struct polllink *links;     /* (L) */
 	struct polldesc *free;      /* (L pool) */
 	uint32_t index;             /* (c) */
 	uint64_t file[2];           /* (c per life) device and inode */
 } __attribute__((aligned(64)));
 
-static struct polldesc *_Atomic chunks[NCHUNKS]; /* never moved or freed */
+static struct polldesc *_Atomic pdchunks[PD_NCHUNKS]; /* never moved or freed */
 static uint32_t nmade;                           /* (L pool) */
 static struct polldesc *freelist;                /* (L pool) */
 static struct lock pool = LOCK_INIT(Pollpool);
@@ -58,7 +58,7 @@ static _Atomic uint32_t closing_any; /* calls on their way that end numbers with
 _Atomic int32_t nwatched;
 
 /* The low bits say, as with every address in the lot, that no object of pthreads is meant. */
-static const void *key(const _Atomic uint32_t *word)
+static const void *pd_key(const _Atomic uint32_t *word)
 {
 	return (const char *)word + 3;
 }
@@ -75,23 +75,24 @@ static struct lock *reglock(int fd)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static struct polldesc *at(uint32_t index)
+static struct polldesc *pd_at(uint32_t index)
 {
-	struct polldesc *chunk = index < CHUNK * NCHUNKS ? atomic_load(&chunks[index / CHUNK]) : NULL;
+	struct polldesc *chunk =
+		index < PD_CHUNK * PD_NCHUNKS ? atomic_load(&pdchunks[index / PD_CHUNK]) : NULL;
 
-	return chunk ? &chunk[index % CHUNK] : NULL;
+	return chunk ? &chunk[index % PD_CHUNK] : NULL;
 }
 
 /* pool held */
-static struct polldesc *make(void)
+static struct polldesc *pd_make(void)
 {
 	struct polldesc *pd;
 
-	if (nmade == CHUNK * NCHUNKS)
+	if (nmade == PD_CHUNK * PD_NCHUNKS)
 		return NULL;
-	if (!atomic_load(&chunks[nmade / CHUNK]))
-		atomic_store(&chunks[nmade / CHUNK], persistentalloc(CHUNK * sizeof(*pd)));
-	pd = at(nmade);
+	if (!atomic_load(&pdchunks[nmade / PD_CHUNK]))
+		atomic_store(&pdchunks[nmade / PD_CHUNK], persistentalloc(PD_CHUNK * sizeof(*pd)));
+	pd = pd_at(nmade);
 	if (pd) {
 		pd->index = nmade++;
 		lock_init(&pd->lock, Polldesc);
@@ -99,7 +100,7 @@ static struct polldesc *make(void)
 	return pd;
 }
 
-static struct polldesc *get(int fd)
+static struct polldesc *pd_get(int fd)
 {
 	struct polldesc *pd;
 
@@ -108,22 +109,22 @@ static struct polldesc *get(int fd)
 	if (pd)
 		freelist = pd->free;
 	else
-		pd = make();
+		pd = pd_make();
 	unlock(&pool);
 	if (!pd)
 		return NULL;
 	/* Only stale events still name it, and these compare the generation first. */
 	for (int dir = 0; dir < 2; dir++)
 		atomic_store(&pd->seq[dir], 0);
-	atomic_store(&pd->odd, 0);
-	atomic_store(&pd->drained, 0);
+	atomic_store(&pd->events_seen, 0);
+	atomic_store(&pd->emptyseq, 0);
 	atomic_store(&pd->fd, fd);
 	pd->users = 1;
-	pd->orphan = false;
+	pd->detached = false;
 	return pd;
 }
 
-static void put(struct polldesc *pd)
+static void pd_put(struct polldesc *pd)
 {
 	atomic_fetch_add(&pd->gen, 1);
 	lock(&pool);
@@ -137,7 +138,7 @@ static uint64_t data_of(struct polldesc *pd)
 	return (uint64_t)atomic_load(&pd->gen) << 32 | pd->index;
 }
 
-static int watch(struct polldesc *pd, int fd)
+static int pd_watch(struct polldesc *pd, int fd)
 {
 	return os_poll_add(netpoll_fd(), fd,
 			   OS_POLLIN | OS_POLLOUT | OS_POLLPRI | OS_POLLRDHUP | OS_POLLEDGE,
@@ -147,12 +148,12 @@ static int watch(struct polldesc *pd, int fd)
 /* ---- holding --------------------------------------------------------------------------------- */
 
 /* Watches fd; NULL: impossible. */
-static struct polldesc *watched(int fd)
+static struct polldesc *pd_new(int fd)
 {
-	struct polldesc *pd = get(fd);
+	struct polldesc *pd = pd_get(fd);
 
-	if (pd && (os_fileid(fd, pd->file) || watch(pd, fd))) {
-		put(pd);
+	if (pd && (os_fileid(fd, pd->file) || pd_watch(pd, fd))) {
+		pd_put(pd);
 		pd = NULL;
 	}
 	if (pd)
@@ -161,13 +162,13 @@ static struct polldesc *watched(int fd)
 }
 
 /* reglock held.  fd is being closed: the caller becomes the only user of what it gets. */
-static struct polldesc *private(int fd)
+static struct polldesc *pd_new_private(int fd)
 {
 	int own = netpoll_dup(fd);
-	struct polldesc *pd = own >= 0 ? watched(own) : NULL;
+	struct polldesc *pd = own >= 0 ? pd_new(own) : NULL;
 
 	if (pd)
-		pd->orphan = true;
+		pd->detached = true;
 	else if (own >= 0)
 		os_close(own);
 	return pd;
@@ -184,9 +185,9 @@ static struct polldesc *find_or_make(pollslot *slot, int fd, bool *mine)
 		return NULL;
 	if (atomic_load(&slot->closing) || atomic_load(&closing_any)) {
 		*mine = true;
-		return private(fd);
+		return pd_new_private(fd);
 	}
-	pd = watched(fd);
+	pd = pd_new(fd);
 	if (pd) {
 		pd->users = 0;
 		atomic_store(&slot->pd, pd);
@@ -194,7 +195,7 @@ static struct polldesc *find_or_make(pollslot *slot, int fd, bool *mine)
 	return pd;
 }
 
-static struct polldesc *registered(pollslot *slot, int fd, bool *mine)
+static struct polldesc *pd_register(pollslot *slot, int fd, bool *mine)
 {
 	struct polldesc *pd;
 
@@ -214,7 +215,7 @@ struct polldesc *netpoll_hold(pollslot *slot, int fd)
 		bool mine = false;
 
 		if (!pd)
-			pd = registered(slot, fd, &mine);
+			pd = pd_register(slot, fd, &mine);
 		if (!pd) {
 			unpin();
 			return NULL;
@@ -232,12 +233,12 @@ struct polldesc *netpoll_hold(pollslot *slot, int fd)
 	}
 }
 
-static void drop(struct polldesc *pd)
+static void pd_drop(struct polldesc *pd)
 {
 	bool last;
 
 	lock(&pd->lock);
-	last = --pd->users == 0 && pd->orphan;
+	last = --pd->users == 0 && pd->detached;
 	unlock(&pd->lock);
 	if (last) {
 		int fd = atomic_load(&pd->fd);
@@ -246,27 +247,27 @@ static void drop(struct polldesc *pd)
 			os_poll_del(netpoll_fd(), fd);
 			os_close(fd);
 		}
-		put(pd);
+		pd_put(pd);
 		atomic_fetch_sub(&nwatched, 1);
 	}
 }
 
 void netpoll_release(struct polldesc *pd)
 {
-	drop(pd);
+	pd_drop(pd);
 	unpin();
 }
 
 /* The file gets a number of ours, which users take from now on. */
-static void outlive(struct polldesc *pd, int fd, bool gone)
+static void keep_file(struct polldesc *pd, int fd, bool gone)
 {
 	int own = gone ? -1 : netpoll_dup(fd);
 
 	if (own >= 0)
-		watch(pd, own); /* before the other goes: an edge in between is seen twice, not lost */
+		pd_watch(pd, own); /* before the other goes: an edge in between is seen twice, not lost */
 	atomic_store(&pd->fd, own >= 0 ? own : -1);
 	os_poll_del(netpoll_fd(), fd);
-	while (atomic_load(&pd->busy)) /* in a call that does not block, on the old number */
+	while (atomic_load(&pd->incalls)) /* in a call that does not block, on the old number */
 		os_osyield();
 	/* the file is gone, or there is no number to be had: the users are told EBADF */
 	if (own < 0)
@@ -282,16 +283,16 @@ static void forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
 	atomic_store(&slot->pd, NULL);
 	used = pd->users != 0;
 	if (used) {
-		pd->orphan = true;
+		pd->detached = true;
 		pd->users++;
 	}
 	unlock(&pd->lock);
 	if (used) {
-		outlive(pd, fd, gone);
-		drop(pd);
+		keep_file(pd, fd, gone);
+		pd_drop(pd);
 	} else {
 		os_poll_del(netpoll_fd(), fd);
-		put(pd);
+		pd_put(pd);
 		atomic_fetch_sub(&nwatched, 1);
 	}
 }
@@ -367,7 +368,7 @@ void netpoll_closed_any(void)
 }
 
 /* Each lock once: registering reads the count and fills the slot under one of them. */
-void netpoll_settled(void)
+void netpoll_synchronize(void)
 {
 	pin();
 	for (int i = 0; i < REGLOCKS; i++) {
@@ -401,16 +402,16 @@ uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir)
 	return atomic_load(&pd->seq[dir]);
 }
 
-int netpoll_begin(struct polldesc *pd)
+int netpoll_fdget(struct polldesc *pd)
 {
-	/* Sequentially consistent: pairs with outlive(), which changes fd and then reads busy. */
-	atomic_fetch_add(&pd->busy, 1);
+	/* Sequentially consistent: pairs with keep_file(), which changes fd and then reads incalls. */
+	atomic_fetch_add(&pd->incalls, 1);
 	return atomic_load(&pd->fd);
 }
 
-void netpoll_end(struct polldesc *pd)
+void netpoll_fdput(struct polldesc *pd)
 {
-	atomic_fetch_sub(&pd->busy, 1);
+	atomic_fetch_sub(&pd->incalls, 1);
 }
 
 struct moved {
@@ -430,7 +431,7 @@ static int park(const _Atomic uint32_t *word, uint32_t was, uint64_t deadline,
 {
 	struct moved m = { word, was };
 	struct park pk = {
-		.addr = key(word),
+		.addr = pd_key(word),
 		.refuse = has_moved,
 		.arg = &m,
 		.deadline = deadline,
@@ -458,25 +459,25 @@ int netpoll_park(struct polldesc *pd, enum polldir dir, uint32_t seq, uint64_t d
 void netpoll_pass(struct polldesc *pd, enum polldir dir)
 {
 	if (atomic_load(&pd->nwait[dir]))
-		lot_wake(key(&pd->seq[dir]), 1, 0, READY_TAIL, NULL, NULL);
+		lot_wake(pd_key(&pd->seq[dir]), 1, 0, READY_TAIL, NULL, NULL);
 }
 
-#define DRAINED (UINT64_C(1) << 32)
+#define EMPTY_KNOWN (UINT64_C(1) << 32)
 
-void netpoll_drained(struct polldesc *pd, uint32_t seq)
+void netpoll_note_empty(struct polldesc *pd, uint32_t seq)
 {
-	atomic_store_explicit(&pd->drained, DRAINED | seq, memory_order_relaxed);
+	atomic_store_explicit(&pd->emptyseq, EMPTY_KNOWN | seq, memory_order_relaxed);
 }
 
-bool netpoll_is_drained(const struct polldesc *pd, uint32_t seq)
+bool netpoll_known_empty(const struct polldesc *pd, uint32_t seq)
 {
-	return atomic_load_explicit(&pd->drained, memory_order_relaxed) == (DRAINED | seq) &&
-	       !atomic_load_explicit(&pd->odd, memory_order_relaxed);
+	return atomic_load_explicit(&pd->emptyseq, memory_order_relaxed) == (EMPTY_KNOWN | seq) &&
+	       !atomic_load_explicit(&pd->events_seen, memory_order_relaxed);
 }
 
 bool netpoll_has_ended(const struct polldesc *pd)
 {
-	return atomic_load(&pd->odd) & ENDED;
+	return atomic_load(&pd->events_seen) & ENDED;
 }
 
 /* ---- several at once ------------------------------------------------------------------------- */
@@ -512,23 +513,23 @@ int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reas
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static unsigned wake(struct polldesc *pd, enum polldir dir, bool all)
+static unsigned pd_wake(struct polldesc *pd, enum polldir dir, bool all)
 {
 	atomic_fetch_add(&pd->seq[dir], 1);
 	if (!atomic_load(&pd->nwait[dir]))
 		return 0;
-	return lot_wake(key(&pd->seq[dir]), all ? ~0u : 1, 0, READY_TAIL, NULL, NULL);
+	return lot_wake(pd_key(&pd->seq[dir]), all ? ~0u : 1, 0, READY_TAIL, NULL, NULL);
 }
 
 /* The memory is never freed: at worst a user of another file tries once for nothing. */
-void netpoll_nudge(pollslot *slot, enum polldir dir)
+void netpoll_retry(pollslot *slot, enum polldir dir)
 {
 	struct polldesc *pd = atomic_load(&slot->pd);
 
 	if (!pd)
 		return;
 	pin();
-	wake(pd, dir, true);
+	pd_wake(pd, dir, true);
 	unpin();
 }
 
@@ -542,7 +543,7 @@ static unsigned wake_links(struct polldesc *pd, uint32_t events)
 			continue;
 		/* Its frame stays while it is linked: unlinking takes this lock. */
 		atomic_store(&l->set->fired, 1);
-		woken += lot_wake(key(&l->set->fired), 1, 0, READY_TAIL, NULL, NULL);
+		woken += lot_wake(pd_key(&l->set->fired), 1, 0, READY_TAIL, NULL, NULL);
 	}
 	unlock(&pd->lock);
 	return woken;
@@ -550,18 +551,18 @@ static unsigned wake_links(struct polldesc *pd, uint32_t events)
 
 unsigned polldesc_fire(uint64_t data, uint32_t events)
 {
-	struct polldesc *pd = at((uint32_t)data);
+	struct polldesc *pd = pd_at((uint32_t)data);
 	bool ended = events & (OS_POLLERR | OS_POLLHUP);
 	unsigned woken = 0;
 
 	if (!pd || atomic_load(&pd->gen) != (uint32_t)(data >> 32))
 		return 0;
 	if (events & (ENDED | OS_POLLPRI))
-		atomic_fetch_or(&pd->odd, events & (ENDED | OS_POLLPRI));
+		atomic_fetch_or(&pd->events_seen, events & (ENDED | OS_POLLPRI));
 	if (events & (OS_POLLIN | OS_POLLPRI | ENDED))
-		woken += wake(pd, NETPOLL_IN, events & ENDED);
+		woken += pd_wake(pd, NETPOLL_IN, events & ENDED);
 	if (events & OS_POLLOUT || ended)
-		woken += wake(pd, NETPOLL_OUT, ended);
+		woken += pd_wake(pd, NETPOLL_OUT, ended);
 	/*
 	 * A link that is not visible yet was made after the event: its owner asks the kernel next.
 	 */
@@ -578,18 +579,18 @@ void polldesc_fork_child(void)
 		lock_init(&reglocks[i], Pollreg);
 	freelist = NULL;
 	for (uint32_t i = 0; i < nmade; i++) {
-		struct polldesc *pd = at(i);
+		struct polldesc *pd = pd_at(i);
 
 		lock_init(&pd->lock, Polldesc);
 		pd->links = NULL;
-		atomic_store(&pd->busy, 0);
+		atomic_store(&pd->incalls, 0);
 		for (int dir = 0; dir < 2; dir++)
 			atomic_store(&pd->nwait[dir], 0);
-		if (pd->users && pd->orphan && atomic_load(&pd->fd) >= 0)
+		if (pd->users && pd->detached && atomic_load(&pd->fd) >= 0)
 			os_close(atomic_load(&pd->fd));
 		pd->users = 0;
-		pd->orphan = false;
-		put(pd);
+		pd->detached = false;
+		pd_put(pd);
 	}
 	atomic_store(&nwatched, 0);
 	atomic_store(&closing_any, 0);

@@ -17,7 +17,7 @@
 #include "runtime/sched/gmp.h"
 
 /* The outermost, pinned. */
-static inline __attribute__((always_inline)) void enter(struct g *gp)
+static inline __attribute__((always_inline)) void reentersyscall(struct g *gp)
 {
 	struct m *mp = getm();
 	struct p *pp = mp->p;
@@ -41,7 +41,7 @@ void entersyscall(void)
 	pin();
 	if (gp->sysdepth++ == 0) {
 		gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
-		enter(gp);
+		reentersyscall(gp);
 	}
 	unpin();
 }
@@ -59,7 +59,7 @@ void entersyscallblock(void)
 	}
 	gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
 	if (unlikely(getp()->own)) {
-		enter(gp);
+		reentersyscall(gp);
 	} else {
 		atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
 		/*
@@ -96,7 +96,7 @@ void exitsyscall0(void *arg)
 		globrunqwoken(gp);
 	unlock(&sched.lock);
 	if (!pp)
-		monitor_alarm(0);
+		sysmon_wake_by(0);
 	if (pp) {
 		/* Straight back on: the local queue's next slot, then the ordinary way. */
 		acquirep(mp, pp);
@@ -133,7 +133,7 @@ void regainp(struct g *gp)
 	mcall(exitsyscall0);
 }
 
-static void leave(struct g *gp)
+static void exitsyscall_outermost(struct g *gp)
 {
 	struct m *mp = getm();
 	struct p *pp = mp->oldp;
@@ -159,7 +159,7 @@ void exitsyscall(void)
 	/* A handler that finds sysdepth 0 assumes that there is a P. */
 	pin();
 	if (--gp->sysdepth == 0)
-		leave(gp);
+		exitsyscall_outermost(gp);
 	unpin();
 }
 
@@ -170,7 +170,7 @@ void syscall_reset(void)
 	if (gp && gp->sysdepth) {
 		pin();
 		gp->sysdepth = 0;
-		leave(gp);
+		exitsyscall_outermost(gp);
 		unpin();
 	}
 }

@@ -11,7 +11,7 @@
 
 static bool nomore; /* atomic; for good */
 
-static bool is_apart(void)
+static bool is_unshared(void)
 {
 	return weft_tls.filtered;
 }
@@ -21,9 +21,9 @@ void runtime_filter_behind(bool is)
 {
 	struct m *mp;
 
-	os_isapart = is_apart;
+	os_isapart = is_unshared;
 	weft_tls.filtered = is;
-	hold();
+	pin_m();
 	mp = getm();
 	((struct weft_tls *)((char *)mp->fs + ((char *)&weft_tls - (char *)arch_getfs())))->filtered = is;
 	unpin();

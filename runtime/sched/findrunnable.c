@@ -1,7 +1,7 @@
 /*
  * findrunnable: what an M with a P runs next, when the local queue does not decide it.
  *
- * The order: timers that are due; once in 61 schedules the descriptors and the global queue; urgent
+ * The order: timers that are due; once in 61 schedules the descriptors and the global queue; woken
  * Gs; the local queue; the global queue; the descriptors; another P's queue.  Then the M idles
  * (idle.c).
  *
@@ -88,19 +88,19 @@ bool poll_is_due(struct p *pp)
  * ROW wakeslices one local G at least has its turn.  (When a row was three Gs, however short, eight
  * sleepers of 100 us were late by 370 us.)
  */
-static bool urgent_first(struct p *pp, uint32_t tick)
+static bool wakeupq_first(struct p *pp, uint32_t tick)
 {
 	enum { ROW = 3 };
 	uint64_t now;
 
-	if (atomic_load(&sched.urgentsize) == 0)
+	if (atomic_load(&sched.wakeupqsize) == 0)
 		return false;
 	now = nanotime();
-	if (tick != pp->urgenttick + 1)
-		pp->urgentwhen = now;
-	else if (now - pp->urgentwhen >= ROW * (uint64_t)weft_opt.wakeslice)
+	if (tick != pp->wakeupqtick + 1)
+		pp->wakeupqwhen = now;
+	else if (now - pp->wakeupqwhen >= ROW * (uint64_t)weft_opt.wakeslice)
 		return false;
-	pp->urgenttick = tick;
+	pp->wakeupqtick = tick;
 	return true;
 }
 
@@ -111,35 +111,35 @@ static bool urgent_first(struct p *pp, uint32_t tick)
  * each, and 200 %).  There the global queue goes first only if no P took from it for as long as the
  * local Gs may need.
  */
-static bool common_first(struct p *pp, uint32_t tick)
+static bool globrunq_first(struct p *pp, uint32_t tick)
 {
-	uint32_t gets = atomic_load_explicit(&sched.commongets, memory_order_relaxed);
+	uint32_t gets = atomic_load_explicit(&sched.globrunqgets, memory_order_relaxed);
 	uint32_t ring = runqring(pp);
 	uint64_t now;
 
 	if (tick % GLOBAL_TICK)
 		return false;
 	if (atomic_load(&sched.runqsize) == 0) {
-		pp->commonwhen = 0;
+		pp->globrunqsince = 0;
 		return false;
 	}
-	if (!atomic_load_explicit(&pp->mon_computes, memory_order_relaxed) || ring == 0)
+	if (!atomic_load_explicit(&pp->sysmon_cpubound, memory_order_relaxed) || ring == 0)
 		return true;
 	now = nanotime();
-	if (pp->commonseen != gets || !pp->commonwhen) {
-		pp->commonseen = gets;
-		pp->commonwhen = now;
+	if (pp->globrunqseen != gets || !pp->globrunqsince) {
+		pp->globrunqseen = gets;
+		pp->globrunqsince = now;
 	}
-	return now - pp->commonwhen >= ((ring < 2 ? ring : 2) + 2) * (uint64_t)weft_opt.slice;
+	return now - pp->globrunqsince >= ((ring < 2 ? ring : 2) + 2) * (uint64_t)weft_opt.slice;
 }
 
 /* The poller is about to queue Gs on pp: notes when, unless earlier ones are still queued. */
-void p_begins(struct p *pp)
+void p_batch_begins(struct p *pp)
 {
-	if (pp->workwhen)
+	if (pp->batchwhen)
 		return;
-	pp->workwhen = nanotime();
-	pp->workruns = atomic_load_explicit(&pp->runs, memory_order_relaxed);
+	pp->batchwhen = nanotime();
+	pp->batchruns = atomic_load_explicit(&pp->runs, memory_order_relaxed);
 }
 
 /*
@@ -147,27 +147,27 @@ void p_begins(struct p *pp)
  * which costs a tenth of reading the M's CPU clock.  Hence the mean of many, and a bound for each,
  * for elapsed time includes waiting for a CPU.
  */
-static void p_worked_off(struct p *pp)
+static void p_batch_drained(struct p *pp)
 {
-	uint32_t runs = atomic_load_explicit(&pp->runs, memory_order_relaxed) - pp->workruns;
-	uint64_t burst = atomic_load_explicit(&pp->burst, memory_order_relaxed);
-	uint64_t now = nanotime(), each = runs ? (now - pp->workwhen) / runs : burst;
+	uint32_t runs = atomic_load_explicit(&pp->runs, memory_order_relaxed) - pp->batchruns;
+	uint64_t meanservice = atomic_load_explicit(&pp->meanservice, memory_order_relaxed);
+	uint64_t now = nanotime(), each = runs ? (now - pp->batchwhen) / runs : meanservice;
 
-	each = each < BURST_MAX ? each : BURST_MAX;
-	atomic_store_explicit(&pp->burst, burst - burst / 8 + each / 8, memory_order_relaxed);
-	atomic_store_explicit(&pp->workedwhen, now, memory_order_relaxed);
-	pp->workwhen = 0;
+	each = each < SERVICE_MAX ? each : SERVICE_MAX;
+	atomic_store_explicit(&pp->meanservice, meanservice - meanservice / 8 + each / 8, memory_order_relaxed);
+	atomic_store_explicit(&pp->drainedwhen, now, memory_order_relaxed);
+	pp->batchwhen = 0;
 }
 
 /* With a P in hand: something to run, or NULL. */
-struct g *lookaround(struct m *mp, bool *inherit)
+struct g *findwork(struct m *mp, bool *inherit)
 {
 	struct p *pp = mp->p;
 	struct g *gp;
 	bool again;
 
 	do {
-		bool ran = false, common;
+		bool ran = false, globfirst;
 		uint32_t tick;
 
 		again = false;
@@ -178,12 +178,12 @@ struct g *lookaround(struct m *mp, bool *inherit)
 		if (tick % GLOBAL_TICK == 0 && poll_is_due(pp)) {
 			/* A busy queue must not starve Gs that wait for data. */
 			pp->polltick = tick;
-			netpoll_look();
+			netpoll_nowait();
 		}
-		common = common_first(pp, tick);
-		if (common || urgent_first(pp, tick)) {
+		globfirst = globrunq_first(pp, tick);
+		if (globfirst || wakeupq_first(pp, tick)) {
 			lock(&sched.lock);
-			gp = globrunqget(pp, 1, !common);
+			gp = globrunqget(pp, 1, !globfirst);
 			unlock(&sched.lock);
 			if (gp)
 				return gp;
@@ -193,21 +193,21 @@ struct g *lookaround(struct m *mp, bool *inherit)
 			return gp;
 		if (atomic_load(&sched.runqsize) > 0) {
 			lock(&sched.lock);
-			/* Urgent Gs that are still queued have had their row. */
+			/* Woken Gs that are still queued have had their row. */
 			gp = globrunqget(pp, 0, false);
 			unlock(&sched.lock);
 			if (gp)
 				return gp;
 		}
-		if (pp->workwhen)
-			p_worked_off(pp);
+		if (pp->batchwhen)
+			p_batch_drained(pp);
 		/*
 		 * Where many descriptors become ready at a time, asking first saves giving the P
 		 * away and taking it back.  Where one at a time does, it is a system call for
 		 * nothing before the one that sleeps.
 		 */
 		if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) &&
-		    (nobody_polls() || atomic_load(&sched.monpolls)) && netpoll_look()) {
+		    (nobody_polls() || atomic_load(&sched.sysmonpolls)) && netpoll_nowait()) {
 			gp = runqget(pp, inherit);
 			if (gp)
 				return gp;

@@ -2,7 +2,7 @@
  * forkchild: the scheduler in the child of a fork(2).
  *
  * In the child one G and one kernel thread exist: the G that forked becomes the main G on M0 (a
- * foreign thread that forked is made one); other Gs are gone, as POSIX says of threads; their
+ * native thread that forked is made one); other Gs are gone, as POSIX says of threads; their
  * stacks stay mapped (values of the program may lie there).  Queues, timers, the parking lot, the
  * pools and the idle lists start empty.  sysmon starts with the next thread: most children exec.
  *
@@ -27,15 +27,15 @@ static void reset_p(struct p *pp)
 	pp->m = NULL;
 	pp->link = NULL;
 	atomic_store(&pp->sysm, NULL);
-	pp->mon_schedwhen = 0; /* a preemption signal that was on its way went to the parent */
+	pp->sysmon_schedwhen = 0; /* a preemption signal that was on its way went to the parent */
 	atomic_store(&pp->runqhead, 0);
 	atomic_store(&pp->runqtail, 0);
 	atomic_store(&pp->runnext, NULL);
 	memset(pp->gfree, 0, sizeof(pp->gfree));
-	atomic_store(&pp->giveup, false);
+	atomic_store(&pp->gfreeflush, false);
 	/* The ids of this process start elsewhere (g_seedids). */
 	pp->tids = (struct idcache){ 0 };
-	pp->hand_m = NULL;
+	pp->blocked_m = NULL;
 	lock_init(&pp->timerslock, Timers);
 	/* The array may have been about to be exchanged for a bigger one. */
 	pp->timers = NULL;
@@ -48,12 +48,12 @@ static void reset_p(struct p *pp)
 static void reset_sched(void)
 {
 	lock_init(&sched.lock, Sched);
-	sched.runq = sched.urgent = (struct gqueue){ 0 };
+	sched.runq = sched.wakeupq = (struct gqueue){ 0 };
 	atomic_store(&sched.runqsize, 0);
-	atomic_store(&sched.urgentsize, 0);
-	atomic_store(&sched.monuntil, 0);
-	atomic_store(&sched.monwake, 0);
-	atomic_store(&sched.monpolls, false);
+	atomic_store(&sched.wakeupqsize, 0);
+	atomic_store(&sched.sysmonuntil, 0);
+	atomic_store(&sched.sysmonwake, 0);
+	atomic_store(&sched.sysmonpolls, false);
 	sched.midle = sched.mdead = sched.mfree = NULL;
 	sched.nmidle = 0;
 	sched.pidle = sched.pstart = NULL;
@@ -64,7 +64,7 @@ static void reset_sched(void)
 	atomic_store(&sched.sysmonwait, 0);
 	atomic_store(&sched.lastpoll, 1);
 	atomic_store(&sched.polluntil, 0);
-	atomic_store(&sched.pollbreak, 0);
+	atomic_store(&sched.netpollwakesig, 0);
 	gfree_fork_child();
 	atomic_store(&sched.scarce, false);
 }
@@ -109,16 +109,16 @@ void runtime_fork_child(void)
 	int n = atomic_load(&gomaxprocs);
 
 	/* sysmon may have been asking for the P; it does not exist here. */
-	__atomic_store_n(&weft_tls.nop, NOP_NONE, __ATOMIC_RELAXED);
-	hold(); /* no P to be had yet */
+	__atomic_store_n(&weft_tls.revoke, REVOKE_NONE, __ATOMIC_RELAXED);
+	pin_m(); /* no P to be had yet */
 	reset_sched();
-	arena_fork_child();
+	persistent_fork_child();
 	stack_fork_child();
 	sigstack_fork_child();
 	reset_gs(self);
 	if (!self) {
 		self = adopt();
-		hold();
+		pin_m();
 	}
 	lot_fork_child();
 	netpoll_fork_child();
@@ -142,7 +142,7 @@ void runtime_fork_child(void)
 	self->tls->tid = self->tid;
 	g_seedids();
 	g_main_ = self;
-	start_m0(self, m0.fs, (char *)m0.g0top);
+	schedinit_m0(self, m0.fs, (char *)m0.g0top);
 	if (self->lockdepth) {
 		self->lockedm = &m0;
 		m0.lockedg = self;
@@ -150,10 +150,10 @@ void runtime_fork_child(void)
 	acquirep(&m0, allp[0]);
 	m_fork_child();
 	realtime_fork_child();
-	sysmon_forget();
-	handoff_fork_child();
-	pinreport_fork_child();
-	aside_fork_child();
+	sysmon_fork_child();
+	blocked_fork_child();
+	blockreport_fork_child();
+	procfs_fork_child();
 	dump_fork_child();
 	unpin();
 }

@@ -30,15 +30,15 @@ struct g *g_at(uint32_t i)
  */
 static uint32_t limit(uint32_t have)
 {
-	enum { EACH = 10240, FEW = 16384 }; /* bytes of a parked G, and what always may be */
+	enum { EACH = 10240, G_FEW = 16384 }; /* bytes of a parked G, and what always may be */
 	size_t most = nelem(sched.gchunks) * GCHUNK, fit;
 
 	if (weft_opt.threads)
 		return weft_opt.threads < most ? (uint32_t)weft_opt.threads + 1 : (uint32_t)most;
-	if (have < FEW)
-		return FEW;
+	if (have < G_FEW)
+		return G_FEW;
 	fit = os_memory() / 4 / EACH; /* they will use more than that */
-	return (uint32_t)(fit < FEW ? FEW : fit < most ? fit : most);
+	return (uint32_t)(fit < G_FEW ? G_FEW : fit < most ? fit : most);
 }
 
 static struct g *make_in(struct gchunk *c, uint32_t i)
@@ -167,7 +167,7 @@ void g_fork_child(void)
 	sched.sparehint = 0;
 }
 
-/* The next of a range of ids; taken from the common count by the batch, as Go's goidcache. */
+/* The next of a range of ids; taken from the global count by the batch, as Go's goidcache. */
 static uint64_t nextof(struct idcache *c, uint64_t (*batch)(void))
 {
 	if (c->next == c->end) {
@@ -309,7 +309,7 @@ static inline struct g *outfit(const struct gattr *a)
 		return NULL;
 	if (likely(gp->stack.slot || (a->shape.user && gp->stack.base)))
 		stack_fit(&gp->stack, a);
-	else if (!area_alloc(gp, a) || !stack_alloc(&gp->stack, a)) {
+	else if (!tlsarea_alloc(gp, a) || !stack_alloc(&gp->stack, a)) {
 		g_bare(gp);
 		return NULL;
 	}
@@ -439,7 +439,7 @@ long g_setgs(uintptr_t base)
 	struct g *gp = weft_tls.g;
 	long r;
 
-	hold(); /* the kernel and the notes as one step */
+	pin_m(); /* the kernel and the notes as one step */
 	r = os_syscall(SYS_arch_prctl, ARCH_SET_GS, (long)base, 0, 0, 0, 0);
 	if (!r)
 		gp->gs = getm()->gs = base;
@@ -449,26 +449,26 @@ long g_setgs(uintptr_t base)
 
 void g_notemask(uint64_t mask)
 {
-	hold();
+	pin_m();
 	weft_tls.g->sigmask = mask;
 	getm()->sigmask = mask;
 	unpin();
 }
 
-bool runtime_keepout(uint64_t set)
+bool runtime_block_idle(uint64_t set)
 {
 	struct m *mp = weft_tls.m;
 
-	/* M0 looks before each sleep what all keep out (m_keepout()), and shuts out nothing else. */
+	/* M0 looks before each sleep what all keep out (m_block_idle()), and shuts out nothing else. */
 	if (weft_tls.g || !mp || mp == &m0)
 		return false;
-	mp->sigmask |= set; /* settle_kernel() takes it back */
+	mp->sigmask |= set; /* finish_switch() takes it back */
 	return true;
 }
 
 void g_notekernel(uint64_t kernelmask)
 {
-	hold();
+	pin_m();
 	getm()->sigmask = kernelmask;
 	unpin();
 }

@@ -3,7 +3,7 @@
  *
  * A dead G keeps its stack and its thread block; the next thread of the same shape takes all three
  * over.  The first shapes that a program asks for are classes, each with a list of free Gs in each P
- * (at 64, half goes to the class's common list; refilled by 32): what the first thread asked for is
+ * (at 64, half goes to the class's global list; refilled by 32): what the first thread asked for is
  * worth no more than what the second did.  A program with more shapes than classes has its other
  * stacks in one list, of which the first few are looked at.
  *
@@ -11,23 +11,23 @@
  */
 #include "runtime/sched/gmp.h"
 
-enum { ODD = NCLASS - 1, ODD_LOOKS = 64 };
+enum { CLASS_OTHER = NCLASS - 1, OTHER_LOOKS = 64 };
 
-static _Atomic uint32_t nodd; /* length of the odd list, a hint */
+static _Atomic uint32_t nother; /* length of the list of other shapes, a hint */
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-static bool same(const struct gclass *c, const struct shape *s)
+static bool same_shape(const struct gclass *c, const struct shape *s)
 {
 	return c->size == s->size && c->guard == s->guard;
 }
 
-static uint32_t find(const struct shape *s, uint32_t from, uint32_t n)
+static uint32_t find_class(const struct shape *s, uint32_t from, uint32_t n)
 {
 	for (uint32_t i = from; i < n; i++)
-		if (same(&sched.gclass[i], s))
+		if (same_shape(&sched.gclass[i], s))
 			return i;
-	return ODD;
+	return CLASS_OTHER;
 }
 
 /* The user's own stacks are a class like others: of no size. */
@@ -35,14 +35,14 @@ uint32_t gfree_class(const struct shape *s)
 {
 	/* Acquire: a class is complete before it is counted. */
 	uint32_t n = atomic_load_explicit(&sched.ngclass, memory_order_acquire);
-	uint32_t i = find(s, 0, n), now;
+	uint32_t i = find_class(s, 0, n), now;
 
-	if (likely(i != ODD) || n == ODD)
+	if (likely(i != CLASS_OTHER) || n == CLASS_OTHER)
 		return i;
 	lock(&sched.gfreelock);
 	now = atomic_load(&sched.ngclass);
-	i = find(s, n, now);
-	if (i == ODD && now < ODD) {
+	i = find_class(s, n, now);
+	if (i == CLASS_OTHER && now < CLASS_OTHER) {
 		i = now;
 		sched.gclass[i].size = s->size;
 		sched.gclass[i].guard = s->guard;
@@ -54,8 +54,8 @@ uint32_t gfree_class(const struct shape *s)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* From a class's common list, whose shortest length since the last look scavenge.c wants to know. */
-static struct g *pop_common(struct gclass *c)
+/* From a class's global list, whose shortest length since the last look scavenge.c wants to know. */
+static struct g *pop_global(struct gclass *c)
 {
 	struct g *gp = gfree_pop(&c->free);
 
@@ -64,29 +64,29 @@ static struct g *pop_common(struct gclass *c)
 	return gp;
 }
 
-static void push_common(struct gclass *c, struct g *gp)
+static void push_global(struct gclass *c, struct g *gp)
 {
 	if (!c->free.head)
 		c->tail = gp;
 	gfree_push(&c->free, gp);
-	c->settled = false;
+	c->scavenged = false;
 }
 
 /* For one that has not been used for a while: it comes last. */
-static void append_common(struct gclass *c, struct g *gp)
+static void append_global(struct gclass *c, struct g *gp)
 {
 	if (!c->free.head) {
-		push_common(c, gp);
+		push_global(c, gp);
 		return;
 	}
-	c->settled = false;
+	c->scavenged = false;
 	gp->schedlink = NULL;
 	c->tail->schedlink = gp;
 	c->tail = gp;
 	c->free.n++;
 }
 
-/* Moves Gs between a P's list and the common one until the P holds want. */
+/* Moves Gs between a P's list and the global one until the P holds want. */
 static void balance(struct p *pp, uint32_t class, int want)
 {
 	struct gfreelist *own = &pp->gfree[class];
@@ -94,24 +94,24 @@ static void balance(struct p *pp, uint32_t class, int want)
 
 	lock(&sched.gfreelock);
 	while (own->n > want)
-		push_common(c, gfree_pop(own));
+		push_global(c, gfree_pop(own));
 	while (own->n < want && c->free.head)
-		gfree_push(own, pop_common(c));
+		gfree_push(own, pop_global(c));
 	unlock(&sched.gfreelock);
 }
 
-/* To the end of the common lists: next time the P takes others, and in turn all go past scavenge.c. */
+/* To the end of the global lists: next time the P takes others, and in turn all go past scavenge.c. */
 void g_cachefree(struct p *pp)
 {
-	atomic_store_explicit(&pp->giveup, false, memory_order_relaxed);
-	for (uint32_t i = 0; i < ODD; i++) {
+	atomic_store_explicit(&pp->gfreeflush, false, memory_order_relaxed);
+	for (uint32_t i = 0; i < CLASS_OTHER; i++) {
 		struct gfreelist *own = &pp->gfree[i];
 
 		if (!own->n)
 			continue;
 		lock(&sched.gfreelock);
 		while (own->head)
-			append_common(&sched.gclass[i], gfree_pop(own));
+			append_global(&sched.gclass[i], gfree_pop(own));
 		unlock(&sched.gfreelock);
 	}
 }
@@ -120,7 +120,7 @@ int32_t g_cached(const struct p *pp)
 {
 	int32_t n = 0;
 
-	for (uint32_t i = 0; i < ODD; i++)
+	for (uint32_t i = 0; i < CLASS_OTHER; i++)
 		n += __atomic_load_n(&pp->gfree[i].n, __ATOMIC_RELAXED);
 	return n;
 }
@@ -150,26 +150,26 @@ static inline struct g *take_regular(uint32_t class)
 	}
 	unpin();
 	lock(&sched.gfreelock);
-	gp = pop_common(c);
+	gp = pop_global(c);
 	unlock(&sched.gfreelock);
 	return gp;
 }
 
-static struct g *take_odd(const struct shape *s)
+static struct g *take_other(const struct shape *s)
 {
-	struct gclass *c = &sched.gclass[ODD];
+	struct gclass *c = &sched.gclass[CLASS_OTHER];
 	struct g **link, *gp = NULL;
 	int looks = 0;
 
-	if (atomic_load_explicit(&nodd, memory_order_relaxed) == 0)
+	if (atomic_load_explicit(&nother, memory_order_relaxed) == 0)
 		return NULL;
 	lock(&sched.gfreelock);
-	for (link = &c->free.head; *link && looks < ODD_LOOKS; link = &(*link)->schedlink, looks++) {
+	for (link = &c->free.head; *link && looks < OTHER_LOOKS; link = &(*link)->schedlink, looks++) {
 		if ((*link)->stack.size != s->size || (*link)->stack.guard != s->guard)
 			continue;
 		gp = *link;
 		*link = gp->schedlink; /* (nothing is ever appended here) */
-		atomic_store(&nodd, (uint32_t)--c->free.n);
+		atomic_store(&nother, (uint32_t)--c->free.n);
 		if (c->free.n < c->low)
 			c->low = c->free.n;
 		break;
@@ -180,7 +180,7 @@ static struct g *take_odd(const struct shape *s)
 
 struct g *g_take(const struct gattr *a)
 {
-	struct g *gp = a->class == ODD ? take_odd(&a->shape) : take_regular(a->class);
+	struct g *gp = a->class == CLASS_OTHER ? take_other(&a->shape) : take_regular(a->class);
 
 	if (likely(gp))
 		return gp;
@@ -197,22 +197,22 @@ void g_free(struct g *gp)
 
 	pin();
 	pp = getp();
-	if (class != ODD && pp && likely(!scarce())) {
+	if (class != CLASS_OTHER && pp && likely(!scarce())) {
 		gfree_push(&pp->gfree[class], gp);
 		if (pp->gfree[class].n >= GFREE_HIGH)
 			balance(pp, class, GFREE_LOW);
-		if (unlikely(atomic_load_explicit(&pp->giveup, memory_order_relaxed)))
+		if (unlikely(atomic_load_explicit(&pp->gfreeflush, memory_order_relaxed)))
 			g_cachefree(pp);
 		unpin();
 		return;
 	}
-	if (pp && atomic_load_explicit(&pp->giveup, memory_order_relaxed))
+	if (pp && atomic_load_explicit(&pp->gfreeflush, memory_order_relaxed))
 		g_cachefree(pp);
 	unpin();
 	lock(&sched.gfreelock);
-	push_common(&sched.gclass[class], gp);
-	if (class == ODD)
-		atomic_store(&nodd, (uint32_t)sched.gclass[ODD].free.n);
+	push_global(&sched.gclass[class], gp);
+	if (class == CLASS_OTHER)
+		atomic_store(&nother, (uint32_t)sched.gclass[CLASS_OTHER].free.n);
 	unlock(&sched.gfreelock);
 }
 
@@ -229,20 +229,20 @@ struct g *gfree_take_any(void)
 
 	lock(&sched.gfreelock);
 	for (uint32_t i = 0; i < NCLASS && !gp; i++)
-		if (i == ODD || sched.gclass[i].size)
-			gp = pop_common(&sched.gclass[i]);
-	atomic_store(&nodd, (uint32_t)sched.gclass[ODD].free.n);
+		if (i == CLASS_OTHER || sched.gclass[i].size)
+			gp = pop_global(&sched.gclass[i]);
+	atomic_store(&nother, (uint32_t)sched.gclass[CLASS_OTHER].free.n);
 	unlock(&sched.gfreelock);
 	return gp;
 }
 
-bool gfree_unsettled(void)
+bool gfree_unscavenged(void)
 {
 	for (uint32_t i = 0; i < NCLASS; i++) {
 		struct gclass *c = &sched.gclass[i];
 
 		if (__atomic_load_n(&c->free.n, __ATOMIC_RELAXED) &&
-		    !__atomic_load_n(&c->settled, __ATOMIC_RELAXED))
+		    !__atomic_load_n(&c->scavenged, __ATOMIC_RELAXED))
 			return true;
 	}
 	return false;
@@ -258,7 +258,7 @@ bool gfree_cool(void)
 
 		c->cold = c->low < c->free.n ? c->low : c->free.n;
 		c->low = c->free.n;
-		any |= c->cold > 0 && !c->settled;
+		any |= c->cold > 0 && !c->scavenged;
 	}
 	unlock(&sched.gfreelock);
 	return any;
@@ -271,7 +271,7 @@ int32_t gfree_take_cold(uint32_t class, int32_t most, struct gfreelist *to)
 
 	lock(&sched.gfreelock);
 	n = c->free.n;
-	while (c->cold > 0 && to->n < most && !c->settled) {
+	while (c->cold > 0 && to->n < most && !c->scavenged) {
 		struct g *gp = gfree_pop(&c->free);
 
 		if (!gp)
@@ -279,8 +279,8 @@ int32_t gfree_take_cold(uint32_t class, int32_t most, struct gfreelist *to)
 		c->cold--;
 		gfree_push(to, gp);
 	}
-	if (class == ODD)
-		atomic_store(&nodd, (uint32_t)c->free.n);
+	if (class == CLASS_OTHER)
+		atomic_store(&nother, (uint32_t)c->free.n);
 	unlock(&sched.gfreelock);
 	return n;
 }
@@ -293,11 +293,11 @@ void gfree_put_cold(uint32_t class, struct gfreelist *from)
 
 	lock(&sched.gfreelock);
 	while ((gp = gfree_pop(from)))
-		push_common(c, gp);
+		push_global(c, gp);
 	/* Nothing has come since, and of what there is nothing is in use. */
-	c->settled = c->cold == 0 && c->free.n == all;
-	if (class == ODD)
-		atomic_store(&nodd, (uint32_t)c->free.n);
+	c->scavenged = c->cold == 0 && c->free.n == all;
+	if (class == CLASS_OTHER)
+		atomic_store(&nother, (uint32_t)c->free.n);
 	unlock(&sched.gfreelock);
 }
 
@@ -309,5 +309,5 @@ void gfree_fork_child(void)
 		sched.gclass[i].free = (struct gfreelist){ 0 };
 		sched.gclass[i].low = sched.gclass[i].cold = 0;
 	}
-	atomic_store(&nodd, 0);
+	atomic_store(&nother, 0);
 }

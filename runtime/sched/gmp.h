@@ -30,14 +30,14 @@ enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4, P
 
 enum {
 	RUNQ_SIZE = 256,     /* local ring */
-	BURST_LONG = 20000,  /* ns; for Gs that run longer at a time an idle P is woken */
-	BURST_MAX = 100000,  /* ns; a longer run counts as this */
+	SERVICE_LONG = 20000, /* ns; for Gs that run longer at a time an idle P is woken */
+	SERVICE_MAX = 100000, /* ns; a longer run counts as this */
 	GLOBAL_TICK = 61,    /* every 61st schedule takes from the global queue first */
 	/* ns; CPU slice of sysmon and of its /proc reader: the least there is */
-	MONITOR_SLICE = 100000,
+	SYSMON_CPU_SLICE = 100000,
 	GFREE_HIGH = 64,     /* a P with so many free Gs of a class ... */
-	GFREE_LOW = 31,      /* ... moves some to the class's common list, down to this */
-	GFREE_REFILL = 32,   /* a P without free Gs takes so many from the common list */
+	GFREE_LOW = 31,      /* ... moves some to the class's global list, down to this */
+	GFREE_REFILL = 32,   /* a P without free Gs takes so many from the global list */
 	STEAL_PASSES = 4,
 	MAXPROCS = 1024,
 	GCHUNK = 1024,       /* Gs per chunk of the table of all Gs */
@@ -95,7 +95,7 @@ struct gclass {
 	int32_t low;              /* (L gfree) shortest length of free since scavenge.c looked */
 	/* (L gfree) Gs that no thread needed between two looks: their memory is to be given back */
 	int32_t cold;
-	bool settled;             /* (L gfree) all Gs in free have given back what they can */
+	bool scavenged;           /* (L gfree) all Gs in free have given back what they can */
 	struct reservation slots; /* (L stack) */
 };
 
@@ -118,9 +118,9 @@ struct g {
 	const void *waitaddr;
 	uint64_t waitsince;       /* set only while schedtrace or dumpsig is on, else 0 */
 
-	struct m *lockedm;        /* wired to this M (o, or when parked: L sched) */
+	struct m *lockedm;        /* locked to this M (o, or when parked: L sched) */
 	uint32_t lockdepth;       /* (o) */
-	bool kept;                /* wired by runtime_wireall(), for good (o) */
+	bool lockedforgood;       /* locked by runtime_lockall(), for good (o) */
 	struct m *home;           /* (o) where it made children; runs no other G (home.c) */
 
 	const void *_Atomic parkaddr; /* what it waits for in the lot; NULL: nothing (L lot's bucket of it) */
@@ -141,7 +141,7 @@ struct g {
 	_Atomic uint32_t cpuseq;  /* odd: the next, m and the M's cpustart change */
 	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
 	uint64_t systime;         /* ns of cputime that were the kernel's */
-	_Atomic uint64_t sliceused; /* of its slice, when it gave way to an urgent G; ns */
+	_Atomic uint64_t sliceused; /* of its slice, when it gave way to a woken G; ns */
 	uint32_t allgidx;         /* (c) */
 	/* class of its stack, whose free list it goes to (c while it has one) */
 	uint8_t class;
@@ -184,15 +184,15 @@ struct m {
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
 
 	/* sysmon's notes (blocked.c), while on its list of Ms without a P */
-	struct m *takenlink;
-	struct g *_Atomic takenfrom; /* the G that blocks; NULL: not on the list, which others may ask */
-	uint64_t takencpu;        /* CPU used at the last look */
-	uint64_t takenkick;       /* when it was last signalled to reacquire a P */
-	uint32_t takenkicks;      /* how often it was signalled; the M reads it */
-	_Atomic bool takensent;   /* the last signal has left; the M reads it */
-	uint64_t takensince;      /* for blockreport.c: when the block began */
-	/* for blockreport.c: where; PINREPORT_NOT: it is over, or the option is off */
-	_Atomic int takensite;
+	struct m *revokedlink;
+	struct g *_Atomic revokedg; /* the G that blocks; NULL: not on the list, which others may ask */
+	uint64_t revokedcpu;      /* CPU used at the last look */
+	uint64_t proddedwhen;     /* when it was last signalled to reacquire a P */
+	uint32_t prods;           /* how often it was signalled; the M reads it */
+	_Atomic bool prodsent;    /* the last signal has left; the M reads it */
+	uint64_t revokedsince;    /* for blockreport.c: when the block began */
+	/* for blockreport.c: where; BLOCKREPORT_NONE: it is over, or the option is off */
+	_Atomic int revokedsite;
 };
 
 struct idcache {
@@ -203,24 +203,24 @@ struct p {
 	int32_t id;
 	_Atomic uint32_t status;  /* enum pstatus */
 	struct p *link;           /* (L sched) idle list, or pstart */
-	bool own;                 /* (c) of one wired G, on no list: realtime.c */
+	bool own;                 /* (c) of one locked G, on no list: realtime.c */
 	bool startspinning;       /* (L sched) of the M it waits for in pstart */
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
 	_Atomic uint32_t runs;        /* every G that began to run, also what inherits a slice (o) */
-	/* sched.commongets as this P last noted it (common_first()) (o) */
-	uint32_t commonseen;
-	/* since when commonseen has that value; 0: nothing waited there (o) */
-	uint64_t commonwhen;
+	/* sched.globrunqgets as this P last noted it (globrunq_first()) (o) */
+	uint32_t globrunqseen;
+	/* since when globrunqseen has that value; 0: nothing waited there (o) */
+	uint64_t globrunqsince;
 	/* when the poller first queued Gs here that have not all run; 0: all have (o) */
-	uint64_t workwhen;
-	uint32_t workruns;        /* runs at the time of workwhen (o) */
+	uint64_t batchwhen;
+	uint32_t batchruns;       /* runs at the time of batchwhen (o) */
 	/* mean ns for which a G that the poller queued here runs (o; sysmon reads) */
-	_Atomic uint64_t burst;
-	_Atomic uint64_t workedwhen; /* when all of them had run, last time (o; sysmon reads) */
+	_Atomic uint64_t meanservice;
+	_Atomic uint64_t drainedwhen; /* when all of them had run, last time (o; sysmon reads) */
 	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
-	uint32_t urgenttick;      /* schedtick at which an urgent G was taken last (o) */
-	uint64_t urgentwhen;      /* when the row of urgent Gs began that ended with that one (o) */
+	uint32_t wakeupqtick;     /* schedtick at which a woken G was taken last (o) */
+	uint64_t wakeupqwhen;     /* when the row of woken Gs began that ended with that one (o) */
 	_Atomic uint32_t syscalltick; /* every system call (o; or sysmon, when it takes the P) */
 	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
 
@@ -241,8 +241,8 @@ struct p {
 	struct g *_Atomic marknext;
 
 	struct gfreelist gfree[NCLASS]; /* (o) */
-	/* scavenge.c asks the owner to give its free Gs to the common lists */
-	_Atomic bool giveup;
+	/* scavenge.c asks the owner to give its free Gs to the global lists */
+	_Atomic bool gfreeflush;
 	struct idcache goids, tids; /* (o) */
 
 	struct lock timerslock;   /* rank Timers */
@@ -252,40 +252,40 @@ struct p {
 	_Atomic uint64_t timer0;  /* deadline of the first timer, 0: none; written under the lock */
 
 	/* sysmon's notes (sysmon only) */
-	uint32_t mon_schedtick, mon_syscalltick;
-	uint64_t mon_schedwhen, mon_syscallwhen;
-	uint32_t mon_stuck;       /* looks that found queued work and no progress */
-	uint32_t mon_runs;        /* runs at the last one */
+	uint32_t sysmon_schedtick, sysmon_syscalltick;
+	uint64_t sysmon_schedwhen, sysmon_syscallwhen;
+	uint32_t sysmon_stalls;   /* looks that found queued work and no progress */
+	uint32_t sysmon_runs;     /* runs at the last one */
 	/* a look found a new schedtick, and wake_for_queued() has not seen that yet */
-	bool mon_fresh;
+	bool sysmon_newtick;
 	/* a look found a new schedtick that no preemption made: this P schedules by itself */
-	bool mon_quick;
-	uint64_t mon_used;        /* what its G had used of its slice when it began to run */
-	struct m *hand_m;         /* blocked.c: the M that it watches here */
-	uint32_t hand_tick;       /* blocked.c: schedtick since which it watches */
-	uint64_t hand_cpu;        /* blocked.c: CPU ns that hand_m had used at the last look */
-	/* blocked.c: since when hand_m has used no CPU; 0: it uses some */
-	uint64_t hand_still;
-	/* blocked.c: times in a row that hand_m proved not to be blocked */
-	uint32_t hand_doubts;
-	uint64_t mon_askwhen;     /* when the running G was last asked to give way; 0: not yet */
-	uint64_t mon_longwhen;    /* when its G was last seen to compute for long; 0: never */
-	uint64_t mon_stay;        /* ns after mon_longwhen for which the P counts as computing */
-	uint32_t mon_longtick;    /* schedtick since which the running G is watched for that */
-	uint64_t mon_longcpu;     /* CPU ns that its M had used at that tick */
+	bool sysmon_selfsched;
+	uint64_t sysmon_usedns;   /* what its G had used of its slice when it began to run */
+	struct m *blocked_m;      /* blocked.c: the M that it watches here */
+	uint32_t blocked_tick;    /* blocked.c: schedtick since which it watches */
+	uint64_t blocked_cpu;     /* blocked.c: CPU ns that blocked_m had used at the last look */
+	/* blocked.c: since when blocked_m has used no CPU; 0: it uses some */
+	uint64_t blocked_stillsince;
+	/* blocked.c: times in a row that blocked_m proved not to be blocked */
+	uint32_t blocked_misses;
+	uint64_t sysmon_preemptwhen; /* when the running G was last asked to give way; 0: not yet */
+	uint64_t sysmon_cpuboundwhen; /* when its G was last seen to compute for long; 0: never */
+	uint64_t sysmon_cpuboundns; /* ns after sysmon_cpuboundwhen for which the P counts as computing */
+	uint32_t sysmon_watchtick; /* schedtick since which the running G is watched for that */
+	uint64_t sysmon_watchcpu; /* CPU ns that its M had used at that tick */
 	/* its M when sysmon went to sleep, if its G computed; NULL: it did not */
-	struct m *mon_sleepm;
-	uint64_t mon_sleepcpu;    /* CPU ns that mon_sleepm had used then */
+	struct m *sysmon_sleepm;
+	uint64_t sysmon_sleepcpu; /* CPU ns that sysmon_sleepm had used then */
 	/* when a look last found that many Gs had run since the look before; 0: never */
-	uint64_t mon_servewhen;
-	_Atomic bool mon_computes; /* its G computed not long ago: sysmon runs its timers */
+	uint64_t sysmon_ioboundwhen;
+	_Atomic bool sysmon_cpubound; /* its G computed not long ago: sysmon runs its timers */
 
 	/* The request: sysmon writes while it holds the P in Psignal, the M reads after it. */
-	uint32_t asktick;
-	/* 0: the slice is over; else the request is for an urgent G: ns of the slice used so far */
-	uint64_t askused;
-	_Atomic bool askforce;    /* the G shall give way inside libc too */
-	_Atomic bool asksent;     /* the kernel has the signal */
+	uint32_t preempttick;
+	/* 0: the slice is over; else the request is for a woken G: ns of the slice used so far */
+	uint64_t preemptused;
+	_Atomic bool preemptforce; /* the G shall give way inside libc too */
+	_Atomic bool preemptsent; /* the kernel has the signal */
 	/*
 	 * schedtick of a slice that began by a preemption, and when it began (o; sysmon reads).
 	 */
@@ -317,10 +317,10 @@ struct gchunk {
 struct sched {
 	struct lock lock;         /* rank Sched */
 	struct gqueue runq;       /* (L) global queue */
-	struct gqueue urgent;     /* (L) Gs woken while no P was at hand: taken before all others */
+	struct gqueue wakeupq;    /* (L) Gs woken while no P was at hand: taken before all others */
 	_Atomic int32_t runqsize; /* mirror of the size of both, read without the lock */
-	_Atomic int32_t urgentsize;
-	_Atomic uint32_t commongets; /* how often a P took from runq (written under the lock) */
+	_Atomic int32_t wakeupqsize;
+	_Atomic uint32_t globrunqgets; /* how often a P took from runq (written under the lock) */
 	struct m *midle;          /* (L) LIFO */
 	int32_t nmidle;           /* (L) */
 	int32_t nm;               /* (L) Ms alive; sysmon is none */
@@ -359,12 +359,12 @@ struct sched {
 	_Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
 	_Atomic uint64_t polluntil;  /* until when the poller sleeps (0: for ever) */
 	_Atomic bool pollmany;       /* the last poll that found something found several; a hint */
-	_Atomic uint32_t pollbreak;  /* futex of the poller */
+	_Atomic uint32_t netpollwakesig; /* futex of the poller */
 
 	/* sysmon sleeps until then and wants to be woken for what comes sooner; 0: it does not */
-	_Atomic uint64_t monuntil;
-	_Atomic uint32_t monwake;  /* futex of that sleep; 1: sysmon was woken */
-	_Atomic bool monpolls;     /* that sleep is in epoll: sysmon is the poller */
+	_Atomic uint64_t sysmonuntil;
+	_Atomic uint32_t sysmonwake; /* futex of that sleep; 1: sysmon was woken */
+	_Atomic bool sysmonpolls;  /* that sleep is in epoll: sysmon is the poller */
 
 	unsigned ncpu;            /* (L) CPUs when last counted */
 	_Atomic bool oversubscribed; /* more Ps than CPUs */
@@ -372,11 +372,11 @@ struct sched {
 	 * there is a signal thread, for signals that come while all Gs are parked
 	 * (parkinglot_wait.c)
 	 */
-	_Atomic bool attended;
+	_Atomic bool sigthread_runs;
 	/* signals that an M without a G keeps out, for the signal thread to take */
-	_Atomic uint64_t keepout;
+	_Atomic uint64_t idlemask;
 	/* signals that no G lets in: a poller that wakes must not let them in for a moment */
-	_Atomic uint64_t shut;
+	_Atomic uint64_t allblocked;
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
 };
@@ -477,9 +477,9 @@ bool m_reap(void) hidden;
 int m_start_wanted(void) hidden;
 bool m_wants_spare(void) hidden;
 bool m_make_idle(void) hidden; /* where a kernel thread can be made */
-void m_make_spare(void) hidden; /* maker only */
+void m_make_spare(void) hidden; /* spawner only */
 void m_fork_child(void) hidden;
-void m_keepout(void) hidden; /* an M without a G is about to sleep */
+void m_block_idle(void) hidden; /* an M without a G is about to sleep */
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
 void mwake(struct m *mp) hidden; /* one that sleeps in stopm or stoplockedm */
@@ -487,7 +487,7 @@ void exitsyscall0(void *gp) hidden;
 void regainp(struct g *gp) hidden;
 
 /* ---- home.c ---- */
-void home_go(struct g *gp) hidden;    /* the caller, which is wired to an M that waits for it */
+void home_go(struct g *gp) hidden;    /* the caller, which is locked to an M that waits for it */
 void home_leave(struct g *gp) hidden; /* the caller ends: so its home is none, unless it is there */
 void home_over(struct m *mp) hidden;  /* the G has ended elsewhere */
 
@@ -495,14 +495,14 @@ void home_over(struct m *mp) hidden;  /* the G has ended elsewhere */
 void realtime_fork_child(void) hidden;
 
 /* ---- findrunnable.c, idle.c ---- */
-struct g *lookaround(struct m *mp, bool *inherit) hidden; /* with a P: something to run, or NULL */
+struct g *findwork(struct m *mp, bool *inherit) hidden; /* with a P: something to run, or NULL */
 struct g *findrunnable(struct m *mp, bool *inherit) hidden; /* may idle; returns with a P */
 void idle(struct m *mp) hidden;        /* without a P, until there is one */
 void setspinning(struct m *mp) hidden;
 bool nobody_polls(void) hidden;
 bool anywork(void) hidden;
 bool poll_is_due(struct p *pp) hidden;
-void p_begins(struct p *pp) hidden; /* Gs that the poller readies are queued here */
+void p_batch_begins(struct p *pp) hidden; /* Gs that the poller readies are queued here */
 
 /*
  * On g0, of the G that was switched away and goes on later: from the release on its context may be
@@ -534,7 +534,7 @@ bool runqempty(struct p *pp) hidden;
 uint32_t runqlen(struct p *pp) hidden;
 uint32_t runqring(struct p *pp) hidden; /* without runnext */
 void runqdrain(struct p *pp, struct gqueue *q) hidden;
-struct g *globrunqget(struct p *pp, int32_t max, bool urgent) hidden; /* sched.lock held */
+struct g *globrunqget(struct p *pp, int32_t max, bool wakeupq) hidden; /* sched.lock held */
 
 /* ---- timer.c ---- */
 void timer_add(struct timer *t, uint64_t when) hidden;
@@ -552,9 +552,9 @@ enum { NETPOLL_BATCH = 128 };
 int netpoll_wait(struct os_event *ev, uint64_t deadline) hidden;
 /* wakes the waiters of these events: how many */
 unsigned netpoll_ready(const struct os_event *ev, int n) hidden;
-unsigned netpoll_look(void) hidden;     /* both, without sleeping */
+unsigned netpoll_nowait(void) hidden;   /* both, without sleeping */
 void netpoll_break(void) hidden;
-void netpoll_wake_for(uint64_t when) hidden; /* the poller must not sleep past this */
+void wakenetpoller(uint64_t when) hidden; /* the poller must not sleep past this */
 bool netpoll_open(void) hidden;         /* false: the kernel gives no epoll */
 int netpoll_fd(void) hidden;            /* -1: not open */
 int netpoll_dup(int fd) hidden;
@@ -577,19 +577,19 @@ static inline bool netpoll_watching(void)
 int stack_shape(const struct gattr *a, struct shape *s) hidden;
 
 /* ---- stack.c, tlsarea.c ---- */
-char *reserved(struct reservation *r, size_t each) hidden; /* a piece; NULL: no memory */
-void reserved_trim(struct reservation *r) hidden;          /* what is not cut yet goes back */
+char *reservation_cut(struct reservation *r, size_t each) hidden; /* a piece; NULL: no memory */
+void reservation_trim(struct reservation *r) hidden;       /* what is not cut yet goes back */
 bool stack_alloc(struct stack *s, const struct gattr *a) hidden; /* shaped */
 bool stack_free(struct stack *s) hidden;
 void stack_discard(struct stack *s) hidden;
 void stack_fork_child(void) hidden;
 /* Before a thread block is made, also where there was one; false: no memory. */
-bool area_alloc(struct g *gp, const struct gattr *a) hidden;
+bool tlsarea_alloc(struct g *gp, const struct gattr *a) hidden;
 /* As many pieces of this size as may be reserved at once, when next is what use would justify. */
 uint32_t reserve_count(uint32_t next, size_t each) hidden;
-void area_discard(struct g *gp) hidden;
-void areas_trim(void) hidden;
-void area_fork_child(void) hidden;
+void tlsarea_discard(struct g *gp) hidden;
+void tlsarea_trim(void) hidden;
+void tlsarea_fork_child(void) hidden;
 
 /* ---- g.c, gfree.c, persistent.c ---- */
 uint32_t gfree_class(const struct shape *s) hidden;
@@ -598,19 +598,19 @@ void g_bare(struct g *gp) hidden; /* dead and without a stack: for whichever sha
 void g_fork_child(void) hidden;
 int32_t g_cached(const struct p *pp) hidden;
 void gfree_fork_child(void) hidden;
-/* Of the common lists, for scavenge.c. */
+/* Of the global lists, for scavenge.c. */
 bool gfree_has(uint32_t class) hidden;   /* some; a hint */
 struct g *gfree_take_any(void) hidden;   /* with a stack of ours; NULL: none */
-bool gfree_unsettled(void) hidden;       /* some free G has memory to give back; a hint */
+bool gfree_unscavenged(void) hidden;     /* some free G has memory to give back; a hint */
 bool gfree_cool(void) hidden;            /* marks what was not used since the last call: is there any? */
 int32_t gfree_take_cold(uint32_t class, int32_t most, struct gfreelist *to) hidden; /* of so many */
 /* Gs that have given back what they can */
 void gfree_put_cold(uint32_t class, struct gfreelist *from) hidden;
 
 /* ---- scavenge.c ---- */
-void scavenge_look(uint64_t now) hidden; /* sysmon: now and then */
+void scavenge_tick(uint64_t now) hidden; /* sysmon: now and then */
 uint64_t scavenge_when(void) hidden;     /* sysmon must not sleep past this; 0: nothing is to be done */
-uint64_t scavenge_step(void) hidden;     /* maker: some work; ns to rest before the next, 0: it is done */
+uint64_t scavenge_step(void) hidden;     /* spawner: some work; ns to rest before the next, 0: it is done */
 /* The kernel refused memory for such a stack.  True: another try may have it, or do without. */
 bool scavenge_scarce(uint32_t class) hidden;
 void *persistentalloc(size_t n) hidden; /* zeroed, never freed; NULL: no memory */
@@ -621,17 +621,17 @@ void g_cachefree(struct p *pp) hidden;
 
 /* ---- retake.c, sysmonsleep.c, preempt.c ---- */
 /* sysmon only: a look at all Ps; a sleep of at most us, shorter when a slice ends. */
-void monitor_look(uint64_t now) hidden;
-void monitor_sleep(uint32_t us) hidden;
+void sysmon_tick(uint64_t now) hidden;
+void sysmon_sleep(uint32_t us) hidden;
 /* sysmon only: ns after which it polls because no M does */
-uint64_t monitor_pollgap(uint64_t usual) hidden;
+uint64_t sysmon_pollgap(uint64_t usual) hidden;
 /* wakes sysmon if it sleeps past when and wants to be told */
-void monitor_alarm(uint64_t when) hidden;
+void sysmon_wake_by(uint64_t when) hidden;
 void p_leave_slow(struct p *pp, uint32_t to) hidden;
 
 /* ---- sysmon.c, schedtrace.c ---- */
-void sysmon_taken(void) hidden; /* sysmon's notice that a P was taken */
-void sysmon_forget(void) hidden; /* fork child: it is gone */
+void sysmon_note_retaken(void) hidden; /* sysmon's notice that a P was taken */
+void sysmon_fork_child(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
 void schedtrace(bool detail) hidden;
 const char *waitreason_text(unsigned r) hidden;
@@ -641,30 +641,30 @@ const char *waitreason_text(unsigned r) hidden;
 /*
  * Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever).
  */
-uint32_t handoff_look(uint64_t now) hidden;
-bool handoff_lists(const struct m *mp) hidden; /* not to be reused yet; any thread */
+uint32_t blocked_check(uint64_t now) hidden;
+bool blocked_lists(const struct m *mp) hidden; /* not to be reused yet; any thread */
 bool handoff_still_possible(void) hidden; /* what was there may be forbidden by now */
-bool handoff_possible(void) hidden; /* at start; cheap while the process has one thread */
-void handoff_fork_child(void) hidden;
+bool blocked_possible(void) hidden; /* at start; cheap while the process has one thread */
+void blocked_fork_child(void) hidden;
 
-void handoff_report_open(void) hidden; /* at exit: counts the blocks that go on; any thread */
+void blocked_report_open(void) hidden; /* at exit: counts the blocks that go on; any thread */
 
 /* ---- spawner.c ---- */
-bool maker_start(void) hidden;      /* once a process; false: no kernel thread */
-bool maker_runs(void) hidden;       /* it makes Ms, and the caller is not it */
-bool maker_call(void) hidden;       /* there are Ms to make or to join; false: it does not run */
-void maker_spare(void) hidden;      /* asks for one M in reserve */
-void maker_fork_child(void) hidden;
+bool spawner_start(void) hidden;    /* once a process; false: no kernel thread */
+bool spawner_runs(void) hidden;     /* it makes Ms, and the caller is not it */
+bool spawner_wake(void) hidden;     /* there are Ms to make or to join; false: it does not run */
+void spawner_want_spare(void) hidden; /* asks for one M in reserve */
+void spawner_fork_child(void) hidden;
 
 /* ---- procfs.c: sysmon only ---- */
-int aside_blocked(int tid, struct os_where *w) hidden; /* as os_blocked */
-bool aside_moves(int tid) hidden;  /* on a CPU right now; needs no look at /proc */
+int procfs_blocked(int tid, struct os_where *w) hidden; /* as os_blocked */
+bool procfs_oncpu(int tid) hidden; /* on a CPU right now; needs no look at /proc */
 /* on a CPU, or waiting for one; false also if the kernel does not tell */
-bool aside_runs(int tid) hidden;
-unsigned aside_ncpu(void) hidden;  /* as os_ncpu */
-void aside_fork_child(void) hidden;
+bool procfs_runnable(int tid) hidden;
+unsigned procfs_ncpu(void) hidden; /* as os_ncpu */
+void procfs_fork_child(void) hidden;
 
-void aside_rename(int tid, const char *name) hidden;
+void procfs_rename(int tid, const char *name) hidden;
 
 /* ---- mnames.c: sysmon only ---- */
 void names_look(uint64_t now) hidden; /* now and then; 0: before a long sleep */
@@ -673,10 +673,10 @@ void names_look(uint64_t now) hidden; /* now and then; 0: before a long sleep */
 void dump_fork_child(void) hidden;
 
 /* ---- blockreport.c ---- */
-enum { PINREPORT_NOT = -2 };
-int pinreport_begin(struct g *gp, const struct os_where *w) hidden; /* a site for pinreport_end */
-void pinreport_end(int site, uint64_t ns) hidden;
-void pinreport_fork_child(void) hidden;
+enum { BLOCKREPORT_NONE = -2 };
+int blockreport_begin(struct g *gp, const struct os_where *w) hidden; /* a site for blockreport_end */
+void blockreport_end(int site, uint64_t ns) hidden;
+void blockreport_fork_child(void) hidden;
 
 /* ---- sigstack.c ---- */
 size_t m_sigstack_size(void) hidden;
@@ -686,13 +686,13 @@ void m_sidestack_drop(struct m *mp) hidden; /* its end */
 void sigstack_fork_child(void) hidden;
 
 /* ---- schedinit.c, forkchild.c ---- */
-void start_m0(struct g *gp, void *fs, char *top) hidden;
-void arena_fork_child(void) hidden;
+void schedinit_m0(struct g *gp, void *fs, char *top) hidden;
+void persistent_fork_child(void) hidden;
 
-/* ---- wireall.c ---- */
+/* ---- lockall.c ---- */
 enum {
 	DutyCputime = 1, /* a G's CPU time was asked for */
-	DutyWire = 2,	 /* runtime_wireall() */
+	DutyLockAll = 2,	 /* runtime_lockall() */
 	DutySystime = 4, /* or for the kernel's part of it; then DutyCputime, too */
 	DutyGs = 8,      /* the base of GS may change unseen */
 };

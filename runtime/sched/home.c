@@ -5,7 +5,7 @@
  * a thread attached to: the child's PR_SET_PDEATHSIG comes when that kernel thread ends, ptrace(2)
  * answers to it alone, and so does wait(2) with __WNOTHREAD.  To the program it is the G.  So the M
  * that made a child is set aside for its G: the M runs no other G (m->lockedg), while the G itself
- * runs anywhere, and comes back (it is wired for that time) to make another child or where the
+ * runs anywhere, and comes back (it is locked for that time) to make another child or where the
  * kernel thread matters.  The M waits for it asleep, with nothing of the scheduler's.
  *
  * The M is free again when the G, on this M, has waited for its last child.  When the G ends and
@@ -14,15 +14,15 @@
  *
  * Rejected: an M that stays, but runs others: one of them may block in the kernel for ever when the
  * G wants to say something to its tracee; two Gs may have children on it, of which one ends.  To
- * wire the G for good: each of its switches is then two of the kernel's.
+ * lock the G to it for good: each of its switches is then two of the kernel's.
  *
  * With nearly as many Ms as there may be, none is set aside: the kernel may then tell such a child
  * too late.
  */
 #include "runtime/sched/gmp.h"
 
-/* On g0, of a G that is wired to another M, which is asleep or about to be: that one gets the P. */
-static void gohome0(void *arg)
+/* On g0, of a G that is locked to another M, which is asleep or about to be: that one gets the P. */
+static void gohome_m(void *arg)
 {
 	struct g *gp = arg;
 	struct m *mp = offm(gp);
@@ -37,7 +37,7 @@ static void gohome0(void *arg)
 void home_go(struct g *gp)
 {
 	while (getm() != gp->lockedm)
-		mcall(gohome0);
+		mcall(gohome_m);
 }
 
 void runtime_child_begins(void)

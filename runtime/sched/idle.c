@@ -101,7 +101,7 @@ static bool must_poll(void)
 static void poll_idle(struct m *mp, uint64_t nap)
 {
 	struct os_event ev[NETPOLL_BATCH];
-	/* Order: lastpoll = 0 before the heaps are read (netpoll_wake_for). */
+	/* Order: lastpoll = 0 before the heaps are read (wakenetpoller). */
 	uint64_t until = timers_next();
 	bool polled = until || netpoll_watching();
 	int n = 0;
@@ -181,7 +181,7 @@ struct g *findrunnable(struct m *mp, bool *inherit)
 	bool waited = weft_opt.spin == 0;
 
 	for (;;) {
-		struct g *gp = lookaround(mp, inherit);
+		struct g *gp = findwork(mp, inherit);
 		bool spun = mp->spinning;
 
 		if (gp)

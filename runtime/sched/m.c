@@ -105,7 +105,7 @@ void mexit(struct m *mp)
 	mp->schedlink = sched.mdead;
 	sched.mdead = mp;
 	unlock(&sched.lock);
-	maker_call();
+	spawner_wake();
 	arch_gogo(mp->sp, mp->fs);
 }
 
@@ -115,7 +115,7 @@ static uintptr_t mp_os(const struct m *mp)
 	return __atomic_load_n(&mp->os, __ATOMIC_ACQUIRE);
 }
 
-/* Joins an M that left (maker only: it may block).  False: there is none. */
+/* Joins an M that left (spawner only: it may block).  False: there is none. */
 bool m_reap(void)
 {
 	struct m **link, *mp;
@@ -125,7 +125,7 @@ bool m_reap(void)
 	 * An M may have ended before its maker noted its handle, or sysmon's list (blocked.c) may
 	 * still hold it: those wait for the next call.
 	 */
-	for (link = &sched.mdead; *link && (!mp_os(*link) || handoff_lists(*link));
+	for (link = &sched.mdead; *link && (!mp_os(*link) || blocked_lists(*link));
 	     link = &(*link)->schedlink)
 		;
 	mp = *link;
@@ -240,54 +240,54 @@ void mwake(struct m *mp)
  * A signal that an M lets in, the process lets in.  An idle M has the mask of the last G it ran.
  * That G may have ended, or keep out by now what no thread is to let in.
  */
-void m_keepout(void)
+void m_block_idle(void)
 {
 	struct m *mp = weft_tls.m;
-	uint64_t out = atomic_load_explicit(&sched.keepout, memory_order_relaxed);
+	uint64_t out = atomic_load_explicit(&sched.idlemask, memory_order_relaxed);
 
 	if (!out || !mp)
 		return;
 	/*
 	 * What another process sends to main by its thread id waits in the kernel for M0 alone.  So
 	 * M0 keeps out no more than all Gs do, and passes on what comes.  The signal thread tells
-	 * it of changes by runtime_shut(), which writes sched.shut and then reads m0.sigmask.
+	 * it of changes by runtime_set_allblocked(), which writes sched.allblocked and then reads m0.sigmask.
 	 */
 	do {
 		if (mp == &m0)
-			out = atomic_load(&sched.shut);
+			out = atomic_load(&sched.allblocked);
 		if (mp->sigmask != out) {
 			os_sigmask(out);
 			__atomic_store_n(&mp->sigmask, out, __ATOMIC_SEQ_CST);
 		}
-	} while (mp == &m0 && out != atomic_load(&sched.shut));
+	} while (mp == &m0 && out != atomic_load(&sched.allblocked));
 }
 
 /*
- * Makes an idle M0 look at sched.shut again.  M0 may have read the word just before it fell asleep,
+ * Makes an idle M0 look at sched.allblocked again.  M0 may have read the word just before it fell asleep,
  * so the caller repeats this until the mask is right.
  */
-static void m0_look(void)
+static void m0_recheck(void)
 {
 	os_futex_wake((uint32_t *)&m0.park, 1);
 }
 
 /*
  * A poller sleeps under a mask of its own (epoll_pwait) and has another when it wakes: it reads
- * sched.shut again.
+ * sched.allblocked again.
  */
-void runtime_shut(uint64_t set)
+void runtime_set_allblocked(uint64_t set)
 {
-	uint64_t was = atomic_exchange(&sched.shut, set);
+	uint64_t was = atomic_exchange(&sched.allblocked, set);
 
-	if (set & ~was && !runtime_allkeepout(set)) {
+	if (set & ~was && !runtime_all_ms_block(set)) {
 		netpoll_break();
 	} else if (was & ~set && !__atomic_load_n(&m0.curg, __ATOMIC_RELAXED)) {
-		m0_look();
+		m0_recheck();
 		netpoll_break();
 	}
 }
 
-bool runtime_allkeepout(uint64_t set)
+bool runtime_all_ms_block(uint64_t set)
 {
 	struct m *mp, *own;
 	bool all = true;
@@ -298,7 +298,7 @@ bool runtime_allkeepout(uint64_t set)
 		all = mp == own || (__atomic_load_n(&mp->sigmask, __ATOMIC_SEQ_CST) & set) == set;
 	unlock(&sched.lock);
 	if (!all && !__atomic_load_n(&m0.curg, __ATOMIC_RELAXED))
-		m0_look();
+		m0_recheck();
 	return all;
 }
 
@@ -327,7 +327,7 @@ void stopm(struct m *mp, uint64_t until)
 	while (atomic_load(&mp->park) == 0) {
 		struct m **link;
 
-		m_keepout(); /* each time: a handler has added to the mask, or all keep out others now */
+		m_block_idle(); /* each time: a handler has added to the mask, or all keep out others now */
 		if (os_futex_wait((uint32_t *)&mp->park, 0, until) != -ETIMEDOUT)
 			continue;
 		lock(&sched.lock);
@@ -420,12 +420,12 @@ void startm(struct p *pp, bool spinning)
 	pp->link = sched.pstart;
 	sched.pstart = pp;
 	sched.npstart++;
-	if (maker_runs()) {
+	if (spawner_runs()) {
 		bool call = sched.npstart > sched.nmstarting;
 
 		unlock(&sched.lock);
 		if (call)
-			maker_call();
+			spawner_wake();
 	} else {
 		bool make = startcount();
 
@@ -435,7 +435,7 @@ void startm(struct p *pp, bool spinning)
 	}
 }
 
-/* Starts the Ms that were wanted where none can be made (maker only). */
+/* Starts the Ms that were wanted where none can be made (spawner only). */
 int m_start_wanted(void)
 {
 	for (int n = 0;; n++) {
@@ -485,7 +485,7 @@ bool m_make_idle(void)
 	return mp != NULL;
 }
 
-/* maker only. */
+/* spawner only. */
 void m_make_spare(void)
 {
 	if (m_wants_spare())
@@ -556,10 +556,10 @@ void handoffp(struct p *pp)
 	pidleput(pp);
 	unlock(&sched.lock);
 	if (t0)
-		netpoll_wake_for(t0);
+		wakenetpoller(t0);
 }
 
-/* ---- wired Gs -------------------------------------------------------------------------------- */
+/* ---- locked Gs -------------------------------------------------------------------------------- */
 
 void lockosthread(void)
 {
@@ -592,7 +592,7 @@ void unlockosthread(void)
 	unpin();
 }
 
-int g_start_wired(struct g *gp)
+int g_start_locked(struct g *gp)
 {
 	struct m *mp;
 
@@ -617,7 +617,7 @@ int g_start_wired(struct g *gp)
 }
 
 /* With an idle M at hand: it gets the P, and gp as the next to run. */
-static void leavem01(void *arg)
+static void leavem0_to_idlem(void *arg)
 {
 	struct g *gp = arg;
 	struct m *mp = offm(gp);
@@ -629,7 +629,7 @@ static void leavem01(void *arg)
 	schedule(NULL);
 }
 
-static void leavem00(void *arg)
+static void leavem0_to_runq(void *arg)
 {
 	struct g *gp = arg;
 	struct m *mp = offm(gp);
@@ -645,17 +645,17 @@ static void leavem00(void *arg)
 }
 
 /*
- * Waits for an idle M, once and not for long: the maker may need a lock of libc's whose holder
+ * Waits for an idle M, once and not for long: the spawner may need a lock of libc's whose holder
  * waits for this P. Without an idle M, M0 itself would take the P back and run all other Gs, which
  * were created later, before it finds gp.
  */
 static bool await_idlem(void)
 {
-	enum { TRIES = 40, US = 50 };
+	enum { IDLEM_TRIES = 40, US = 50 };
 
-	for (int i = 0; i < TRIES && !__atomic_load_n(&sched.midle, __ATOMIC_RELAXED); i++) {
+	for (int i = 0; i < IDLEM_TRIES && !__atomic_load_n(&sched.midle, __ATOMIC_RELAXED); i++) {
 		if (i == 0)
-			maker_spare();
+			spawner_want_spare();
 		os_usleep(US);
 	}
 	return __atomic_load_n(&sched.midle, __ATOMIC_RELAXED) != NULL;
@@ -666,7 +666,7 @@ void leavem0(void)
 	struct g *gp = weft_tls.g;
 
 	if (!gp || gp == g_main_ || gp->home || gp->lockdepth || gp->sysdepth ||
-	    (atomic_load_explicit(&duties, memory_order_relaxed) & DutyWire))
+	    (atomic_load_explicit(&duties, memory_order_relaxed) & DutyLockAll))
 		return;
 	/* As in runtime_preempt(): we may be in a handler. */
 	pin();
@@ -674,10 +674,10 @@ void leavem0(void)
 		m0.sigmask = os_sigmask_get();
 	unpin();
 	if (getm() == &m0 && await_idlem())
-		mcall(leavem01);
+		mcall(leavem0_to_idlem);
 	/* M0 may be woken for another reason and find gp first: then it leaves again. */
 	while (getm() == &m0)
-		mcall(leavem00);
+		mcall(leavem0_to_runq);
 }
 
 /* The P stays, and its timers are this sleep's. */
@@ -700,15 +700,15 @@ static void stop_with_own(struct m *mp)
 }
 
 /* Its G may be elsewhere (home.c); then what that one lets in is none of this M's. */
-static void keepout_away(const struct m *mp)
+static void block_idle_away(const struct m *mp)
 {
 	if (!__atomic_load_n(&mp->lockedg->lockedm, __ATOMIC_RELAXED))
-		m_keepout();
+		m_block_idle();
 }
 
 /*
- * The M of a wired G gives its P away and sleeps until another M hands it a P, because its G is to
- * run; or until the G has ended elsewhere: then the M is wired to no G, and has a P too.
+ * The M of a locked G gives its P away and sleeps until another M hands it a P, because its G is to
+ * run; or until the G has ended elsewhere: then the M is locked to no G, and has a P too.
  */
 void stoplockedm(struct m *mp)
 {
@@ -721,7 +721,7 @@ void stoplockedm(struct m *mp)
 	if (mp->p)
 		handoffp(releasep(mp));
 	while (atomic_load(&mp->park) == 0) {
-		keepout_away(mp);
+		block_idle_away(mp);
 		os_futex_wait((uint32_t *)&mp->park, 0, 0);
 	}
 	atomic_store(&mp->park, 0);
@@ -735,7 +735,7 @@ void stoplockedm(struct m *mp)
 		home_over(mp);
 }
 
-/* mp picked a G that is wired to another M: hands its P to that M and sleeps. */
+/* mp picked a G that is locked to another M: hands its P to that M and sleeps. */
 void startlockedm(struct m *mp, struct g *gp)
 {
 	struct m *owner = gp->lockedm;

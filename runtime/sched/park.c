@@ -3,24 +3,24 @@
  *
  * A G that parks was made Gwaiting before any thread could ready it, and goes to sleep whatever
  * happens.  It may be readied before it left its stack; gp->m tells the M that picks it when that
- * is so.  That M waits (settle) on g0, with no stack of its own still to leave, so two Ms cannot
+ * is so.  That M waits (prepare_switch) on g0, with no stack of its own still to leave, so two Ms cannot
  * wait for each other.  No lock is held across the switch.
  */
 #include "runtime/sched/sched_inline.h"
 
 /* No thread runs on gp's stack any more. */
-static inline void parked(struct g *gp)
+static inline void release_stack(struct g *gp)
 {
-	/* Release: pairs with settle() on the M that was given gp to run, perhaps long ago. */
+	/* Release: pairs with prepare_switch() on the M that was given gp to run, perhaps long ago. */
 	atomic_store_explicit(&gp->m, NULL, memory_order_release);
 }
 
-static void park0(void *arg)
+static void park_m(void *arg)
 {
 	struct m *mp = weft_tls.m;
 
 	mp->curg = NULL;
-	parked(arg);
+	release_stack(arg);
 	schedule(NULL);
 }
 
@@ -28,19 +28,19 @@ static void park0(void *arg)
  * First of all on the stack of the G that runs next, which is pinned as everything that was
  * switched away.
  */
-static inline struct m *arrived(void)
+static inline struct m *finish_switch_self(void)
 {
 	struct g *gp = weft_tls.g;
 	struct m *mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
 
-	settle_kernel(mp, gp);
+	finish_switch(mp, gp);
 	return mp;
 }
 
-static void switched(void *arg)
+static void finish_park(void *arg)
 {
-	arrived();
-	parked(arg);
+	finish_switch_self();
+	release_stack(arg);
 }
 
 /*
@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) bool to_next(struct m *mp, struct g
 
 	if (!next)
 		return false;
-	settle(mp, next, inherit);
+	prepare_switch(mp, next, inherit);
 	arch_switch(&gp->sp, next->sp, next->fs, after, gp);
 	return true;
 }
@@ -71,8 +71,8 @@ void gopark_pinned(enum waitreason why, const void *addr)
 	gp->waitaddr = addr;
 	if (weft_opt.dumpsig || weft_opt.schedtrace)
 		gp->waitsince = nanotime();
-	if (!to_next(mp, gp, switched))
-		mcall(park0);
+	if (!to_next(mp, gp, finish_park))
+		mcall(park_m);
 	gp->waitreason = WaitNone;
 	gp->waitaddr = NULL;
 }
@@ -99,14 +99,14 @@ static inline void ready_pinned(struct g *gp, enum readyhow how)
 			wakep();
 	} else {
 		/*
-		 * The caller has no P (foreign thread, sysmon, a G in a system call): no M would
+		 * The caller has no P (native thread, sysmon, a G in a system call): no M would
 		 * look at a local queue.
 		 */
 		lock(&sched.lock);
 		globrunqwoken(gp);
 		unlock(&sched.lock);
 		wakep();
-		monitor_alarm(0);
+		sysmon_wake_by(0);
 	}
 }
 
@@ -139,13 +139,13 @@ void goready(struct g *gp, enum readyhow how)
 }
 
 /* No thread runs on gp's stack any more, and none will in this life. */
-static void left(struct g *gp)
+static void gdestroy(struct g *gp)
 {
 	bool drop = gp->drop;
 
 	gp->lockedm = NULL;
 	gp->lockdepth = 0;
-	gp->kept = false;
+	gp->lockedforgood = false;
 	atomic_store_explicit(&gp->status, Gdead, memory_order_relaxed);
 	/* Release: pairs with g_await_off(), after which another thread may use gp. */
 	atomic_store_explicit(&gp->m, NULL, memory_order_release);
@@ -153,13 +153,13 @@ static void left(struct g *gp)
 		g_free(gp);
 }
 
-static void exited(void *arg)
+static void finish_exit(void *arg)
 {
-	arrived();
-	left(arg);
+	finish_switch_self();
+	gdestroy(arg);
 }
 
-static void exit0(void *arg)
+static void goexit0(void *arg)
 {
 	struct m *mp = weft_tls.m;
 	struct g *gp = arg;
@@ -174,10 +174,10 @@ static void exit0(void *arg)
 	 */
 	if (mp == &m0 || !locked)
 		mp->lockedg = NULL;
-	left(arg);
+	gdestroy(arg);
 	if (locked && mp != &m0) {
 		/*
-		 * What the wired G changed of its kernel thread (policy, affinity, namespaces) ends
+		 * What the locked G changed of its kernel thread (policy, affinity, namespaces) ends
 		 * with that thread.  The kernel tells the child processes that it made.
 		 */
 		handoffp(releasep(mp));
@@ -189,7 +189,7 @@ static void exit0(void *arg)
 /*
  * ended is called before the stack is left, so that the G that it readies can be switched to at
  * once.  The thread that frees the caller's G afterwards waits until the stack is left
- * (g_await_off).  ended says true: no thread will, and left() frees it.
+ * (g_await_off).  ended says true: no thread will, and gdestroy() frees it.
  */
 void goexit(bool (*ended)(void *arg), void *arg)
 {
@@ -204,7 +204,7 @@ void goexit(bool (*ended)(void *arg), void *arg)
 	if (unlikely(gp->home != NULL))
 		home_leave(gp);
 	gp->drop = ended(arg);
-	if (!to_next(getm(), gp, exited))
-		mcall(exit0);
+	if (!to_next(getm(), gp, finish_exit))
+		mcall(goexit0);
 	__builtin_unreachable();
 }

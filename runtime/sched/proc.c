@@ -60,10 +60,10 @@ void mcall(void (*fn)(void *))
  */
 void g_await_off(struct g *gp)
 {
-	enum { SPIN = 64, YIELD = 64 * SPIN, SLEEP_US = 20 };
+	enum { OFF_SPINS = 64, YIELD = 64 * OFF_SPINS, SLEEP_US = 20 };
 
 	for (unsigned i = 1; atomic_load_explicit(&gp->m, memory_order_acquire); i++) {
-		if (i % SPIN)
+		if (i % OFF_SPINS)
 			arch_pause();
 		else if (i < YIELD)
 			os_osyield();
@@ -74,14 +74,14 @@ void g_await_off(struct g *gp)
 
 static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool inherit)
 {
-	settle(mp, gp, inherit);
-	settle_kernel(mp, gp);
+	prepare_switch(mp, gp, inherit);
+	finish_switch(mp, gp);
 	arch_gogo(gp->sp, gp->fs);
 }
 
 /*
- * The M of a wired G, with a P, when all that waits stands in the global queue.  True: its own G is
- * first and goes on.  When the first is wired to another M, that one gets the P: a third M that
+ * The M of a locked G, with a P, when all that waits stands in the global queue.  True: its own G is
+ * first and goes on.  When the first is locked to another M, that one gets the P: a third M that
  * took it, looked and passed it on would double the switches of two that yield to each other.
  */
 static bool own_turn(struct m *mp)
@@ -95,7 +95,7 @@ static bool own_turn(struct m *mp)
 	    pp->id >= atomic_load(&gomaxprocs))
 		return false;
 	lock(&sched.lock);
-	gp = sched.urgent.head ? sched.urgent.head : sched.runq.head;
+	gp = sched.wakeupq.head ? sched.wakeupq.head : sched.runq.head;
 	if (gp && gp->lockedm) {
 		owner = gp->lockedm;
 		globrunqget(pp, 1, true);
@@ -126,7 +126,7 @@ void schedule(void *unused)
 				continue;
 			execute(mp, mp->lockedg, false);
 		}
-		if (mp->p && unlikely(atomic_load_explicit(&mp->p->giveup, memory_order_relaxed)))
+		if (mp->p && unlikely(atomic_load_explicit(&mp->p->gfreeflush, memory_order_relaxed)))
 			g_cachefree(mp->p);
 		if (p_retire_if_dying(mp))
 			idle(mp);
@@ -172,7 +172,7 @@ void g_start(struct g *gp)
 	unpin();
 }
 
-static void gosched0(void *arg)
+static void gosched_m(void *arg)
 {
 	struct g *gp = arg;
 
@@ -183,7 +183,7 @@ static void gosched0(void *arg)
 	schedule(NULL);
 }
 
-static void goyield0(void *arg)
+static void goyield_m(void *arg)
 {
 	struct g *gp = arg;
 
@@ -198,7 +198,7 @@ void gosched(void)
 
 	/*
 	 * The kernel's turn as well, where it decides between Ms that both have work: with more Ps
-	 * than CPUs, and for a wired G, whose M may share its only CPU, at a real-time priority,
+	 * than CPUs, and for a locked G, whose M may share its only CPU, at a real-time priority,
 	 * with the one it yields to.
 	 */
 	if (unlikely(atomic_load_explicit(&sched.oversubscribed, memory_order_relaxed) ||
@@ -211,7 +211,7 @@ void gosched(void)
 			atomic_load(&pp->timer0) == 0 && !weft_opt.chaos);
 	unpin();
 	if (!alone)
-		mcall(gosched0);
+		mcall(gosched_m);
 }
 
 void goyield(void)
@@ -222,7 +222,7 @@ void goyield(void)
 	have = getp() && !getp()->own;
 	unpin();
 	if (have)
-		mcall(goyield0);
+		mcall(goyield_m);
 }
 
 /*
@@ -240,17 +240,17 @@ void runtime_yieldhere(void)
 	struct g *gp = weft_tls.g;
 	struct m *mp;
 
-	if (unlikely(weft_tls.preempt))
-		runtime_wish();
+	if (unlikely(weft_tls.need_resched))
+		runtime_resched();
 	if (likely(!weft_opt.chaos) || !gp || gp->sysdepth)
 		return;
 	mp = getm();
 	switch (nextrand(&mp->rng) % 16) {
 	case 0:
-		mcall(gosched0);
+		mcall(gosched_m);
 		break;
 	case 1:
-		mcall(goyield0);
+		mcall(goyield_m);
 		break;
 	}
 }

@@ -1,7 +1,7 @@
 /*
  * realtime: a G with a real-time policy has a kernel thread and a P of its own.
  *
- * The shim wires such a G to its M and gives that M the policy.  Here the M gets a P that is on no
+ * The shim locks such a G to its M and gives that M the policy.  Here the M gets a P that is on no
  * list: no thread takes it, steals from it or runs its timers, so the G keeps it in system calls
  * and while it waits.  A waker of the G wakes its kernel thread, and the kernel decides by
  * priority, with no ordinary thread in between.  Its timers are its M's own time-outs
@@ -13,7 +13,7 @@
  *
  * The lot's queues are in the order of priorities, of which all other threads have 0.
  *
- * Must never: be called by a G that is not wired.
+ * Must never: be called by a G that is not locked.
  */
 #include "runtime/sched/gmp.h"
 
@@ -27,7 +27,7 @@ void realtime_fork_child(void)
 	unused = NULL; /* the list may have been half changed */
 }
 
-static struct p *take(void)
+static struct p *realtime_takep(void)
 {
 	struct p *pp;
 	int32_t id = 0;
@@ -48,9 +48,9 @@ static struct p *take(void)
 	return pp;
 }
 
-static void enter(struct g *gp, struct m *mp, int priority)
+static void realtime_enter(struct g *gp, struct m *mp, int priority)
 {
-	struct p *pp = take(), *before;
+	struct p *pp = realtime_takep(), *before;
 
 	if (!pp)
 		return; /* no memory: it stays among the others */
@@ -62,7 +62,7 @@ static void enter(struct g *gp, struct m *mp, int priority)
 }
 
 /* To a P that all share; the caller may wait for one. */
-static void leave(struct g *gp, struct m *mp)
+static void realtime_leave(struct g *gp, struct m *mp)
 {
 	struct p *pp = releasep(mp);
 
@@ -100,8 +100,8 @@ void runtime_realtime(int priority)
 	if (priority && gp->priority)
 		gp->priority = priority;
 	else if (priority)
-		enter(gp, mp, priority);
+		realtime_enter(gp, mp, priority);
 	else
-		leave(gp, mp);
+		realtime_leave(gp, mp);
 	unpin();
 }

@@ -217,7 +217,7 @@ void runqdrain(struct p *pp, struct gqueue *q)
 static void setsize(int32_t n)
 {
 	sched.runq.size = n;
-	atomic_store(&sched.runqsize, n + sched.urgent.size);
+	atomic_store(&sched.runqsize, n + sched.wakeupq.size);
 }
 
 /*
@@ -233,25 +233,25 @@ void globrunqwoken(struct g *gp)
 		return;
 	}
 	gp->schedlink = NULL;
-	if (sched.urgent.tail)
-		sched.urgent.tail->schedlink = gp;
+	if (sched.wakeupq.tail)
+		sched.wakeupq.tail->schedlink = gp;
 	else
-		sched.urgent.head = gp;
-	sched.urgent.tail = gp;
-	sched.urgent.size++;
-	atomic_store(&sched.urgentsize, sched.urgent.size);
+		sched.wakeupq.head = gp;
+	sched.wakeupq.tail = gp;
+	sched.wakeupq.size++;
+	atomic_store(&sched.wakeupqsize, sched.wakeupq.size);
 	setsize(sched.runq.size);
 }
 
-static struct g *urgentget(void)
+static struct g *wakeupqget(void)
 {
-	struct g *gp = sched.urgent.head;
+	struct g *gp = sched.wakeupq.head;
 
-	sched.urgent.head = gp->schedlink;
-	if (!sched.urgent.head)
-		sched.urgent.tail = NULL;
-	sched.urgent.size--;
-	atomic_store(&sched.urgentsize, sched.urgent.size);
+	sched.wakeupq.head = gp->schedlink;
+	if (!sched.wakeupq.head)
+		sched.wakeupq.tail = NULL;
+	sched.wakeupq.size--;
+	atomic_store(&sched.wakeupqsize, sched.wakeupq.size);
 	setsize(sched.runq.size);
 	return gp;
 }
@@ -294,17 +294,17 @@ void globrunqputbatch(struct gqueue *q, bool front)
 }
 
 /*
- * An urgent one, or up to min(half a ring, a fair share) of the others, of which all but one go to
- * pp's ring.  Without `urgent` the others are first: urgent ones that keep coming (each request of
+ * A woken one, or up to min(half a ring, a fair share) of the others, of which all but one go to
+ * pp's ring.  Without `wakeupq` the others are first: woken ones that keep coming (each request of
  * a busy server, polled by sysmon) would never leave them a turn.  max 0: no bound.
  */
-struct g *globrunqget(struct p *pp, int32_t max, bool urgent)
+struct g *globrunqget(struct p *pp, int32_t max, bool wakeupq)
 {
 	int32_t n = sched.runq.size;
 	struct g *gp;
 
-	if (sched.urgent.head && (urgent || n == 0))
-		return urgentget();
+	if (sched.wakeupq.head && (wakeupq || n == 0))
+		return wakeupqget();
 	if (n == 0)
 		return NULL;
 	if (n > sched.runq.size / atomic_load(&gomaxprocs) + 1)
@@ -314,7 +314,7 @@ struct g *globrunqget(struct p *pp, int32_t max, bool urgent)
 	if (n > RUNQ_SIZE / 2)
 		n = RUNQ_SIZE / 2;
 	setsize(sched.runq.size - n);
-	count_up(&sched.commongets);
+	count_up(&sched.globrunqgets);
 	gp = sched.runq.head;
 	sched.runq.head = gp->schedlink;
 	while (--n > 0) {

@@ -3,10 +3,10 @@
  *
  * They are in every park and every wake-up; as calls they were a tenth of a condvar round trip.
  * Included by park.c, proc.c, runq.c and the queue's unit tests.  Must never: wait for anything but
- * a stack that is being left (settle).
+ * a stack that is being left (prepare_switch).
  */
-#ifndef WEFT_NEXT_H
-#define WEFT_NEXT_H
+#ifndef WEFT_SCHED_INLINE_H
+#define WEFT_SCHED_INLINE_H
 
 #include "runtime/sched/gmp.h"
 
@@ -47,7 +47,7 @@ static inline struct g *nextlocal(struct m *mp, bool *inherit)
 		     atomic_load_explicit(&duties, memory_order_relaxed) ||
 		     pp->id >= atomic_load_explicit(&gomaxprocs, memory_order_relaxed)))
 		return NULL;
-	if (unlikely(atomic_load_explicit(&sched.urgentsize, memory_order_relaxed) > 0))
+	if (unlikely(atomic_load_explicit(&sched.wakeupqsize, memory_order_relaxed) > 0))
 		return NULL;
 	if (first && nanotime() >= first)
 		return NULL;
@@ -69,7 +69,7 @@ static inline struct g *nextlocal(struct m *mp, bool *inherit)
 }
 
 /* The M's last steps before it loads gp's registers; gp becomes Grunning. */
-static inline void settle(struct m *mp, struct g *gp, bool inherit)
+static inline void prepare_switch(struct m *mp, struct g *gp, bool inherit)
 {
 	if (unlikely(atomic_load_explicit(&gp->m, memory_order_acquire)))
 		g_await_off(gp);
@@ -86,12 +86,12 @@ static inline void settle(struct m *mp, struct g *gp, bool inherit)
 }
 
 /* Gives the kernel thread gp's signal mask and GS. */
-static inline void settle_kernel(struct m *mp, struct g *gp)
+static inline void finish_switch(struct m *mp, struct g *gp)
 {
 	if (unlikely(mp->sigmask != gp->sigmask)) {
 		/*
-		 * Between the two notes it says what both keep out (runtime_allkeepout()); and a
-		 * handler that the call lets in may add to it (runtime_keepout()).
+		 * Between the two notes it says what both keep out (runtime_all_ms_block()); and a
+		 * handler that the call lets in may add to it (runtime_block_idle()).
 		 */
 		__atomic_fetch_and(&mp->sigmask, gp->sigmask, __ATOMIC_RELAXED);
 		os_sigmask(gp->sigmask);

@@ -51,20 +51,20 @@ bool runtime_fault(const char *what)
 
 long runtime_denied_slow(long nr, long a, long b, long c)
 {
-	return os_denied(nr, a, b, c);
+	return os_missing(nr, a, b, c);
 }
 
 bool runtime_probe(void)
 {
-	os_deny(weft_opt.without, weft_opt.fail);
+	os_faultinject(weft_opt.without, weft_opt.fail);
 	os_time_init();
 	arch_wrfsbase = os_has(OS_wrfsbase) && arch_has_wrfsbase();
 	os_guard_init();
-	return handoff_possible();
+	return blocked_possible();
 }
 
 /* gp runs on M0 from now on; top: end of M0's g0 stack. */
-void start_m0(struct g *gp, void *fs, char *top)
+void schedinit_m0(struct g *gp, void *fs, char *top)
 {
 	ptrdiff_t off = (char *)&weft_tls - (char *)arch_getfs();
 
@@ -83,7 +83,7 @@ void start_m0(struct g *gp, void *fs, char *top)
 	atomic_store(&sched.nglive, 1);
 }
 
-static int start_p(struct m *mp)
+static int schedinit_p(struct m *mp)
 {
 	unsigned ncpu = os_ncpu();
 
@@ -126,13 +126,13 @@ int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 	g_seedids();
 	g_setname(gp, "main");
 	g_set_tls(gp, tls, tid);
-	start_m0(gp, fs, (char *)stack + G0_STACK);
+	schedinit_m0(gp, fs, (char *)stack + G0_STACK);
 	cputime_start(gp);
 	if (os_has_children()) {
 		gp->home = &m0;
 		m0.lockedg = gp;
 	}
-	if (start_p(&m0)) {
+	if (schedinit_p(&m0)) {
 		weft_tls = (struct weft_tls){ 0 }; /* no G: every wrapper passes through for good */
 		return -ENOMEM;
 	}

@@ -9,33 +9,33 @@
  * sched.pstart meanwhile, where an M that becomes idle finds it.
  *
  * It is also clean: a new kernel thread inherits its maker's policy, affinity, filters and
- * namespaces, which a wired G may have changed on its M.
+ * namespaces, which a locked G may have changed on its M.
  *
  * Must never: run a G; hold a runtime lock while it makes or joins.
  */
 #include "runtime/sched/gmp.h"
 
-static _Atomic uint32_t bell; /* futex: counts calls */
-static _Atomic bool spare;    /* one M in reserve, without a P, is wanted */
-static bool running;          /* atomic */
-static _Atomic int32_t self;  /* its kernel id */
+static _Atomic uint32_t wakeups; /* futex: counts calls */
+static _Atomic bool spare_wanted; /* one M in reserve, without a P, is wanted */
+static bool spawner_running;  /* atomic */
+static _Atomic int32_t spawner_tid; /* its kernel id */
 
-static void *maker(void *unused)
+static void *spawner_main(void *unused)
 {
 	(void)unused;
-	atomic_store(&self, os_gettid());
+	atomic_store(&spawner_tid, os_gettid());
 	for (;;) {
-		uint32_t n = atomic_load(&bell);
+		uint32_t n = atomic_load(&wakeups);
 		uint64_t rest;
 
 		m_start_wanted();
-		if (atomic_exchange(&spare, false))
+		if (atomic_exchange(&spare_wanted, false))
 			m_make_spare();
 		/* Thousands of Ms may have left, and an M may be wanted between two of them. */
 		if (m_reap())
 			continue;
 		rest = scavenge_step();
-		os_futex_wait((uint32_t *)&bell, n, rest ? nanotime() + rest : 0);
+		os_futex_wait((uint32_t *)&wakeups, n, rest ? nanotime() + rest : 0);
 	}
 	return NULL;
 }
@@ -46,50 +46,50 @@ static bool begin(void)
 	char *stack;
 	uintptr_t os;
 
-	if (__atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
+	if (__atomic_exchange_n(&spawner_running, true, __ATOMIC_ACQUIRE))
 		return true;
 	stack = os_reserve(size);
-	if (stack && !hooks.newosproc(maker, NULL, stack, size, &os))
+	if (stack && !hooks.newosproc(spawner_main, NULL, stack, size, &os))
 		return true;
 	if (stack)
 		os_free(stack, size);
-	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
+	__atomic_store_n(&spawner_running, false, __ATOMIC_RELEASE);
 	return false;
 }
 
-bool maker_start(void)
+bool spawner_start(void)
 {
-	return likely(__atomic_load_n(&running, __ATOMIC_RELAXED)) || begin();
+	return likely(__atomic_load_n(&spawner_running, __ATOMIC_RELAXED)) || begin();
 }
 
-bool maker_call(void)
+bool spawner_wake(void)
 {
-	if (!__atomic_load_n(&running, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&spawner_running, __ATOMIC_RELAXED))
 		return false;
-	atomic_fetch_add(&bell, 1);
-	os_futex_wake((uint32_t *)&bell, 1);
+	atomic_fetch_add(&wakeups, 1);
+	os_futex_wake((uint32_t *)&wakeups, 1);
 	return true;
 }
 
-void maker_spare(void)
+void spawner_want_spare(void)
 {
-	if (!atomic_exchange(&spare, true))
-		maker_call();
+	if (!atomic_exchange(&spare_wanted, true))
+		spawner_wake();
 }
 
-bool maker_runs(void)
+bool spawner_runs(void)
 {
 	/*
 	 * The spawner never asks itself.  Only a thread with neither a G nor an M can be it: all
 	 * others are spared the gettid.
 	 */
-	return __atomic_load_n(&running, __ATOMIC_RELAXED) &&
-	       (weft_tls.g || weft_tls.m || atomic_load(&self) != os_gettid());
+	return __atomic_load_n(&spawner_running, __ATOMIC_RELAXED) &&
+	       (weft_tls.g || weft_tls.m || atomic_load(&spawner_tid) != os_gettid());
 }
 
-void maker_fork_child(void)
+void spawner_fork_child(void)
 {
-	running = false;
-	atomic_store(&spare, false);
-	atomic_store(&self, 0);
+	spawner_running = false;
+	atomic_store(&spare_wanted, false);
+	atomic_store(&spawner_tid, 0);
 }

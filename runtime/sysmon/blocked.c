@@ -13,37 +13,37 @@
  * without, an M loses its P after 10 ms, so that a process that waits as a whole lets sysmon sleep.
  *
  * The G need not cooperate, so taking the P is a handshake on a word of its thread block,
- * weft_tls.nop (lock.h):
+ * weft_tls.revoke (lock.h):
  *
  *	sysmon                                  G
- *	nop = NOP_ASKED                         locks++            (pin, lock)
- *	membarrier                              nop != 0?          wait, or get a P
+ *	revoke = REVOKE_ASKED                   locks++            (pin, lock)
+ *	membarrier                              revoke != 0?       wait, or get a P
  *	locks == 0, gp on mp with pp, still?    ...
- *	P taken, nop = NOP_TAKEN                locks--
+ *	P taken, revoke = REVOKE_TAKEN          locks--
  *
- * Either the G sees NOP_ASKED or we see its locks.  The G's side is two plain instructions; the
+ * Either the G sees REVOKE_ASKED or we see its locks.  The G's side is two plain instructions; the
  * fence it lacks is membarrier(2) on ours (0.3 us).  The fence makes the taking exact even if the
  * proof is no longer true; chaos takes Ps from Ms that run.
  *
- * Without membarrier the CPU clock is the fence.  It is read after NOP_ASKED is stored, and moves
+ * Without membarrier the CPU clock is the fence.  It is read after REVOKE_ASKED is stored, and moves
  * whenever the M runs: a clock that stands where the first look found it says that the M left its
  * CPU before that look, and a context switch is a full fence on both of its sides.  So its locks
- * are as they were then, and it will see NOP_ASKED.  That needs a clock that counts nanoseconds: one
+ * are as they were then, and it will see REVOKE_ASKED.  That needs a clock that counts nanoseconds: one
  * that counts ticks stands still under an M that runs.  Where the kernel has neither, weft does not
- * start (handoff_possible()).
+ * start (blocked_possible()).
  *
- * Without /proc, or where it may not be asked, an M that stood still for KEEP is taken for blocked.
+ * Without /proc, or where it may not be asked, an M that stood still for KEEP_P is taken for blocked.
  * If it waits for a CPU instead, it goes on without a P and is called back: slower, and still exact.
  *
- * From NOP_ASKED to the answer nothing here takes a lock or waits: the G may be spinning for it.  A
+ * From REVOKE_ASKED to the answer nothing here takes a lock or waits: the G may be spinning for it.  A
  * G whose P was taken goes on without one, in the kernel and then in the program's code, until it
  * next enters the runtime: pin_slow() gets a P as a return from a system call does, or queues the G
  * and the M sleeps.  One that computes without calling us is found by its CPU clock and sent signal
- * 32; the handler does the same.  The word is NOP_KICKED until the handler has run, so the signal
+ * 32; the handler does the same.  The word is REVOKE_PRODDED until the handler has run, so the signal
  * meets no system call that the shim knows.
  *
  * gp->tls stays mapped when the thread ends: a dead G keeps its thread block, and stack_free() is
- * for blocks that never lived.  A G that ended and lives again has a word that reads NOP_NONE.
+ * for blocks that never lived.  A G that ended and lives again has a word that reads REVOKE_NONE.
  *
  * Rejected: a flag in struct m, read through getm(): what pin() protects is exactly the way to the
  * M.
@@ -53,23 +53,23 @@
 #include "runtime/sched/gmp.h"
 
 enum {
-	LOOK_MIN = 80000,      /* ns between two looks */
-	LOOK_SUSPECT = 100,    /* us until the next when an M stands still and work waits */
-	LOOK_WORK = 800,       /* us when work waits: with LOOK_SUSPECT less than a millisecond */
+	BLOCKED_GAP_MIN = 80000, /* ns between two looks */
+	BLOCKED_GAP_SUSPECT = 100, /* us until the next when an M stands still and work waits */
+	BLOCKED_GAP_WORK = 800, /* us when work waits: with BLOCKED_GAP_SUSPECT less than a millisecond */
 	/* ns for which an M must stand still longer each time it was not blocked */
-	DOUBT = 100000,
-	DOUBTS = 4,            /* times that count for DOUBT, at most */
-	KICK_AGAIN = 1000000,  /* ns until an M without a P is signalled once more */
-	PATIENCE = 20,         /* signals after which the PC no longer counts */
-	CHAOS_TAKES = 8,       /* chaos: one look in so many takes a P from an M that may run */
+	MISS_NS = 100000,
+	MISSES_MAX = 4,        /* times that count for MISS_NS, at most */
+	PROD_AGAIN = 1000000,  /* ns until an M without a P is signalled once more */
+	PRODS_FORCE = 20,      /* signals after which the PC no longer counts */
+	CHAOS_REVOKES = 8,     /* chaos: one look in so many takes a P from an M that may run */
 };
 
 #define WORK_LASTS 10000000ULL /* ns after which no work means that none will come */
-#define KEEP 10000000ULL       /* ns an M keeps its P when no work waits */
+#define KEEP_P 10000000ULL     /* ns an M keeps its P when no work waits */
 
-static uint64_t lastlook, lastwork;
-static uint32_t lastwish, quick;
-static struct m *taken;        /* Ms whose P was taken and that have not come back */
+static uint64_t last_check, last_work;
+static uint32_t last_delay, suspect_delay;
+static struct m *revoked;      /* Ms whose P was taken and that have not come back */
 static bool have_fence, have_clock;
 static bool impossible;        /* neither is exact: nothing is taken */
 static uint64_t rng = 1;
@@ -86,13 +86,13 @@ void pin_slow(void)
 	if (weft_tls.locks != 1)
 		return;
 	for (uint32_t i = 1;; i++) {
-		uint32_t s = NOP_TAKEN;
+		uint32_t s = REVOKE_TAKEN;
 
-		/* Acquire: pairs with the store of NOP_TAKEN; mp->p reads NULL. */
-		if (__atomic_compare_exchange_n(&weft_tls.nop, &s, NOP_NONE, false,
+		/* Acquire: pairs with the store of REVOKE_TAKEN; mp->p reads NULL. */
+		if (__atomic_compare_exchange_n(&weft_tls.revoke, &s, REVOKE_NONE, false,
 						__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
 			break;
-		if (s == NOP_NONE)
+		if (s == REVOKE_NONE)
 			return;
 		/*
 		 * This takes sysmon some instructions, if it is on a CPU; or a signal arrives as
@@ -102,14 +102,14 @@ void pin_slow(void)
 		if (i % 1024)
 			continue;
 		os_osyield();
-		if (s != NOP_KICKED || !atomic_load(&getm()->takensent))
+		if (s != REVOKE_PRODDED || !atomic_load(&getm()->prodsent))
 			continue;
 		/*
 		 * The G may have blocked the signal by a system call that weft did not see.  If it
 		 * does not arrive on this return from the kernel, it never will.
 		 */
-		os_sigunblock(SIGPREEMPT);
-		__atomic_compare_exchange_n(&weft_tls.nop, &s, NOP_TAKEN, false, __ATOMIC_RELAXED,
+		os_sigunblock(SIGWEFT);
+		__atomic_compare_exchange_n(&weft_tls.revoke, &s, REVOKE_TAKEN, false, __ATOMIC_RELAXED,
 					    __ATOMIC_RELAXED);
 	}
 	/* As in runtime_preempt(): we may be in a handler. */
@@ -117,27 +117,27 @@ void pin_slow(void)
 	regainp(gp);
 }
 
-bool runtime_rejoin_asked(void)
+bool runtime_reacquirep_asked(void)
 {
-	uint32_t nop = __atomic_load_n(&weft_tls.nop, __ATOMIC_RELAXED);
+	uint32_t revoke = __atomic_load_n(&weft_tls.revoke, __ATOMIC_RELAXED);
 
-	if (likely(nop != NOP_KICKED && nop != NOP_TAKEN))
+	if (likely(revoke != REVOKE_PRODDED && revoke != REVOKE_TAKEN))
 		return false;
 	/*
 	 * From here on the G may enter the runtime: until now the signal was on its way to this M.
 	 */
-	if (nop == NOP_KICKED)
-		__atomic_store_n(&weft_tls.nop, NOP_TAKEN, __ATOMIC_RELEASE);
+	if (revoke == REVOKE_PRODDED)
+		__atomic_store_n(&weft_tls.revoke, REVOKE_TAKEN, __ATOMIC_RELEASE);
 	return !runtime_busy();
 }
 
-bool runtime_rejoin_forced(void)
+bool runtime_reacquirep_forced(void)
 {
 	/* The M is this one until the G gets a P: it cannot be switched without. */
-	return getm()->takenkicks > PATIENCE;
+	return getm()->prods > PRODS_FORCE;
 }
 
-void runtime_rejoin(void)
+void runtime_reacquirep(void)
 {
 	pin();
 	unpin();
@@ -157,54 +157,54 @@ static bool outside(struct p *pp, struct m *mp, struct g *gp, struct weft_tls *t
 	/* First: the rest is stable once this reads 0. */
 	if (__atomic_load_n(&tls->locks, __ATOMIC_ACQUIRE))
 		return false;
-	/* A new life of gp has another word, or this one at NOP_NONE again. */
-	return gp->tls == tls && __atomic_load_n(&tls->nop, __ATOMIC_RELAXED) == NOP_ASKED &&
+	/* A new life of gp has another word, or this one at REVOKE_NONE again. */
+	return gp->tls == tls && __atomic_load_n(&tls->revoke, __ATOMIC_RELAXED) == REVOKE_ASKED &&
 	       atomic_load(&gp->m) == mp && __atomic_load_n(&mp->curg, __ATOMIC_RELAXED) == gp &&
 	       __atomic_load_n(&mp->p, __ATOMIC_RELAXED) == pp && pp->m == mp;
 }
 
-/* The block that began at mp->takensince is over, or the process ends. */
+/* The block that began at mp->revokedsince is over, or the process ends. */
 static void block_ends(struct m *mp, uint64_t now)
 {
-	int site = atomic_exchange(&mp->takensite, PINREPORT_NOT);
+	int site = atomic_exchange(&mp->revokedsite, BLOCKREPORT_NONE);
 
-	if (unlikely(site != PINREPORT_NOT))
-		pinreport_end(site, now - mp->takensince);
+	if (unlikely(site != BLOCKREPORT_NONE))
+		blockreport_end(site, now - mp->revokedsince);
 }
 
-void handoff_report_open(void)
+void blocked_report_open(void)
 {
 	uint64_t now = nanotime();
 
 	lock(&sched.lock);
 	for (struct m *mp = sched.allm; mp; mp = mp->alllink)
-		if (mp->takenfrom)
+		if (mp->revokedg)
 			block_ends(mp, now);
 	unlock(&sched.lock);
 }
 
-static void note_taken(struct m *mp, struct g *gp, uint64_t cpu, uint64_t since)
+static void note_revoked(struct m *mp, struct g *gp, uint64_t cpu, uint64_t since)
 {
-	if (mp->takenfrom) {
+	if (mp->revokedg) {
 		block_ends(mp, since);
 	} else {
-		mp->takenlink = taken;
-		taken = mp;
+		mp->revokedlink = revoked;
+		revoked = mp;
 	}
-	mp->takenfrom = gp;
-	mp->takencpu = cpu;
-	mp->takensince = since;
-	atomic_store(&mp->takensite, PINREPORT_NOT);
-	mp->takenkick = 0;
-	mp->takenkicks = 0;
+	mp->revokedg = gp;
+	mp->revokedcpu = cpu;
+	mp->revokedsince = since;
+	atomic_store(&mp->revokedsite, BLOCKREPORT_NONE);
+	mp->proddedwhen = 0;
+	mp->prods = 0;
 }
 
 /* The kernel's word, or what must do without it: see above. */
 static bool is_blocked(struct m *mp, uint64_t since, uint64_t now, struct os_where *where)
 {
-	int r = aside_blocked(mp->ostid, where);
+	int r = procfs_blocked(mp->ostid, where);
 
-	return r < 0 ? have_clock && now - since >= KEEP : r;
+	return r < 0 ? have_clock && now - since >= KEEP_P : r;
 }
 
 /*
@@ -226,11 +226,11 @@ static bool stands(struct m *mp, uint64_t cpu)
 }
 
 /* Takes pp from mp if mp is blocked outside the runtime (any: also if it is not blocked). */
-static bool take(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, uint64_t now, bool any)
+static bool revokep(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, uint64_t now, bool any)
 {
 	struct g *gp = __atomic_load_n(&mp->curg, __ATOMIC_ACQUIRE);
 	struct weft_tls *tls = gp ? gp->tls : NULL;
-	uint32_t asked = NOP_ASKED, s = Prunning;
+	uint32_t asked = REVOKE_ASKED, s = Prunning;
 	struct os_where where = { 0 };
 
 	/* Most of the time an M that stands still is inside the runtime: no need to ask. */
@@ -238,7 +238,7 @@ static bool take(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, uint6
 		return false;
 	if (!any && !is_blocked(mp, since, now, &where))
 		return false;
-	__atomic_store_n(&tls->nop, NOP_ASKED, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&tls->revoke, REVOKE_ASKED, __ATOMIC_SEQ_CST);
 	if (have_fence)
 		os_membarrier();
 	/* The clock before the locks: see above. */
@@ -251,46 +251,46 @@ static bool take(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, uint6
 	pp->m = NULL;
 	gp->syscallsp = where.sp; /* for dumps, as the status */
 	atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
-	note_taken(mp, gp, cpu, since);
+	note_revoked(mp, gp, cpu, since);
 	/* Release: pairs with pin_slow's acquire. */
-	__atomic_store_n(&tls->nop, NOP_TAKEN, __ATOMIC_RELEASE);
-	pp->hand_m = NULL;
-	sysmon_taken();
+	__atomic_store_n(&tls->revoke, REVOKE_TAKEN, __ATOMIC_RELEASE);
+	pp->blocked_m = NULL;
+	sysmon_note_retaken();
 	handoffp(pp);
 	/* mp is most likely still where the proof found it. */
-	if (unlikely(weft_opt.pinreport) && !any)
-		atomic_store(&mp->takensite, pinreport_begin(gp, &where));
+	if (unlikely(weft_opt.blockreport) && !any)
+		atomic_store(&mp->revokedsite, blockreport_begin(gp, &where));
 	return true;
 leave:
 	/* Not a plain store: the block may have begun a new life meanwhile. */
-	__atomic_compare_exchange_n(&tls->nop, &asked, NOP_NONE, false, __ATOMIC_RELEASE,
+	__atomic_compare_exchange_n(&tls->revoke, &asked, REVOKE_NONE, false, __ATOMIC_RELEASE,
 				    __ATOMIC_RELAXED);
 	return false;
 }
 
 /*
- * mp stands still since hand_still; true: pp was taken from it.  The proof costs two wake-ups, and
+ * mp stands still since blocked_stillsince; true: pp was taken from it.  The proof costs two wake-ups, and
  * on a busy machine an M stands still again and again because it waits for its CPU.  So each time
  * that the M was not blocked, the next proof comes later; on such a machine a blocked M keeps its P
  * for up to 0.4 ms longer.
  */
-static bool take_if_still(struct p *pp, struct m *mp, uint64_t now, bool work)
+static bool revokep_if_still(struct p *pp, struct m *mp, uint64_t now, bool work)
 {
-	uint64_t still = now - pp->hand_still;
+	uint64_t still = now - pp->blocked_stillsince;
 
-	if (still < (work ? pp->hand_doubts * (uint64_t)DOUBT : KEEP))
+	if (still < (work ? pp->blocked_misses * (uint64_t)MISS_NS : KEEP_P))
 		return false;
-	if (take(pp, mp, pp->hand_cpu, pp->hand_still, now, false)) {
-		pp->hand_doubts = 0;
+	if (revokep(pp, mp, pp->blocked_cpu, pp->blocked_stillsince, now, false)) {
+		pp->blocked_misses = 0;
 		return true;
 	}
-	if (pp->hand_doubts < DOUBTS)
-		pp->hand_doubts++;
+	if (pp->blocked_misses < MISSES_MAX)
+		pp->blocked_misses++;
 	return false;
 }
 
 /* One P; true: its M stands still. */
-static bool look_p(struct p *pp, uint64_t now, bool work)
+static bool check_p(struct p *pp, uint64_t now, bool work)
 {
 	uint32_t tick = atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
 	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
@@ -298,120 +298,121 @@ static bool look_p(struct p *pp, uint64_t now, bool work)
 	bool moved;
 
 	if (atomic_load(&pp->status) != Prunning || !mp || !mp->ostid) {
-		pp->hand_m = NULL;
+		pp->blocked_m = NULL;
 		return false;
 	}
-	if (unlikely(weft_opt.chaos) && have_fence && nextrand(&rng) % CHAOS_TAKES == 0 &&
-	    take(pp, mp, 0, now, now, true))
+	if (unlikely(weft_opt.chaos) && have_fence && nextrand(&rng) % CHAOS_REVOKES == 0 &&
+	    revokep(pp, mp, 0, now, now, true))
 		return false;
 	if (!reads_clock(mp, &cpu))
 		return false;
-	used = pp->hand_m == mp ? cpu - pp->hand_cpu : ~0ULL;
-	moved = used || pp->hand_tick != tick;
-	pp->hand_m = mp;
-	pp->hand_tick = tick;
-	pp->hand_cpu = cpu;
+	used = pp->blocked_m == mp ? cpu - pp->blocked_cpu : ~0ULL;
+	moved = used || pp->blocked_tick != tick;
+	pp->blocked_m = mp;
+	pp->blocked_tick = tick;
+	pp->blocked_cpu = cpu;
 	if (moved) {
-		pp->hand_still = 0;
+		pp->blocked_stillsince = 0;
 		/* mp did not compute all the time: it may have blocked in between. */
-		return used < (now - lastlook) / 8 * 7;
+		return used < (now - last_check) / 8 * 7;
 	}
-	if (!pp->hand_still)
-		pp->hand_still = now;
-	return !take_if_still(pp, mp, now, work);
+	if (!pp->blocked_stillsince)
+		pp->blocked_stillsince = now;
+	return !revokep_if_still(pp, mp, now, work);
 }
 
 /*
- * gp, without a P, may compute: if so its M gets a signal, whose handler makes it rejoin
- * (runtime_rejoin).
+ * gp, without a P, may compute: if so its M gets a signal, whose handler makes it reacquire a P
+ * (runtime_reacquirep).
  */
-static bool kick(struct m *mp, struct g *gp, uint64_t now)
+static bool prod(struct m *mp, struct g *gp, uint64_t now)
 {
 	struct weft_tls *tls = gp->tls;
-	uint32_t s = NOP_TAKEN;
+	uint32_t s = REVOKE_TAKEN;
 
 	/*
 	 * A call that weft does not see must not end in EINTR, so only an M that runs is signalled.
 	 */
-	if (now - mp->takenkick < KICK_AGAIN)
+	if (now - mp->proddedwhen < PROD_AGAIN)
 		return false;
-	mp->takenkick = now;
-	if (!aside_runs(mp->ostid))
+	mp->proddedwhen = now;
+	if (!procfs_runnable(mp->ostid))
 		return false;
-	mp->takenkicks++;
-	atomic_store(&mp->takensent, false);
+	mp->prods++;
+	atomic_store(&mp->prodsent, false);
 	/* From here on the G stays on this M until the handler has run. */
-	if (!__atomic_compare_exchange_n(&tls->nop, &s, NOP_KICKED, false, __ATOMIC_ACQ_REL,
+	if (!__atomic_compare_exchange_n(&tls->revoke, &s, REVOKE_PRODDED, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return false;
-	if (os_tgkill(os_getpid(), mp->ostid, SIGPREEMPT))
-		__atomic_store_n(&tls->nop, NOP_TAKEN, __ATOMIC_RELEASE);
+	if (os_tgkill(os_getpid(), mp->ostid, SIGWEFT))
+		__atomic_store_n(&tls->revoke, REVOKE_TAKEN, __ATOMIC_RELEASE);
 	else
-		atomic_store(&mp->takensent, true);
+		atomic_store(&mp->prodsent, true);
 	return true;
 }
 
 /* Looks at the Ms without a P and forgets those that came back.  True: one of them computes. */
-static bool look_taken(uint64_t now)
+static bool check_revoked(uint64_t now)
 {
-	struct m **link = &taken, *mp;
-	bool computes = false;
+	struct m **link = &revoked, *mp;
+	bool cpubound = false;
 
 	while ((mp = *link)) {
-		struct g *gp = mp->takenfrom;
-		uint32_t nop = __atomic_load_n(&gp->tls->nop, __ATOMIC_RELAXED);
+		struct g *gp = mp->revokedg;
+		uint32_t revoke = __atomic_load_n(&gp->tls->revoke, __ATOMIC_RELAXED);
 		uint64_t cpu;
 
-		if (atomic_load(&gp->m) != mp || (nop != NOP_TAKEN && nop != NOP_KICKED)) {
-			*link = mp->takenlink;
+		if (atomic_load(&gp->m) != mp || (revoke != REVOKE_TAKEN && revoke != REVOKE_PRODDED)) {
+			*link = mp->revokedlink;
 			block_ends(mp, now);
-			atomic_store_explicit(&mp->takenfrom, NULL, memory_order_release);
+			atomic_store_explicit(&mp->revokedg, NULL, memory_order_release);
 			continue;
 		}
-		link = &mp->takenlink;
-		if (os_thread_cpu(mp->ostid, &cpu) || cpu == mp->takencpu)
+		link = &mp->revokedlink;
+		if (os_thread_cpu(mp->ostid, &cpu) || cpu == mp->revokedcpu)
 			continue;
-		mp->takencpu = cpu;
+		mp->revokedcpu = cpu;
 		block_ends(mp, now);
-		if (nop == NOP_TAKEN)
-			computes |= kick(mp, gp, now);
+		if (revoke == REVOKE_TAKEN)
+			cpubound |= prod(mp, gp, now);
 	}
-	return computes;
+	return cpubound;
 }
 
-bool handoff_lists(const struct m *mp)
+bool blocked_lists(const struct m *mp)
 {
-	/* Acquire: pairs with look_taken(), whose last word on an M it is. */
-	return atomic_load_explicit(&mp->takenfrom, memory_order_acquire) != NULL;
+	/* Acquire: pairs with check_revoked(), whose last word on an M it is. */
+	return atomic_load_explicit(&mp->revokedg, memory_order_acquire) != NULL;
 }
 
-uint32_t handoff_look(uint64_t now)
+uint32_t blocked_check(uint64_t now)
 {
-	bool work, suspect = false, computes;
+	bool work, suspect = false, cpubound;
 
-	if (now - lastlook < LOOK_MIN)
-		return lastwish;
+	if (now - last_check < BLOCKED_GAP_MIN)
+		return last_delay;
 	if (impossible)
 		return 0;
-	/* pinreport is to list every block, so it looks as if work waited. */
-	work = starving() || unlikely(weft_opt.pinreport);
-	computes = look_taken(now);
+	/* blockreport is to list every block, so it looks as if work waited. */
+	work = starving() || unlikely(weft_opt.blockreport);
+	cpubound = check_revoked(now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++)
-		suspect |= look_p(allp[i], now, work);
-	lastlook = now;
+		suspect |= check_p(allp[i], now, work);
+	last_check = now;
 	if (work)
-		lastwork = now;
+		last_work = now;
 	/*
 	 * On a busy machine an M waits for its CPU again and again: that alone makes it suspect
 	 * less and less often.
 	 */
-	quick = !work || !suspect ? LOOK_SUSPECT : quick * 2 < LOOK_WORK ? quick * 2 : LOOK_WORK;
+	suspect_delay = !work || !suspect ? BLOCKED_GAP_SUSPECT
+			: suspect_delay * 2 < BLOCKED_GAP_WORK ? suspect_delay * 2 : BLOCKED_GAP_WORK;
 	if (work && suspect)
-		lastwish = quick / 2;
+		last_delay = suspect_delay / 2;
 	else
 		/* A queue may be empty for a moment only. */
-		lastwish = computes || now - lastwork < WORK_LASTS ? LOOK_WORK : 0;
-	return lastwish;
+		last_delay = cpubound || now - last_work < WORK_LASTS ? BLOCKED_GAP_WORK : 0;
+	return last_delay;
 }
 
 /* Two readings of the own clock differ, however soon the second comes. */
@@ -427,7 +428,7 @@ static bool clocks_are_exact(void)
 	return true;
 }
 
-bool handoff_possible(void)
+bool blocked_possible(void)
 {
 	struct os_where w;
 	uint64_t cpu;
@@ -447,9 +448,9 @@ bool handoff_still_possible(void)
 	return !impossible;
 }
 
-void handoff_fork_child(void)
+void blocked_fork_child(void)
 {
-	lastlook = 0;
-	lastwish = 0;
-	taken = NULL;
+	last_check = 0;
+	last_delay = 0;
+	revoked = NULL;
 }

@@ -53,5 +53,5 @@ void names_look(uint64_t now)
 	next = (now ? now : nanotime()) + EVERY;
 	n = differ(list);
 	for (int i = 0; i < n; i++)
-		aside_rename(list[i].tid, list[i].name);
+		procfs_rename(list[i].tid, list[i].name);
 }

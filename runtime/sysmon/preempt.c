@@ -24,8 +24,8 @@
  * Which G sysmon asks, and when, is in retake.c.
  *
  * Safe points.  Everything of the runtime that depends on its M or P is pinned (lock.h), and the
- * shim tells by the PC whether a lock of libc may be held; the handler then sets weft_tls.preempt,
- * the G gives way at the next cheap moment (runtime_wish), and sysmon asks again.
+ * shim tells by the PC whether a lock of libc may be held; the handler then sets weft_tls.need_resched,
+ * the G gives way at the next cheap moment (runtime_resched), and sysmon asks again.
  *
  * Must never: be asked for by any thread but sysmon; switch on g0, pinned, or inside entersyscall.
  */
@@ -52,13 +52,13 @@ void p_leave_slow(struct p *pp, uint32_t to)
 		/* sysmon may have lost its CPU before it sent: perhaps to this M. */
 		if (spins % YIELD_EVERY == 0)
 			os_osyield();
-		if (spins % 10000 || !atomic_load(&pp->asksent))
+		if (spins % 10000 || !atomic_load(&pp->preemptsent))
 			continue;
 		/*
 		 * A G may have blocked the signal by a system call that weft did not see.  If it
 		 * does not arrive on this return from the kernel, it never will.
 		 */
-		os_sigunblock(SIGPREEMPT);
+		os_sigunblock(SIGWEFT);
 		if (atomic_load(&pp->status) == Psignal && atomic_exchange(&mp->sigp, NULL) == pp)
 			atomic_store(&pp->status, Prunning);
 	}
@@ -66,14 +66,14 @@ void p_leave_slow(struct p *pp, uint32_t to)
 
 /* ---- the M that is asked --------------------------------------------------------------------- */
 
-bool runtime_signalled(void)
+bool runtime_preempt_asked(void)
 {
 	bool busy = runtime_busy(), wanted = false;
 	struct m *mp;
 	struct p *pp;
 
 	/* The next signal may come at any instruction. */
-	hold();
+	pin_m();
 	mp = getm();
 	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
 	if (pp) {
@@ -81,35 +81,35 @@ bool runtime_signalled(void)
 		 * The P has scheduled meanwhile: the G that runs now is not the one that had its
 		 * slice.
 		 */
-		wanted = pp->asktick ==
+		wanted = pp->preempttick ==
 			 atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
 		atomic_store(&pp->status, Prunning);
 		if (wanted && busy)
-			weft_tls.preempt = 1;
+			weft_tls.need_resched = 1;
 	}
 	unpin();
 	return wanted && !busy;
 }
 
-bool runtime_forced(void)
+bool runtime_preempt_forced(void)
 {
 	struct p *pp = getp();
 
-	return pp && atomic_load_explicit(&pp->askforce, memory_order_relaxed);
+	return pp && atomic_load_explicit(&pp->preemptforce, memory_order_relaxed);
 }
 
-static void gopreempt0(void *arg)
+static void gopreempt_m(void *arg)
 {
 	struct g *gp = arg;
 	struct p *pp = weft_tls.m->p;
 
-	atomic_store_explicit(&gp->sliceused, pp->askused, memory_order_relaxed);
+	atomic_store_explicit(&gp->sliceused, pp->preemptused, memory_order_relaxed);
 	offm(gp);
 	/* So that sysmon knows when the next slice began without a look at that moment. */
 	atomic_store_explicit(&pp->switchwhen, nanotime(), memory_order_relaxed);
 	atomic_store_explicit(&pp->switchtick, atomic_load(&pp->schedtick) + 1,
 			      memory_order_release);
-	if (pp->askused) {
+	if (pp->preemptused) {
 		runqput(pp, gp, false);
 	} else {
 		lock(&sched.lock);
@@ -119,12 +119,12 @@ static void gopreempt0(void *arg)
 	schedule(NULL);
 }
 
-/* The calling G gives way, pinned.  False: it has no P, or the urgent G has found another P. */
+/* The calling G gives way, pinned.  False: it has no P, or the woken G has found another P. */
 static bool give_way(struct g *gp, struct p *pp)
 {
-	if (gp->sysdepth || !pp || (pp->askused && atomic_load(&sched.urgentsize) == 0))
+	if (gp->sysdepth || !pp || (pp->preemptused && atomic_load(&sched.wakeupqsize) == 0))
 		return false;
-	mcall(gopreempt0);
+	mcall(gopreempt_m);
 	return true;
 }
 
@@ -135,18 +135,18 @@ void runtime_preempt(void)
 	unpin();
 }
 
-void runtime_wish(void)
+void runtime_resched(void)
 {
 	struct g *gp = weft_tls.g;
 	struct p *pp;
 
 	if (!gp || runtime_busy() || weft_tls.depth)
 		return;
-	weft_tls.preempt = 0;
+	weft_tls.need_resched = 0;
 	pin();
 	pp = getp();
 	/* Its slice may have ended by itself since. */
-	if (pp && pp->asktick == atomic_load_explicit(&pp->schedtick, memory_order_relaxed))
+	if (pp && pp->preempttick == atomic_load_explicit(&pp->schedtick, memory_order_relaxed))
 		give_way(gp, pp);
 	unpin();
 }
@@ -156,8 +156,8 @@ void runtime_wish(void)
 static void send(struct p *pp, struct m *mp)
 {
 	/* EAGAIN: too many signals wait in the kernel (RLIMIT_SIGPENDING). */
-	if (os_tgkill(os_getpid(), mp->ostid, SIGPREEMPT) == 0) {
-		atomic_store(&pp->asksent, true);
+	if (os_tgkill(os_getpid(), mp->ostid, SIGWEFT) == 0) {
+		atomic_store(&pp->preemptsent, true);
 	} else if (atomic_exchange(&mp->sigp, NULL) == pp) {
 		atomic_store(&pp->status, Prunning);
 	}
@@ -168,22 +168,22 @@ void preempt_resend(struct p *pp, uint64_t now)
 {
 	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
 
-	if (now - pp->mon_askwhen < RESEND || !mp || atomic_load(&mp->sigp) != pp)
+	if (now - pp->sysmon_preemptwhen < RESEND || !mp || atomic_load(&mp->sigp) != pp)
 		return;
-	pp->mon_askwhen = now;
+	pp->sysmon_preemptwhen = now;
 	send(pp, mp);
 }
 
-void preempt_ask(struct p *pp, uint64_t now, uint64_t used)
+void preemptone(struct p *pp, uint64_t now, uint64_t used)
 {
 	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
 	uint32_t s = Prunning;
 
-	if (!mp || now - pp->mon_askwhen < (used ? RETRY_URGENT : RETRY) ||
+	if (!mp || now - pp->sysmon_preemptwhen < (used ? PREEMPT_RETRY_WAKEUP : PREEMPT_RETRY) ||
 	    /*
 	     * The free question first: asking the kernel may cost sysmon its CPU (sysmonsleep.c).
 	     */
-	    !(monitor_computed(pp, mp) || aside_runs(mp->ostid)))
+	    !(sysmon_saw_running(pp, mp) || procfs_runnable(mp->ostid)))
 		return;
 	if (!atomic_compare_exchange_strong(&pp->status, &s, Psignal))
 		return;
@@ -192,16 +192,16 @@ void preempt_ask(struct p *pp, uint64_t now, uint64_t used)
 	 * missing yet.
 	 */
 	if (__atomic_load_n(&pp->m, __ATOMIC_RELAXED) != mp ||
-	    atomic_load(&pp->schedtick) != pp->mon_schedtick) {
+	    atomic_load(&pp->schedtick) != pp->sysmon_schedtick) {
 		atomic_store(&pp->status, Prunning);
 		return;
 	}
-	pp->mon_askwhen = now;
-	pp->asktick = pp->mon_schedtick;
-	pp->askused = used;
-	atomic_store(&pp->asksent, false);
-	atomic_store_explicit(&pp->askforce,
-			      now - pp->mon_schedwhen > (uint64_t)weft_opt.slice + FORCE,
+	pp->sysmon_preemptwhen = now;
+	pp->preempttick = pp->sysmon_schedtick;
+	pp->preemptused = used;
+	atomic_store(&pp->preemptsent, false);
+	atomic_store_explicit(&pp->preemptforce,
+			      now - pp->sysmon_schedwhen > (uint64_t)weft_opt.slice + FORCE,
 			      memory_order_relaxed);
 	atomic_store(&mp->sigp, pp);
 	send(pp, mp);

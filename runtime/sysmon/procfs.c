@@ -15,25 +15,25 @@
  */
 #include "runtime/sched/gmp.h"
 
-enum { NOT_YET, STARTING, READY, WITHOUT };
-enum { STACK = 64 * 1024, SPIN = 2000 };
+enum { PROCFS_NOT_YET, PROCFS_STARTING, PROCFS_READY, PROCFS_WITHOUT };
+enum { PROCFS_STACK = 64 * 1024, PROCFS_SPINS = 2000 };
 
-static _Atomic uint32_t state;          /* futex while STARTING */
+static _Atomic uint32_t procfs_state;   /* futex while PROCFS_STARTING */
 static _Atomic uint32_t asked, answered; /* futexes: numbers of the last question and the last answer */
 static void (*question)(void *arg);     /* by the asker, before asked */
 static void *argument;
 static char *stack;                     /* kept: a fork child starts a thread on it again */
 
-static void *thread(void *unused)
+static void *procfs_main(void *unused)
 {
 	uint32_t n = 0;
 
 	(void)unused;
-	os_setname("weft-aside");
-	os_cpuslice(MONITOR_SLICE);
-	atomic_store(&state, os_files_leave() ? WITHOUT : READY);
-	os_futex_wake((uint32_t *)&state, 1);
-	while (atomic_load(&state) == READY) {
+	os_setname("weft-procfs");
+	os_cpuslice(SYSMON_CPU_SLICE);
+	atomic_store(&procfs_state, os_files_leave() ? PROCFS_WITHOUT : PROCFS_READY);
+	os_futex_wake((uint32_t *)&procfs_state, 1);
+	while (atomic_load(&procfs_state) == PROCFS_READY) {
 		while (atomic_load(&asked) == n)
 			os_futex_wait((uint32_t *)&asked, n, 0);
 		n = atomic_load(&asked);
@@ -44,28 +44,28 @@ static void *thread(void *unused)
 	return NULL;
 }
 
-static void start(void)
+static void procfs_start(void)
 {
 	uintptr_t os;
 
-	atomic_store(&state, STARTING);
+	atomic_store(&procfs_state, PROCFS_STARTING);
 	atomic_store(&asked, 0);
 	atomic_store(&answered, 0);
 	if (!stack)
-		stack = os_reserve(runtime_ostack(STACK));
-	if (!stack || hooks.newosproc(thread, NULL, stack, runtime_ostack(STACK), &os))
-		atomic_store(&state, WITHOUT);
-	while (atomic_load(&state) == STARTING)
-		os_futex_wait((uint32_t *)&state, STARTING, 0);
+		stack = os_reserve(runtime_ostack(PROCFS_STACK));
+	if (!stack || hooks.newosproc(procfs_main, NULL, stack, runtime_ostack(PROCFS_STACK), &os))
+		atomic_store(&procfs_state, PROCFS_WITHOUT);
+	while (atomic_load(&procfs_state) == PROCFS_STARTING)
+		os_futex_wait((uint32_t *)&procfs_state, PROCFS_STARTING, 0);
 }
 
-static void aside(void (*fn)(void *arg), void *arg)
+static void procfs_call(void (*fn)(void *arg), void *arg)
 {
 	uint32_t n;
 
-	if (atomic_load_explicit(&state, memory_order_relaxed) == NOT_YET)
-		start();
-	if (atomic_load_explicit(&state, memory_order_relaxed) != READY) {
+	if (atomic_load_explicit(&procfs_state, memory_order_relaxed) == PROCFS_NOT_YET)
+		procfs_start();
+	if (atomic_load_explicit(&procfs_state, memory_order_relaxed) != PROCFS_READY) {
 		fn(arg);
 		return;
 	}
@@ -74,15 +74,15 @@ static void aside(void (*fn)(void *arg), void *arg)
 	n = atomic_fetch_add(&asked, 1) + 1;
 	os_futex_wake((uint32_t *)&asked, 1);
 	/* On another CPU it takes a few microseconds. */
-	for (int i = 0; i < SPIN && atomic_load(&answered) != n; i++)
+	for (int i = 0; i < PROCFS_SPINS && atomic_load(&answered) != n; i++)
 		arch_pause();
 	while (atomic_load(&answered) != n)
 		os_futex_wait((uint32_t *)&answered, n - 1, 0);
 }
 
-void aside_fork_child(void)
+void procfs_fork_child(void)
 {
-	atomic_store(&state, NOT_YET);
+	atomic_store(&procfs_state, PROCFS_NOT_YET);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */
@@ -99,28 +99,28 @@ static void ask_blocked(void *arg)
 	b->result = os_blocked(b->tid, &b->where);
 }
 
-int aside_blocked(int tid, struct os_where *w)
+int procfs_blocked(int tid, struct os_where *w)
 {
 	struct blocked b = { .tid = tid };
 
-	aside(ask_blocked, &b);
+	procfs_call(ask_blocked, &b);
 	*w = b.where;
 	return b.result;
 }
 
-bool aside_moves(int tid)
+bool procfs_oncpu(int tid)
 {
 	uint64_t a, b;
 
 	return !os_thread_cpu(tid, &a) && !os_thread_cpu(tid, &b) && a != b;
 }
 
-bool aside_runs(int tid)
+bool procfs_runnable(int tid)
 {
 	struct os_where w;
 
 	/* One whose clock stands still may wait for its CPU, ours say. */
-	return aside_moves(tid) || aside_blocked(tid, &w) == 0;
+	return procfs_oncpu(tid) || procfs_blocked(tid, &w) == 0;
 }
 
 struct rename {
@@ -135,9 +135,9 @@ static void ask_rename(void *arg)
 	os_rename(r->tid, r->name);
 }
 
-void aside_rename(int tid, const char *name)
+void procfs_rename(int tid, const char *name)
 {
-	aside(ask_rename, &(struct rename){ tid, name });
+	procfs_call(ask_rename, &(struct rename){ tid, name });
 }
 
 static void ask_ncpu(void *arg)
@@ -145,10 +145,10 @@ static void ask_ncpu(void *arg)
 	*(unsigned *)arg = os_ncpu();
 }
 
-unsigned aside_ncpu(void)
+unsigned procfs_ncpu(void)
 {
 	unsigned n = 0;
 
-	aside(ask_ncpu, &n);
+	procfs_call(ask_ncpu, &n);
 	return n;
 }

@@ -1,45 +1,45 @@
 /*
- * retake: sysmon's look at every P: which G computes, which P serves, which G is asked to give way.
+ * retake: sysmon's look at every P: which is CPU-bound, which I/O-bound, which G is asked to give way.
  *
  * A G that had its slice (option slice) is asked when something waits that its P could run: a
  * preemption for nothing costs two microseconds.  The G goes to the tail of the global queue, as in
  * Go.
  *
  * And, beyond Go, a G that had `wakeslice`, when another is woken without a P at hand (by a timer,
- * a system call that ends, a foreign thread: globrunqwoken) and every P computes: a thread that
+ * a system call that ends, a native thread: globrunqwoken) and every P computes: a thread that
  * sleeps or serves is then late by microseconds instead of the slices of all Gs that compute.  The
  * G that computes longest gives way.  It goes to its local tail and keeps what it used of its
  * slice: otherwise a busy sleeper would let some Gs run for ever while others wait in the global
  * queue.  sysmon must then be there when a timer is due: as long as some P computes for long it
  * sleeps no longer than to that P's first timer, and is woken for what comes sooner
- * (monitor_alarm).
+ * (sysmon_wake_by).
  *
  * A P is judged by what it did since the last look:
  *
- *	computes   its schedtick stood still while its M's CPU clock moved
- *	serves     many have run since
- *	works off  those that the poller brought, each for long, and now and then all are done
+ *	CPU-bound  its schedtick stood still while its M's CPU clock moved
+ *	I/O-bound  many have run since
+ *	draining   those that the poller brought, each for long, and now and then all are done
  *
  * Must never: switch, or hold a P; touch what a P's owner writes.
  */
 #include "runtime/sysmon/sysmon.h"
 
 enum {
-	/* ns for which a P counts as computing after its G last computed for wakeslice */
-	STAY = 50000000,
-	/* the same for a P that had not computed for long; doubled each time it computes again */
-	STAY_ONCE = 1500000,
-	/* wakeslices for which an urgent G waits where all Gs run for long */
-	PATIENT = 10,
-	SERVES = 8,            /* a P with so many schedules between two looks serves */
+	/* ns for which a P counts as CPU-bound after its G last computed for wakeslice */
+	CPUBOUND_NS = 50000000,
+	/* the same for a P that was not CPU-bound for long; doubled each time it is again */
+	CPUBOUND_FIRST_NS = 1500000,
+	/* wakeslices for which a woken G waits where all Gs run for long */
+	DRAINING_WAKESLICES = 10,
+	IOBOUND_SCHEDS = 8,    /* a P with so many schedules between two looks is I/O-bound */
 };
 
-struct monitor mon;
+struct sysmon sysmon;
 
-static void look_by(uint64_t when)
+static void tick_by(uint64_t when)
 {
-	if (!mon.next_look || when < mon.next_look)
-		mon.next_look = when;
+	if (!sysmon.next_tick || when < sysmon.next_tick)
+		sysmon.next_tick = when;
 }
 
 /* Something waits that pp would run next. */
@@ -60,9 +60,9 @@ static uint64_t used_before(struct p *pp)
 }
 
 /* Some G computed for long on pp, and pp has run many Gs since. */
-static bool serves(const struct p *pp)
+static bool is_iobound(const struct p *pp)
 {
-	return pp->mon_servewhen > pp->mon_longwhen;
+	return pp->sysmon_ioboundwhen > pp->sysmon_cpuboundwhen;
 }
 
 /*
@@ -71,70 +71,70 @@ static bool serves(const struct p *pp)
  * for each of them, takes a sixth of a database's CPU (MariaDB, 16 connections) and makes none
  * faster.
  */
-static bool works_off(struct p *pp, uint64_t now)
+static bool is_draining(struct p *pp, uint64_t now)
 {
-	return now - atomic_load_explicit(&pp->workedwhen, memory_order_relaxed) < STAY &&
-	       atomic_load_explicit(&pp->burst, memory_order_relaxed) >= BURST_LONG;
+	return now - atomic_load_explicit(&pp->drainedwhen, memory_order_relaxed) < CPUBOUND_NS &&
+	       atomic_load_explicit(&pp->meanservice, memory_order_relaxed) >= SERVICE_LONG;
 }
 
-/* Grace period, in ns, before an urgent G preempts a G that computes. */
-uint64_t monitor_urgency(void)
+/* Grace period, in ns, before a woken G preempts a CPU-bound one. */
+uint64_t sysmon_wakeslice(void)
 {
-	return (mon.works ? PATIENT : 1) * (uint64_t)weft_opt.wakeslice;
+	return (sysmon.any_draining ? DRAINING_WAKESLICES : 1) * (uint64_t)weft_opt.wakeslice;
 }
 
-uint64_t monitor_pollgap(uint64_t usual)
+uint64_t sysmon_pollgap(uint64_t usual)
 {
-	return mon.works ? monitor_urgency() : usual;
+	return sysmon.any_draining ? sysmon_wakeslice() : usual;
 }
 
-static void note(struct p *pp, uint32_t tick, uint64_t now)
+static void note_tick(struct p *pp, uint32_t tick, uint64_t now)
 {
 	bool told = tick && atomic_load_explicit(&pp->switchtick, memory_order_acquire) == tick;
 
-	if (tick - pp->mon_schedtick >= SERVES)
-		pp->mon_servewhen = now;
-	pp->mon_schedtick = tick;
-	pp->mon_schedwhen =
+	if (tick - pp->sysmon_schedtick >= IOBOUND_SCHEDS)
+		pp->sysmon_ioboundwhen = now;
+	pp->sysmon_schedtick = tick;
+	pp->sysmon_schedwhen =
 		told ? atomic_load_explicit(&pp->switchwhen, memory_order_relaxed) : now;
-	pp->mon_used = used_before(pp);
-	pp->mon_fresh = true;
-	pp->mon_quick = !told;
-	pp->mon_askwhen = 0;
+	pp->sysmon_usedns = used_before(pp);
+	pp->sysmon_newtick = true;
+	pp->sysmon_selfsched = !told;
+	pp->sysmon_preemptwhen = 0;
 }
 
 /* Asks pp's G to give way if its slice is over and another G gains by it. */
-static void look_slice(struct p *pp, uint64_t now)
+static void check_slice(struct p *pp, uint64_t now)
 {
-	uint64_t end = pp->mon_schedwhen - pp->mon_used + (uint64_t)weft_opt.slice;
+	uint64_t end = pp->sysmon_schedwhen - pp->sysmon_usedns + (uint64_t)weft_opt.slice;
 
 	if (!weft_opt.slice || !work_waits(pp, now))
 		return;
 	if (end > now) {
-		look_by(end);
+		tick_by(end);
 		return;
 	}
-	preempt_ask(pp, now, 0);
-	look_by(now + RETRY);
+	preemptone(pp, now, 0);
+	tick_by(now + PREEMPT_RETRY);
 }
 
 /* The timers of a P whose G computes: no M runs them. */
-static void look_timers(struct p *pp, uint64_t now)
+static void check_timers(struct p *pp, uint64_t now)
 {
 	bool ran = false;
 	uint64_t t;
 
-	atomic_store(&pp->mon_computes, now - pp->mon_longwhen < pp->mon_stay);
-	if (!pp->mon_computes)
+	atomic_store(&pp->sysmon_cpubound, now - pp->sysmon_cpuboundwhen < pp->sysmon_cpuboundns);
+	if (!pp->sysmon_cpubound)
 		return;
-	mon.computing = true;
-	if (serves(pp)) {
-		mon.serving = true;
-		look_by(now + monitor_urgency());
+	sysmon.any_cpubound = true;
+	if (is_iobound(pp)) {
+		sysmon.any_iobound = true;
+		tick_by(now + sysmon_wakeslice());
 	}
 	t = timers_check(pp, now, &ran);
 	if (t)
-		look_by(t);
+		tick_by(t);
 }
 
 /*
@@ -143,39 +143,40 @@ static void look_timers(struct p *pp, uint64_t now)
  * send().  Attending to its P all the time meant 3,500 looks a second, each on a CPU that was in
  * use.
  */
-static void note_long(struct p *pp, uint64_t now)
+static void note_cpubound(struct p *pp, uint64_t now)
 {
-	uint64_t stay = pp->mon_stay * 2 < STAY ? pp->mon_stay * 2 : STAY;
+	uint64_t stay = pp->sysmon_cpuboundns * 2 < CPUBOUND_NS ? pp->sysmon_cpuboundns * 2 : CPUBOUND_NS;
 
-	pp->mon_stay = now - pp->mon_longwhen < pp->mon_stay ? stay : STAY_ONCE;
-	pp->mon_longwhen = now;
+	pp->sysmon_cpuboundns =
+		now - pp->sysmon_cpuboundwhen < pp->sysmon_cpuboundns ? stay : CPUBOUND_FIRST_NS;
+	pp->sysmon_cpuboundwhen = now;
 }
 
 /*
  * Its G computes: the CPU clock of its M moved by half a wakeslice while schedtick stood still.
  * Elapsed time alone would say the same of an M that waits for its CPU.
  */
-static void look_long(struct p *pp, uint64_t now)
+static void check_cpubound(struct p *pp, uint64_t now)
 {
 	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
-	bool known = now - pp->mon_longwhen < pp->mon_stay / 4 && !serves(pp);
+	bool known = now - pp->sysmon_cpuboundwhen < pp->sysmon_cpuboundns / 4 && !is_iobound(pp);
 	uint64_t cpu;
 
-	if (known || now - pp->mon_schedwhen < (uint64_t)weft_opt.wakeslice / 2 || !mp ||
+	if (known || now - pp->sysmon_schedwhen < (uint64_t)weft_opt.wakeslice / 2 || !mp ||
 	    os_thread_cpu(mp->ostid, &cpu))
 		return;
-	if (pp->mon_longtick != pp->mon_schedtick || cpu < pp->mon_longcpu) {
-		pp->mon_longtick = pp->mon_schedtick;
-		pp->mon_longcpu = cpu;
-		look_by(now + (uint64_t)weft_opt.wakeslice);
-	} else if (cpu - pp->mon_longcpu >= (uint64_t)weft_opt.wakeslice / 2) {
-		note_long(pp, now);
+	if (pp->sysmon_watchtick != pp->sysmon_schedtick || cpu < pp->sysmon_watchcpu) {
+		pp->sysmon_watchtick = pp->sysmon_schedtick;
+		pp->sysmon_watchcpu = cpu;
+		tick_by(now + (uint64_t)weft_opt.wakeslice);
+	} else if (cpu - pp->sysmon_watchcpu >= (uint64_t)weft_opt.wakeslice / 2) {
+		note_cpubound(pp, now);
 	}
 }
 
-static uint64_t ripe(struct p *pp)
+static uint64_t eligible_at(struct p *pp)
 {
-	return pp->mon_schedwhen + monitor_urgency();
+	return pp->sysmon_schedwhen + sysmon_wakeslice();
 }
 
 /*
@@ -184,7 +185,7 @@ static uint64_t ripe(struct p *pp)
  * /proc, and it runs the handler only when sysmon sleeps again.  NULL: some P is about to schedule
  * anyway.
  */
-static struct p *longest(uint64_t now)
+static struct p *longest_running(uint64_t now)
 {
 	struct p *any = NULL, *moving = NULL;
 
@@ -194,86 +195,86 @@ static struct p *longest(uint64_t now)
 
 		if (atomic_load(&pp->status) != Prunning || !mp)
 			continue;
-		if (pp->mon_quick)
+		if (pp->sysmon_selfsched)
 			return NULL;
-		if (!any || pp->mon_schedwhen < any->mon_schedwhen)
+		if (!any || pp->sysmon_schedwhen < any->sysmon_schedwhen)
 			any = pp;
-		if (ripe(pp) <= now && (!moving || pp->mon_schedwhen < moving->mon_schedwhen) &&
-		    aside_moves(mp->ostid))
+		if (eligible_at(pp) <= now && (!moving || pp->sysmon_schedwhen < moving->sysmon_schedwhen) &&
+		    procfs_oncpu(mp->ostid))
 			moving = pp;
 	}
 	return moving ? moving : any;
 }
 
 /*
- * An urgent G waits: the G that computes longest is asked, unless it has computed for less than
+ * A woken G waits: the G that computes longest is asked, unless it has computed for less than
  * wakeslice.
  */
-static void look_urgent(uint64_t now)
+static void check_wakeupq(uint64_t now)
 {
-	struct p *pp = longest(now);
+	struct p *pp = longest_running(now);
 	uint64_t used;
 
 	if (!pp) {
-		look_by(now + (mon.works ? monitor_urgency() : RETRY_URGENT));
+		tick_by(now + (sysmon.any_draining ? sysmon_wakeslice() : PREEMPT_RETRY_WAKEUP));
 		return;
 	}
-	if (ripe(pp) > now) {
-		look_by(ripe(pp));
+	if (eligible_at(pp) > now) {
+		tick_by(eligible_at(pp));
 		return;
 	}
-	used = pp->mon_used + (now - pp->mon_schedwhen);
-	preempt_ask(pp, now, weft_opt.slice && used >= (uint64_t)weft_opt.slice ? 0 : used);
-	look_by(now + RETRY_URGENT);
+	used = pp->sysmon_usedns + (now - pp->sysmon_schedwhen);
+	preemptone(pp, now, weft_opt.slice && used >= (uint64_t)weft_opt.slice ? 0 : used);
+	tick_by(now + PREEMPT_RETRY_WAKEUP);
 }
 
 /* Chaos: asks any G, at any time, with or without a reason. */
-static void look_chaos(struct p *pp, uint64_t now)
+static void check_chaos(struct p *pp, uint64_t now)
 {
 	static uint64_t rng;
 
 	if (!rng)
 		rng = (uint64_t)weft_opt.chaos | 1;
 	if (nextrand(&rng) % 2) {
-		pp->mon_askwhen = 0;
-		preempt_ask(pp, now, nextrand(&rng) % 2);
+		pp->sysmon_preemptwhen = 0;
+		preemptone(pp, now, nextrand(&rng) % 2);
 	}
-	look_by(now + nextrand(&rng) % 400000);
+	tick_by(now + nextrand(&rng) % 400000);
 }
 
-void monitor_look(uint64_t now)
+void sysmon_tick(uint64_t now)
 {
-	mon.last_look = now;
-	mon.next_look = 0;
-	mon.computing = mon.serving = mon.works = false;
+	sysmon.last_tick = now;
+	sysmon.next_tick = 0;
+	sysmon.any_cpubound = sysmon.any_iobound = sysmon.any_draining = false;
 	for (int i = 0; weft_opt.wakeslice && i < MAXPROCS && allp[i]; i++)
-		mon.works |= works_off(allp[i], now);
+		sysmon.any_draining |= is_draining(allp[i], now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
 		uint32_t tick = atomic_load(&pp->schedtick), status = atomic_load(&pp->status);
 
-		pp->mon_quick = false;
-		if (tick != pp->mon_schedtick || !pp->mon_schedwhen)
-			note(pp, tick, now);
+		pp->sysmon_selfsched = false;
+		if (tick != pp->sysmon_schedtick || !pp->sysmon_schedwhen)
+			note_tick(pp, tick, now);
 		if (status == Psignal)
 			preempt_resend(pp, now);
 		if (status != Prunning)
 			continue;
 		if (weft_opt.wakeslice) {
-			look_long(pp, now);
-			look_timers(pp, now);
+			check_cpubound(pp, now);
+			check_timers(pp, now);
 		}
 	}
-	/* Before the slices: preempt_ask() may have to wait for /proc. */
-	mon.seen_urgent = atomic_load(&sched.urgentsize);
-	if (mon.seen_urgent > 0 && atomic_load(&sched.npidle) == 0)
-		look_urgent(now);
+	/* Before the slices: preemptone() may have to wait for /proc. */
+	sysmon.seen_wakeupq = atomic_load(&sched.wakeupqsize);
+	if (sysmon.seen_wakeupq > 0 && atomic_load(&sched.npidle) == 0)
+		check_wakeupq(now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		if (atomic_load(&allp[i]->status) != Prunning)
 			continue;
 		if (unlikely(weft_opt.chaos))
-			look_chaos(allp[i], now);
+			check_chaos(allp[i], now);
 		else
-			look_slice(allp[i], now);
+			check_slice(allp[i], now);
 	}
 }

@@ -26,17 +26,17 @@ enum {
 };
 
 #define SEC 1000000000ULL
-#define SLICE 10000000ULL           /* 10 ms */
+#define SYSCALL_SLICE 10000000ULL   /* 10 ms */
 
-static bool taken; /* Ps have been taken from Ms that block: more Ms may be needed */
+static bool retaken; /* Ps have been taken from Ms that block: more Ms may be needed */
 
-void sysmon_taken(void)
+void sysmon_note_retaken(void)
 {
-	taken = true;
+	retaken = true;
 }
 
 /* Ps that sit in a system call since our last look, with something better to do. */
-static int retake(uint64_t now)
+static int retake_syscalls(uint64_t now)
 {
 	int n = 0;
 
@@ -46,20 +46,20 @@ static int retake(uint64_t now)
 
 		if (atomic_load(&pp->status) != Psyscall)
 			continue;
-		if (pp->mon_syscalltick != tick) {
-			pp->mon_syscalltick = tick;
-			pp->mon_syscallwhen = now;
+		if (pp->sysmon_syscalltick != tick) {
+			pp->sysmon_syscalltick = tick;
+			pp->sysmon_syscallwhen = now;
 			continue;
 		}
 		if (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
 		    atomic_load(&sched.nmspinning) + atomic_load(&sched.npidle) > 0 &&
-		    pp->mon_syscallwhen + SLICE > now)
+		    pp->sysmon_syscallwhen + SYSCALL_SLICE > now)
 			continue;
 		if (!atomic_compare_exchange_strong(&pp->status, &s, Pidle))
 			continue;
 		atomic_fetch_add(&pp->syscalltick, 1);
 		n++;
-		taken = true;
+		retaken = true;
 		handoffp(pp);
 	}
 	return n;
@@ -73,9 +73,9 @@ static void poll_for_busy(uint64_t now)
 {
 	uint64_t last = atomic_load(&sched.lastpoll);
 
-	if ((netpoll_watching() || netpoll_clocks()) && last && last + monitor_pollgap(SLICE) <= now &&
+	if ((netpoll_watching() || netpoll_clocks()) && last && last + sysmon_pollgap(SYSCALL_SLICE) <= now &&
 	    atomic_compare_exchange_strong(&sched.lastpoll, &last, now))
-		netpoll_look();
+		netpoll_nowait();
 }
 
 /* Work that waits although a P is idle: ready() wakes no M, so this is the backstop. */
@@ -90,14 +90,14 @@ static bool wake_for_queued(uint64_t now)
 		struct p *pp = allp[i];
 		uint32_t runs = atomic_load_explicit(&pp->runs, memory_order_relaxed);
 		/* Two Gs that wake each other share a slice: the one in runnext does not wait. */
-		bool moves = runs != pp->mon_runs && !runqring(pp);
+		bool moves = runs != pp->sysmon_runs && !runqring(pp);
 
-		pp->mon_runs = runs;
-		if (pp->mon_fresh || moves) {
-			pp->mon_fresh = false;
-			pp->mon_stuck = 0;
+		pp->sysmon_runs = runs;
+		if (pp->sysmon_newtick || moves) {
+			pp->sysmon_newtick = false;
+			pp->sysmon_stalls = 0;
 		} else if (!runqempty(pp)) {
-			queued |= ++pp->mon_stuck >= 2;
+			queued |= ++pp->sysmon_stalls >= 2;
 		}
 	}
 	if (queued)
@@ -111,7 +111,7 @@ static uint64_t keep_idle(int32_t n)
 	return REAP_AFTER * SEC * REAP_MANY / (uint64_t)(n > REAP_MANY ? n : REAP_MANY);
 }
 
-/* Takes off the idle list what has been there for long (sched.lock); never M0, never a wired one. */
+/* Takes off the idle list what has been there for long (sched.lock); never M0, never a locked one. */
 static struct m *cold_idle(uint64_t now)
 {
 	uint64_t keep = keep_idle(sched.nmidle);
@@ -191,14 +191,14 @@ static void sleep_deep(void)
 	atomic_store(&sched.sysmonwait, 0);
 }
 
-static void *sysmon(void *arg)
+static void *sysmon_main(void *arg)
 {
 	uint64_t lasttrace = nanotime(), lastcpu = lasttrace;
-	uint32_t delay = TICK_MIN, idle = 0, allidle = 0, wish = 0;
+	uint32_t delay = TICK_MIN, idle = 0, allidle = 0, blocked_delay = 0;
 
 	(void)arg;
 	os_timerslack(1000);
-	os_cpuslice(MONITOR_SLICE);
+	os_cpuslice(SYSMON_CPU_SLICE);
 	for (;;) {
 		uint64_t now;
 		unsigned ncpu;
@@ -207,11 +207,11 @@ static void *sysmon(void *arg)
 			delay = TICK_MIN;
 		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
 			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
-		monitor_sleep(wish && wish < delay ? wish : delay);
+		sysmon_sleep(blocked_delay && blocked_delay < delay ? blocked_delay : delay);
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
-			/* pinreport has to see when a block ends. */
-			if (++allidle >= 3 && delay == TICK_MAX && !weft_opt.pinreport) {
+			/* blockreport has to see when a block ends. */
+			if (++allidle >= 3 && delay == TICK_MAX && !weft_opt.blockreport) {
 				names_look(0);
 				sleep_deep();
 				allidle = 0;
@@ -220,8 +220,8 @@ static void *sysmon(void *arg)
 			allidle = 0;
 		}
 		now = nanotime();
-		monitor_look(now);
-		idle = retake(now) ? 0 : idle + 1;
+		sysmon_tick(now);
+		idle = retake_syscalls(now) ? 0 : idle + 1;
 		/*
 		 * Soon again, but not 50 times: with two threads that spin for each other there is
 		 * something every few ms, and each look takes the CPU from one of them.
@@ -229,22 +229,22 @@ static void *sysmon(void *arg)
 		if (wake_for_queued(now) && idle > IDLE_ROUNDS)
 			delay = TICK_FOUND;
 		poll_for_busy(now);
-		wish = handoff_look(now);
-		if (taken && m_wants_spare())
-			maker_spare();
+		blocked_delay = blocked_check(now);
+		if (retaken && m_wants_spare())
+			spawner_want_spare();
 		if (sched.mdead) /* an M may have left before its maker noted its handle */
-			maker_call();
+			spawner_wake();
 		reap_idle(now);
 		names_look(now);
-		scavenge_look(now);
+		scavenge_tick(now);
 		if (weft_opt.schedtrace &&
 		    now - lasttrace >= (uint64_t)weft_opt.schedtrace * 1000000) {
 			lasttrace = now;
 			schedtrace(weft_opt.scheddetail);
 		}
-		if (weft_opt.procs == 0 && !(atomic_load(&duties) & DutyWire) && now - lastcpu >= SEC) {
+		if (weft_opt.procs == 0 && !(atomic_load(&duties) & DutyLockAll) && now - lastcpu >= SEC) {
 			lastcpu = now;
-			ncpu = aside_ncpu();
+			ncpu = procfs_ncpu();
 			if (ncpu != (unsigned)atomic_load(&gomaxprocs))
 				procresize(ncpu, ncpu);
 		}
@@ -252,7 +252,7 @@ static void *sysmon(void *arg)
 	return NULL;
 }
 
-static bool running;
+static bool sysmon_running;
 
 static bool begin(void)
 {
@@ -260,26 +260,26 @@ static bool begin(void)
 	char *stack;
 	uintptr_t os;
 
-	if (__atomic_exchange_n(&running, true, __ATOMIC_ACQUIRE))
+	if (__atomic_exchange_n(&sysmon_running, true, __ATOMIC_ACQUIRE))
 		return true;
 	stack = os_reserve(size);
-	if (stack && !hooks.newosproc(sysmon, NULL, stack, size, &os))
+	if (stack && !hooks.newosproc(sysmon_main, NULL, stack, size, &os))
 		return true;
 	if (stack)
 		os_free(stack, size);
-	__atomic_store_n(&running, false, __ATOMIC_RELEASE);
+	__atomic_store_n(&sysmon_running, false, __ATOMIC_RELEASE);
 	return false;
 }
 
-bool runtime_monitor(void)
+bool runtime_start_sysmon(void)
 {
-	return (likely(__atomic_load_n(&running, __ATOMIC_RELAXED)) || begin()) && maker_start();
+	return (likely(__atomic_load_n(&sysmon_running, __ATOMIC_RELAXED)) || begin()) && spawner_start();
 }
 
-void sysmon_forget(void)
+void sysmon_fork_child(void)
 {
-	taken = false;
-	running = false;
-	mon = (struct monitor){ 0 };
-	maker_fork_child();
+	retaken = false;
+	sysmon_running = false;
+	sysmon = (struct sysmon){ 0 };
+	spawner_fork_child();
 }

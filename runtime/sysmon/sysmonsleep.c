@@ -1,16 +1,16 @@
 /*
  * sysmonsleep: sysmon's sleep, between two looks.
  *
- * As long as some P computes, sysmon must be awake when a timer is due, when an urgent G has waited
+ * As long as some P computes, sysmon must be awake when a timer is due, when a woken G has waited
  * long enough, and when a descriptor has data and no M polls.  It then sleeps as the poller, and is
- * woken for what comes sooner (monitor_alarm).  It must not become a load of its own.
+ * woken for what comes sooner (sysmon_wake_by).  It must not become a load of its own.
  *
  * Must never: sleep with a lock; ready a G while it counts as the poller.
  */
 #include "runtime/sysmon/sysmon.h"
 
 enum {
-	LOOK_MIN = 50000,      /* ns between two looks, at least, while some P computes */
+	TICK_GAP_MIN = 50000,  /* ns between two looks, at least, while some P computes */
 	/* ns; an M that ran for longer had to wait for its CPU, and is owed that time */
 	RAN_MAX = 500000,
 	SLEPT_MIN = 20000,     /* ns; only a sleep of this length proves that an M ran meanwhile */
@@ -25,12 +25,12 @@ static void note_sleep(void)
 		struct p *pp = allp[i];
 		struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
 
-		pp->mon_sleepm = NULL;
-		if (atomic_load(&pp->mon_computes) && mp &&
-		    !os_thread_cpu(mp->ostid, &pp->mon_sleepcpu))
-			pp->mon_sleepm = mp;
+		pp->sysmon_sleepm = NULL;
+		if (atomic_load(&pp->sysmon_cpubound) && mp &&
+		    !os_thread_cpu(mp->ostid, &pp->sysmon_sleepcpu))
+			pp->sysmon_sleepm = mp;
 	}
-	mon.slept = nanotime();
+	sysmon.sleep_began = nanotime();
 }
 
 /*
@@ -39,40 +39,41 @@ static void note_sleep(void)
  * /proc: that means to wake another thread and wait for it, after which sysmon may be without a CPU
  * until the next tick.
  */
-bool monitor_computed(struct p *pp, struct m *mp)
+bool sysmon_saw_running(struct p *pp, struct m *mp)
 {
 	uint64_t cpu;
 
-	return pp->mon_sleepm == mp && mon.woke - mon.slept >= SLEPT_MIN && !os_thread_cpu(mp->ostid, &cpu) &&
-	       cpu - pp->mon_sleepcpu + SWITCHES >= (mon.woke - mon.slept) / 32 * 31;
+	return pp->sysmon_sleepm == mp && sysmon.sleep_ended - sysmon.sleep_began >= SLEPT_MIN &&
+	       !os_thread_cpu(mp->ostid, &cpu) &&
+	       cpu - pp->sysmon_sleepcpu + SWITCHES >= (sysmon.sleep_ended - sysmon.sleep_began) / 32 * 31;
 }
 
-void monitor_alarm(uint64_t when)
+void sysmon_wake_by(uint64_t when)
 {
 	/*
-	 * Pairs with monitor_sleep: it publishes monuntil, then looks at what we have changed
+	 * Pairs with sysmon_sleep: it publishes sysmonuntil, then looks at what we have changed
 	 * before this.
 	 */
-	if (atomic_load(&sched.monuntil) <= when || atomic_exchange(&sched.monwake, 1) != 0)
+	if (atomic_load(&sched.sysmonuntil) <= when || atomic_exchange(&sched.sysmonwake, 1) != 0)
 		return;
-	if (atomic_load(&sched.monpolls))
+	if (atomic_load(&sched.sysmonpolls))
 		netpoll_break();
 	else
-		os_futex_wake((uint32_t *)&sched.monwake, 1);
+		os_futex_wake((uint32_t *)&sched.sysmonwake, 1);
 }
 
 /*
- * Something became due before monuntil was published, when no waker could know that sysmon wants to
+ * Something became due before sysmonuntil was published, when no waker could know that sysmon wants to
  * be told.
  */
-static bool came(uint64_t until)
+static bool missed_wakeup(uint64_t until)
 {
-	if (atomic_load(&sched.urgentsize) > mon.seen_urgent)
+	if (atomic_load(&sched.wakeupqsize) > sysmon.seen_wakeupq)
 		return true;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		uint64_t t = atomic_load(&allp[i]->timer0);
 
-		if (atomic_load(&allp[i]->mon_computes) && t && t < until)
+		if (atomic_load(&allp[i]->sysmon_cpubound) && t && t < until)
 			return true;
 	}
 	return false;
@@ -88,13 +89,13 @@ static bool sleep_polling(uint64_t until)
 	    atomic_exchange(&sched.lastpoll, 0) == 0)
 		return false;
 	atomic_store(&sched.polluntil, until);
-	atomic_store(&sched.monpolls, true);
-	if (!atomic_load(&sched.monwake) && !came(until))
+	atomic_store(&sched.sysmonpolls, true);
+	if (!atomic_load(&sched.sysmonwake) && !missed_wakeup(until))
 		n = netpoll_wait(ev, until);
-	atomic_store(&sched.monpolls, false);
+	atomic_store(&sched.sysmonpolls, false);
 	atomic_store(&sched.polluntil, 0);
 	/* Before any G is readied, or sysmon would wake itself. */
-	atomic_store(&sched.monuntil, 0);
+	atomic_store(&sched.sysmonuntil, 0);
 	atomic_store(&sched.lastpoll, nanotime());
 	if (n > 0)
 		netpoll_ready(ev, n);
@@ -107,65 +108,65 @@ static bool sleep_polling(uint64_t until)
 static uint64_t sleep_until(uint64_t when)
 {
 	note_sleep();
-	os_usleep(when > mon.slept ? (uint32_t)((when - mon.slept) / 1000) + 1 : 1);
-	return mon.woke = nanotime();
+	os_usleep(when > sysmon.sleep_began ? (uint32_t)((when - sysmon.sleep_began) / 1000) + 1 : 1);
+	return sysmon.sleep_ended = nanotime();
 }
 
 /*
- * Where alarms are frequent, sysmon sleeps for as long as it ran before it may be woken.  The
+ * Where wake-ups are frequent, sysmon sleeps for as long as it ran before it may be woken.  The
  * kernel (EEVDF, Linux 6.6) makes a thread wait that has had more than its share, woken or not, and
  * looks again only at its next tick: for up to 4 ms nothing that is due would be noticed.  After
  * this sleep sysmon is owed its share again.
  */
-static uint64_t sleep_off(uint64_t now)
+static uint64_t repay_cpu(uint64_t now)
 {
-	uint64_t ran = now - mon.last_look;
+	uint64_t ran = now - sysmon.last_tick;
 
 	return sleep_until(now + (ran < RAN_MAX ? ran : RAN_MAX));
 }
 
-void monitor_sleep(uint32_t us)
+void sysmon_sleep(uint32_t us)
 {
 	uint64_t now, until;
 
-	if (!mon.next_look && !mon.computing) {
+	if (!sysmon.next_tick && !sysmon.any_cpubound) {
 		os_usleep(us);
 		return;
 	}
 	now = nanotime();
 	until = now + us * 1000ULL;
-	if (mon.next_look && mon.next_look < until)
-		until = mon.next_look;
-	if (until < now + LOOK_MIN)
-		until = now + LOOK_MIN;
-	if (!mon.computing) {
+	if (sysmon.next_tick && sysmon.next_tick < until)
+		until = sysmon.next_tick;
+	if (until < now + TICK_GAP_MIN)
+		until = now + TICK_GAP_MIN;
+	if (!sysmon.any_cpubound) {
 		os_usleep((uint32_t)((until - now) / 1000));
 		return;
 	}
-	if (mon.works) {
-		/* No waker wakes sysmon here (monuntil is 0), and poll_for_busy() polls. */
-		sleep_until(until < now + monitor_urgency() ? until : now + monitor_urgency());
-		mon.alarmed = false;
+	if (sysmon.any_draining) {
+		/* No waker wakes sysmon here (sysmonuntil is 0), and poll_for_busy() polls. */
+		sleep_until(until < now + sysmon_wakeslice() ? until : now + sysmon_wakeslice());
+		sysmon.woken_early = false;
 		return;
 	}
-	if (mon.alarmed)
-		now = sleep_off(now);
-	mon.alarmed = true; /* also when something came before the sleep */
-	atomic_store(&sched.monwake, 0);
-	atomic_store(&sched.monuntil, until);
-	if (now < until && !came(until)) {
+	if (sysmon.woken_early)
+		now = repay_cpu(now);
+	sysmon.woken_early = true; /* also when something came before the sleep */
+	atomic_store(&sched.sysmonwake, 0);
+	atomic_store(&sched.sysmonuntil, until);
+	if (now < until && !missed_wakeup(until)) {
 		note_sleep();
 		/*
-		 * No polling while some P serves: sysmon would be woken for each event, and each G
-		 * that sysmon readies is urgent.
+		 * No polling while some P is I/O-bound: sysmon would be woken for each event, and each G
+		 * that sysmon readies is woken.
 		 */
-		if (mon.serving || !sleep_polling(until))
-			os_futex_wait((uint32_t *)&sched.monwake, 0, until);
-		mon.woke = nanotime();
-		mon.alarmed = mon.woke < until;
+		if (sysmon.any_iobound || !sleep_polling(until))
+			os_futex_wait((uint32_t *)&sched.sysmonwake, 0, until);
+		sysmon.sleep_ended = nanotime();
+		sysmon.woken_early = sysmon.sleep_ended < until;
 	}
-	atomic_store(&sched.monuntil, 0);
-	/* However many alarms there are, the looks must not become a load of their own. */
-	if (mon.alarmed && mon.woke < mon.last_look + LOOK_MIN)
-		sleep_until(mon.last_look + LOOK_MIN);
+	atomic_store(&sched.sysmonuntil, 0);
+	/* However many wake-ups there are, the looks must not become a load of their own. */
+	if (sysmon.woken_early && sysmon.sleep_ended < sysmon.last_tick + TICK_GAP_MIN)
+		sleep_until(sysmon.last_tick + TICK_GAP_MIN);
 }

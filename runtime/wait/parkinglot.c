@@ -1,7 +1,7 @@
 /*
  * parkinglot: the parking lot.  Wait queues keyed by address; everything that waits waits here.
  *
- * A waiter is a struct on the waiting stack: of a G, or of a foreign kernel thread, which then
+ * A waiter is a struct on the waiting stack: of a G, or of a native thread, which then
  * sleeps on the waiter's state word as a private futex.  The object waited for holds no pointer to
  * us.  This file is the queues and the wakers; parkinglot_wait.c the waiters; parkinglot.h what both must know.
  *
@@ -201,7 +201,7 @@ int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove
 			w->turn = 0;
 			lot_push(b, w);
 			if (w->g)
-				lot_note(w);
+				lot_publish(w);
 			n++;
 		} else {
 			break;

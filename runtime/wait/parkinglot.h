@@ -4,9 +4,9 @@
  *
  * A waiter is queued or not, under its bucket's lock.  Exactly one of these takes it off the queue:
  * a waker, its timer, an interrupt.  The one that does writes result.  It then readies the G; for a
- * kernel thread it makes state WOKEN and wakes that word as a futex.  After that the waiter's stack
+ * kernel thread it makes state WAITER_WOKEN and wakes that word as a futex.  After that the waiter's stack
  * frame may be gone.  A G is Gwaiting from the moment it is queued: it may be readied before it
- * left its stack, and the M that picks it waits for that (settle()).
+ * left its stack, and the M that picks it waits for that (prepare_switch()).
  *
  * No handler of the program runs while its thread is queued: a handler may wait itself, and it may
  * never return.  The interrupt takes the waiter off the queue, the handler runs, and the thread
@@ -19,8 +19,8 @@
  * lock and still reads the same parkaddr may use g->parked, which is NULL until the waiter is
  * queued.
  */
-#ifndef WEFT_LOT_H
-#define WEFT_LOT_H
+#ifndef WEFT_PARKINGLOT_H
+#define WEFT_PARKINGLOT_H
 
 #include "runtime/sched/gmp.h"
 
@@ -30,14 +30,14 @@
 #include <xxhash.h>
 
 enum { NBUCKETS = 4096 };
-enum { QUEUED, WOKEN };
+enum { WAITER_QUEUED, WAITER_WOKEN };
 
 struct waiter {
 	struct waiter *next, *prev;    /* (L bucket) */
 	const void *_Atomic addr;      /* (L bucket) written, read by lot_lock_waiter */
 	struct g *g;                   /* (c) NULL: a kernel thread */
 	uint64_t turn;                 /* (L bucket) */
-	_Atomic uint32_t state;        /* of a kernel thread: QUEUED or WOKEN; its futex */
+	_Atomic uint32_t state;        /* of a kernel thread: WAITER_QUEUED or WAITER_WOKEN; its futex */
 	uint32_t bitset;               /* (c) */
 	int result;                    /* written by the thread that dequeues it */
 	int priority;                  /* (c) of a real-time G; else 0 */
@@ -63,7 +63,7 @@ static inline struct bucket *bucket_of(const void *addr)
 	return b;
 }
 
-static inline void lot_note(struct waiter *w)
+static inline void lot_publish(struct waiter *w)
 {
 	struct g *gp = w->g;
 
@@ -72,7 +72,7 @@ static inline void lot_note(struct waiter *w)
 			      memory_order_release);
 }
 
-static inline void lot_unnote(struct waiter *w)
+static inline void lot_unpublish(struct waiter *w)
 {
 	w->g->parked = NULL;
 	atomic_store_explicit(&w->g->parkaddr, NULL, memory_order_release);
@@ -115,7 +115,7 @@ static inline void lot_pull(struct bucket *b, struct waiter *w)
 	w->queued = false;
 	lot_unlink(b, w);
 	if (likely(w->g))
-		lot_unnote(w);
+		lot_unpublish(w);
 }
 
 /* The locked bucket a waiter is in, or was in last. */
@@ -126,8 +126,8 @@ static inline struct g *lot_release(struct waiter *w)
 	struct g *gp = w->g;
 
 	if (unlikely(!gp)) {
-		/* Release: pairs with sleep_foreign(), which reads result after it. */
-		atomic_store_explicit(&w->state, WOKEN, memory_order_release);
+		/* Release: pairs with sleep_native(), which reads result after it. */
+		atomic_store_explicit(&w->state, WAITER_WOKEN, memory_order_release);
 		os_futex_wake((uint32_t *)&w->state, 1); /* the address only */
 	}
 	return gp;

@@ -31,8 +31,8 @@ static struct g *expire(void *arg)
 	return mine ? lot_release(w) : NULL;
 }
 
-/* A foreign thread gives up.  False: a waker dequeued it first, and its wake-up is on the way. */
-static bool giveup(struct waiter *w, int result)
+/* A native thread gives up.  False: a waker dequeued it first, and its wake-up is on the way. */
+static bool cancel_wait(struct waiter *w, int result)
 {
 	struct bucket *b = lot_lock_waiter(w);
 	bool mine = w->queued;
@@ -40,7 +40,7 @@ static bool giveup(struct waiter *w, int result)
 	if (mine) {
 		lot_pull(b, w);
 		w->result = result;
-		atomic_store_explicit(&w->state, WOKEN, memory_order_relaxed);
+		atomic_store_explicit(&w->state, WAITER_WOKEN, memory_order_relaxed);
 	}
 	unlock(&b->lock);
 	return mine;
@@ -53,22 +53,22 @@ void lot_leave(void)
 	if (likely(!w))
 		return;
 	weft_tls.waits = NULL; /* the handler may park itself, or leave by a jump */
-	giveup(w, -EINTR);
+	cancel_wait(w, -EINTR);
 }
 
 /* The kernel's own wait follows a clock that is set. */
-static void sleep_foreign(struct waiter *w, const struct park *pk)
+static void sleep_native(struct waiter *w, const struct park *pk)
 {
 	uint64_t deadline = pk->deadline, wall = deadline ? pk->wall : 0;
 	uint32_t *state = (uint32_t *)&w->state;
 
 	/* Acquire: pairs with lot_release(). */
-	while (atomic_load_explicit(&w->state, memory_order_acquire) != WOKEN) {
-		int r = wall ? os_futex_wait_realtime(state, QUEUED, wall)
-			     : os_futex_wait(state, QUEUED, deadline);
+	while (atomic_load_explicit(&w->state, memory_order_acquire) != WAITER_WOKEN) {
+		int r = wall ? os_futex_wait_realtime(state, WAITER_QUEUED, wall)
+			     : os_futex_wait(state, WAITER_QUEUED, deadline);
 
 		if (r == -ETIMEDOUT || r == -EINTR) {
-			if (giveup(w, r))
+			if (cancel_wait(w, r))
 				return;
 			deadline = wall = 0;
 		}
@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 		if (likely(gp)) {
 			/* From the unlock on it may be readied. */
 			atomic_store_explicit(&gp->status, Gwaiting, memory_order_relaxed);
-			lot_note(w);
+			lot_publish(w);
 		}
 	}
 	unlock_pinned(&b->lock);
@@ -102,18 +102,18 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 }
 
 /* The caller's result, and what it needs to queue again where it stood. */
-static inline int leave(const struct waiter *w, struct park *pk)
+static inline int wait_result(const struct waiter *w, struct park *pk)
 {
 	pk->at = atomic_load_explicit(&w->addr, memory_order_relaxed);
 	pk->turn = w->turn;
 	return w->result;
 }
 
-static __attribute__((noinline)) int park_foreign(struct waiter *w, struct park *pk)
+static __attribute__((noinline)) int park_native(struct waiter *w, struct park *pk)
 {
 	int err;
 
-	atomic_init(&w->state, QUEUED);
+	atomic_init(&w->state, WAITER_QUEUED);
 	pin();
 	err = enqueue(w, pk);
 	if (!err)
@@ -123,9 +123,9 @@ static __attribute__((noinline)) int park_foreign(struct waiter *w, struct park 
 		return err;
 	if (pk->queued)
 		pk->queued(pk->arg);
-	sleep_foreign(w, pk);
+	sleep_native(w, pk);
 	weft_tls.waits = NULL;
-	return leave(w, pk);
+	return wait_result(w, pk);
 }
 
 static inline __attribute__((always_inline)) int park_g(struct waiter *w, struct park *pk)
@@ -149,7 +149,7 @@ static inline __attribute__((always_inline)) int park_g(struct waiter *w, struct
 		gopark_pinned(pk->reason, pk->addr);
 		if (pk->deadline)
 			timer_del(&w->timer);
-		err = leave(w, pk);
+		err = wait_result(w, pk);
 	} else {
 		atomic_store_explicit(&gp->parkaddr, NULL, memory_order_relaxed);
 	}
@@ -157,21 +157,21 @@ static inline __attribute__((always_inline)) int park_g(struct waiter *w, struct
 	return err;
 }
 
-void runtime_attended(bool yes, uint64_t keepout)
+void runtime_sigthread_runs(bool yes, uint64_t idlemask)
 {
-	atomic_store(&sched.keepout, keepout);
-	atomic_store(&sched.attended, yes);
+	atomic_store(&sched.idlemask, idlemask);
+	atomic_store(&sched.sigthread_runs, yes);
 }
 
 /*
  * What the hook does may park, so the process counts as one with a signal thread meanwhile.  If the
  * hook fails, the next park asks again.
  */
-static __attribute__((noinline)) void attend(void)
+static __attribute__((noinline)) void start_sigthread(void)
 {
-	runtime_attended(true, 0);
-	if (hooks.attend && !hooks.attend())
-		runtime_attended(false, 0);
+	runtime_sigthread_runs(true, 0);
+	if (hooks.start_sigthread && !hooks.start_sigthread())
+		runtime_sigthread_runs(false, 0);
 }
 
 int lot_park(struct park *pk)
@@ -188,13 +188,13 @@ int lot_park(struct park *pk)
 	w.priority = gp ? gp->priority : 0;
 	w.result = 0;
 	if (!gp)
-		return park_foreign(&w, pk);
+		return park_native(&w, pk);
 	depth = gp->sysdepth;
 	/* The caller is inside a libc call for which it gave its P away: parking needs a P. */
 	if (unlikely(depth))
 		syscall_reset();
-	if (unlikely(!atomic_load_explicit(&sched.attended, memory_order_relaxed)))
-		attend();
+	if (unlikely(!atomic_load_explicit(&sched.sigthread_runs, memory_order_relaxed)))
+		start_sigthread();
 	err = park_g(&w, pk);
 	if (unlikely(depth)) {
 		entersyscall();

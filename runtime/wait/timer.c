@@ -211,9 +211,9 @@ void timer_add(struct timer *t, uint64_t when)
 	unlock(&pp->timerslock);
 	if (unlikely(pp->own))
 		return; /* its M sees to it */
-	netpoll_wake_for(when);
-	if (unlikely(atomic_load(&pp->mon_computes)))
-		monitor_alarm(when);
+	wakenetpoller(when);
+	if (unlikely(atomic_load(&pp->sysmon_cpubound)))
+		sysmon_wake_by(when);
 }
 
 bool timer_del(struct timer *t)

@@ -4,7 +4,7 @@
  *
  * A G that waits in epoll_wait() parks, and weft's own epoll watches the program's.  To look at an
  * epoll the kernel asks each file in it that has something to say.  Where asking takes the event
- * away (/proc/self/mountinfo, pressure triggers, perf events: a kind that we do not know, NET_FILE)
+ * away (/proc/self/mountinfo, pressure triggers, perf events: a kind that we do not know, FDK_FILE)
  * the program's own question would find nothing any more.  An epoll with such a file in it is
  * barred: its waiters wait in the kernel, each on a kernel thread, as natively.
  *
@@ -18,61 +18,61 @@
 
 static _Atomic bool entangled; /* an epoll is in another, or has two numbers */
 
-static void leave_to_kernel(struct netfd *s, int fd)
+static void leave_to_kernel(struct fdslot *s, int fd)
 {
-	if (netfd_kindnow(s) == NET_EPOLL)
-		netfd_bar(s, fd);
+	if (fdslot_kindnow(s) == FDK_EPOLL)
+		fdslot_bar(s, fd);
 }
 
 static void bar_all(void)
 {
-	netfd_epolls_barred();
-	netfd_each(leave_to_kernel);
+	fdtable_epolls_barred();
+	fdtable_each(leave_to_kernel);
 }
 
 /* True: it was not barred before. */
-static bool bar(struct netfd *s, int ep)
+static bool bar(struct fdslot *s, int ep)
 {
-	if (netfd_kind(s, ep) != NET_EPOLL || atomic_load(&entangled)) {
+	if (fdslot_kind(s, ep) != FDK_EPOLL || atomic_load(&entangled)) {
 		bar_all();
 		return false;
 	}
-	netfd_bar(s, ep);
+	fdslot_bar(s, ep);
 	return true;
 }
 
 void epollset_copied(int fd)
 {
-	struct netfd *s = netfd_of(fd);
+	struct fdslot *s = fdslot_of(fd);
 
-	if (s && netfd_kindnow(s) == NET_EPOLL)
+	if (s && fdslot_kindnow(s) == FDK_EPOLL)
 		atomic_store(&entangled, true);
 }
 
 /* Before the call: afterwards the first event may be gone already. */
-static bool adding(struct netfd *s, int ep, int fd)
+static bool adding(struct fdslot *s, int ep, int fd)
 {
-	struct netfd *in = netfd_of(fd);
-	enum netkind kind = in ? netfd_kind(in, fd) : NET_FILE;
+	struct fdslot *in = fdslot_of(fd);
+	enum fdkind kind = in ? fdslot_kind(in, fd) : FDK_FILE;
 
-	if (kind == NET_EPOLL) {
+	if (kind == FDK_EPOLL) {
 		atomic_store(&entangled, true);
-		if (netfd_is_barred(in))
+		if (fdslot_is_barred(in))
 			return bar(s, ep);
 	}
-	return kind == NET_FILE && bar(s, ep);
+	return kind == FDK_FILE && bar(s, ep);
 }
 
 long epollset_ctl(int ep, int op, int fd, void *event)
 {
-	struct netfd *s = op == EPOLL_CTL_ADD ? netfd_of(ep) : NULL;
+	struct fdslot *s = op == EPOLL_CTL_ADD ? fdslot_of(ep) : NULL;
 	bool barred = s && adding(s, ep, fd);
 	long r = direct4(SYS_epoll_ctl, ep, op, fd, event);
 
 	/* A file that cannot be waited for: nothing was put in. */
 	if (r < 0 && barred)
-		netfd_unbar(s);
-	if (r == -ELOOP && s && netfd_of(fd) && netfd_kind(netfd_of(fd), fd) == NET_EPOLL) {
+		fdslot_unbar(s);
+	if (r == -ELOOP && s && fdslot_of(fd) && fdslot_kind(fdslot_of(fd), fd) == FDK_EPOLL) {
 		bar_all();
 		r = direct4(SYS_epoll_ctl, ep, op, fd, event);
 	}

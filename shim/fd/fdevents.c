@@ -28,7 +28,7 @@ static bool nothing(struct fdcall *c)
 
 static bool ours(int fd)
 {
-	return unlikely(netpoll_owns(fd)) && !is_apart(APART_FILES);
+	return unlikely(netpoll_owns(fd)) && !is_unshared(UNSHARED_FILES);
 }
 
 static bool refused(struct fdcall *c, long err)
@@ -41,9 +41,9 @@ static bool ending(struct fdcall *c)
 {
 	if (ours((int)c->a[0]))
 		return refused(c, -EBADF);
-	if (is_apart(APART_FILES | APART_TABLE) || (int)c->a[0] < 0)
+	if (is_unshared(UNSHARED_FILES | UNSHARED_TABLE) || (int)c->a[0] < 0)
 		return true;
-	c->slot = netfd_closing((int)c->a[0]);
+	c->slot = fdtable_closing((int)c->a[0]);
 	c->pending = weft_on;
 	return true;
 }
@@ -51,7 +51,7 @@ static bool ending(struct fdcall *c)
 static bool ended(struct fdcall *c)
 {
 	if (c->pending)
-		netfd_closed(c->slot);
+		fdtable_closed(c->slot);
 	return true;
 }
 
@@ -59,27 +59,27 @@ static bool replacing(struct fdcall *c)
 {
 	int from = (int)c->a[0], to = (int)c->a[1];
 
-	if (from == to || to < 0 || is_apart(APART_FILES))
+	if (from == to || to < 0 || is_unshared(UNSHARED_FILES))
 		return true;
-	if (is_apart(APART_TABLE))
+	if (is_unshared(UNSHARED_TABLE))
 		return ours(to) ? refused(c, -EBADF) : true;
 	if (unlikely(netpoll_owns(to)))
 		netpoll_move(to);
-	c->alone = netfd_alone_of(from);
+	c->alone = fdtable_alone_of(from);
 	epollset_copied(from);
-	c->slot = netfd_closing(to);
+	c->slot = fdtable_closing(to);
 	c->pending = weft_on;
 	return true;
 }
 
 static bool replaced(struct fdcall *c)
 {
-	if (c->a[0] == c->a[1] || is_apart(APART_FILES | APART_TABLE))
+	if (c->a[0] == c->a[1] || is_unshared(UNSHARED_FILES | UNSHARED_TABLE))
 		return true;
 	if (c->pending)
-		netfd_closed(c->slot);
+		fdtable_closed(c->slot);
 	if (c->result >= 0)
-		netfd_made((int)c->a[1], c->alone);
+		fdtable_made((int)c->a[1], c->alone);
 	return true;
 }
 
@@ -87,13 +87,13 @@ static bool replaced(struct fdcall *c)
 static bool is_range_end(const struct fdcall *c)
 {
 	return !(c->a[2] & (CLOSE_RANGE_CLOEXEC | CLOSE_RANGE_UNSHARE)) &&
-	       !is_apart(APART_FILES | APART_TABLE);
+	       !is_unshared(UNSHARED_FILES | UNSHARED_TABLE);
 }
 
 static bool ending_range(struct fdcall *c)
 {
 	if (is_range_end(c)) {
-		netfd_closing_range((unsigned int)c->a[0], (unsigned int)c->a[1]);
+		fdtable_closing_range((unsigned int)c->a[0], (unsigned int)c->a[1]);
 		c->pending = weft_on;
 	}
 	return true;
@@ -102,7 +102,7 @@ static bool ending_range(struct fdcall *c)
 static bool ended_range(struct fdcall *c)
 {
 	if (c->pending)
-		netfd_closed_range((unsigned int)c->a[0], (unsigned int)c->a[1]);
+		fdtable_closed_range((unsigned int)c->a[0], (unsigned int)c->a[1]);
 	return true;
 }
 
@@ -110,7 +110,7 @@ static bool ended_range(struct fdcall *c)
 static bool unshared(struct fdcall *c)
 {
 	if (c->result >= 0 && c->a[0] & CLONE_FILES && weft_on)
-		weft_tls.apart |= APART_TABLE;
+		weft_tls.unshared |= UNSHARED_TABLE;
 	return true;
 }
 
@@ -118,7 +118,7 @@ static bool unshared(struct fdcall *c)
 
 static bool counting(struct fdcall *c)
 {
-	c->alone = netfd_alone();
+	c->alone = fdtable_alone();
 	return true;
 }
 
@@ -129,7 +129,7 @@ static bool is_dupfd(const struct fdcall *c)
 
 static bool copying(struct fdcall *c)
 {
-	c->alone = netfd_alone_of((int)c->a[0]);
+	c->alone = fdtable_alone_of((int)c->a[0]);
 	if (c->nr == SYS_dup || is_dupfd(c))
 		epollset_copied((int)c->a[0]);
 	return true;
@@ -138,7 +138,7 @@ static bool copying(struct fdcall *c)
 static bool made(struct fdcall *c)
 {
 	if (c->result >= 0)
-		netfd_made((int)c->result, c->alone);
+		fdtable_made((int)c->result, c->alone);
 	return true;
 }
 
@@ -146,8 +146,8 @@ static bool made_two(const struct fdcall *c, const int *fds)
 {
 	if (c->result < 0)
 		return true;
-	netfd_made(fds[0], c->alone);
-	netfd_made(fds[1], c->alone);
+	fdtable_made(fds[0], c->alone);
+	fdtable_made(fds[1], c->alone);
 	return true;
 }
 
@@ -159,7 +159,7 @@ static bool made_pair(struct fdcall *c)
 static bool made_pipe(struct fdcall *c)
 {
 	if (c->result >= 0 && c->nr == SYS_pipe2 && c->a[1] & O_DIRECT)
-		netfd_packets_used();
+		fdtable_packets_used();
 	return made_two(c, (const int *)c->a[0]);
 }
 
@@ -172,12 +172,12 @@ static bool made_signalfd(struct fdcall *c)
 /* It is known for what it is before anything is put in. */
 static bool made_epoll(struct fdcall *c)
 {
-	struct netfd *s;
+	struct fdslot *s;
 
 	made(c);
-	s = c->result >= 0 ? netfd_of((int)c->result) : NULL;
-	if (s && !is_apart(APART_FILES | APART_TABLE))
-		netfd_setkind(s, NET_EPOLL);
+	s = c->result >= 0 ? fdslot_of((int)c->result) : NULL;
+	if (s && !is_unshared(UNSHARED_FILES | UNSHARED_TABLE))
+		fdslot_setkind(s, FDK_EPOLL);
 	return true;
 }
 
@@ -207,7 +207,7 @@ static void received_in(struct msghdr *m)
 		size_t n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(*fd);
 
 		for (size_t i = 0; passes_descriptors(h) && i < n; i++)
-			netfd_made(fd[i], 0);
+			fdtable_made(fd[i], 0);
 	}
 }
 
@@ -231,7 +231,7 @@ static void sent_in(struct msghdr *m)
 {
 	for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h))
 		if (passes_descriptors(h)) {
-			netfd_shared();
+			fdtable_shared();
 			return;
 		}
 }
@@ -255,7 +255,7 @@ static bool sent_many(struct fdcall *c)
 static bool lending(struct fdcall *c)
 {
 	(void)c;
-	netfd_shared();
+	fdtable_shared();
 	return true;
 }
 
@@ -269,8 +269,8 @@ static bool controlled(struct fdcall *c)
 		return made(c);
 	if ((int)c->a[1] == F_SETFL) {
 		if (c->a[2] & O_DIRECT)
-			netfd_packets_used();
-		netfd_changed();
+			fdtable_packets_used();
+		fdtable_changed();
 	}
 	return true;
 }
@@ -278,7 +278,7 @@ static bool controlled(struct fdcall *c)
 static bool controlled_device(struct fdcall *c)
 {
 	if ((unsigned int)c->a[1] == FIONBIO)
-		netfd_changed();
+		fdtable_changed();
 	return true;
 }
 
@@ -290,28 +290,28 @@ static bool option_set(struct fdcall *c)
 	if (c->result < 0)
 		return true;
 	if (level == SOL_SOCKET && name == SO_RCVLOWAT)
-		netfd_lowat_used();
+		fdtable_lowat_used();
 	else if (level == SOL_SOCKET && (name == SO_RCVTIMEO_NEW || name == SO_RCVTIMEO_OLD ||
 					 name == SO_SNDTIMEO_NEW || name == SO_SNDTIMEO_OLD))
-		netfd_changed();
+		fdtable_changed();
 	else if (level == IPPROTO_TCP && name == TCP_ULP)
-		netfd_records_used();
+		fdtable_records_used();
 	return true;
 }
 
 static bool splicing(struct fdcall *c)
 {
 	(void)c;
-	netfd_splice_used();
+	fdtable_splice_used();
 	return true;
 }
 
 /* A splice if it goes into a pipe. */
 static bool sending(struct fdcall *c)
 {
-	struct netfd *out = netfd_of((int)c->a[0]);
+	struct fdslot *out = fdslot_of((int)c->a[0]);
 
-	return out && netfd_kind(out, (int)c->a[0]) == NET_PIPE ? splicing(c) : true;
+	return out && fdslot_kind(out, (int)c->a[0]) == FDK_PIPE ? splicing(c) : true;
 }
 
 static bool enrolling(struct fdcall *c)
@@ -323,7 +323,7 @@ static bool enrolling(struct fdcall *c)
 static bool shut_down(struct fdcall *c)
 {
 	if (c->result >= 0 && weft_on)
-		netfd_shut();
+		fdwait_shutdown();
 	return true;
 }
 

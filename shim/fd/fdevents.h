@@ -21,7 +21,7 @@ struct fdcall {
 	long result; /* negative: it failed, or did not end */
 	/* from before to after */
 	const struct fdevent *event;
-	struct netfd *slot;
+	struct fdslot *slot;
 	uint32_t alone;
 	bool pending;
 };
@@ -53,6 +53,6 @@ bool fdcall_concerns(long nr) hidden;
 extern __typeof__(close_range) shim_close_range hidden;
 
 /* Some socket was shut down: the kernel does not tell the waiters concerned. */
-void netfd_shut(void) hidden;
+void fdwait_shutdown(void) hidden;
 
 #endif

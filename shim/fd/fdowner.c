@@ -18,21 +18,21 @@
 #include "shim/signal/sigroute.h"
 #include "shim/syscall/syscall.h"
 
-enum { NOTES = 256, FREE = 0, BUSY = 1 };
+enum { OWNER_NOTES = 256, FREE = 0, BUSY = 1 };
 
 /* Taken and freed by compare-and-swap on target; fd and sig are written while it is BUSY. */
 static struct {
 	_Atomic long target; /* a G's id */
 	_Atomic int fd;
 	_Atomic int sig; /* as F_SETSIG has it: 0 is a plain SIGIO */
-} notes[NOTES];
+} notes[OWNER_NOTES];
 
 static _Atomic bool any;
 
 /* -1: none. */
 static int note_of(int fd)
 {
-	for (int i = 0; atomic_load(&any) && i < NOTES; i++)
+	for (int i = 0; atomic_load(&any) && i < OWNER_NOTES; i++)
 		if (atomic_load(&notes[i].target) > BUSY && atomic_load(&notes[i].fd) == fd)
 			return i;
 	return -1;
@@ -40,7 +40,7 @@ static int note_of(int fd)
 
 static int note_new(void)
 {
-	for (int i = 0; i < NOTES; i++) {
+	for (int i = 0; i < OWNER_NOTES; i++) {
 		long none = FREE;
 
 		if (atomic_compare_exchange_strong(&notes[i].target, &none, BUSY))
@@ -54,7 +54,7 @@ static int noted(int fd)
 {
 	int i = note_of(fd);
 
-	if (i >= 0 && direct3(SYS_fcntl, fd, F_GETSIG, 0) != SIGKICK) {
+	if (i >= 0 && direct3(SYS_fcntl, fd, F_GETSIG, 0) != SIGWEFT) {
 		atomic_store(&notes[i].target, FREE);
 		i = -1;
 	}
@@ -83,7 +83,7 @@ static long own(int fd, const struct thread *th)
 	/* The note first: a signal may come at once. */
 	atomic_store(&any, true);
 	atomic_store(&notes[i].target, (long)g_tid(th->g));
-	r = direct3(SYS_fcntl, fd, F_SETSIG, SIGKICK);
+	r = direct3(SYS_fcntl, fd, F_SETSIG, SIGWEFT);
 	if (!r)
 		r = direct3(SYS_fcntl, fd, F_SETOWN_EX, &router);
 	if (r)

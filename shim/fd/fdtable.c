@@ -17,9 +17,9 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-enum { CHUNK = 256, CHUNKS = 4096, NUMBERS = CHUNK * CHUNKS };
+enum { SLOTS_CHUNK = 256, SLOTS_CHUNKS = 4096, SLOTS_MAX = SLOTS_CHUNK * SLOTS_CHUNKS };
 
-static struct netfd *_Atomic chunks[CHUNKS];
+static struct fdslot *_Atomic slotchunks[SLOTS_CHUNKS];
 static _Atomic uint32_t epoch = 1; /* of flags and time-outs; 0 means never asked */
 static _Atomic uint32_t alone = 1; /* how often other processes got files of ours; 0 means always */
 /* Something that is asked of each file only once it has been used at all. */
@@ -29,76 +29,76 @@ static _Atomic bool noepolls; /* all are left to the kernel */
 /* all descriptors are left to the kernel: a filter allows no more (seccomp.c) */
 static _Atomic bool notries;
 
-static struct netfd *known(int fd)
+static struct fdslot *known(int fd)
 {
 	unsigned int i = (unsigned int)fd;
-	/* Acquire: pairs with the exchange in netfd_of(). */
-	struct netfd *chunk =
-		i < NUMBERS ? atomic_load_explicit(&chunks[i / CHUNK], memory_order_acquire) : NULL;
+	/* Acquire: pairs with the exchange in fdslot_of(). */
+	struct fdslot *chunk =
+		i < SLOTS_MAX ? atomic_load_explicit(&slotchunks[i / SLOTS_CHUNK], memory_order_acquire) : NULL;
 
-	return chunk ? &chunk[i % CHUNK] : NULL;
+	return chunk ? &chunk[i % SLOTS_CHUNK] : NULL;
 }
 
-static struct netfd *with_chunk(int fd)
+static struct fdslot *with_chunk(int fd)
 {
-	struct netfd *chunk, *none = NULL;
+	struct fdslot *chunk, *none = NULL;
 
-	if (fd < 0 || fd >= NUMBERS || runtime_fault("table of descriptors"))
+	if (fd < 0 || fd >= SLOTS_MAX || runtime_fault("table of descriptors"))
 		return NULL;
-	chunk = (struct netfd *)direct6(SYS_mmap, NULL, CHUNK * sizeof(*chunk),
+	chunk = (struct fdslot *)direct6(SYS_mmap, NULL, SLOTS_CHUNK * sizeof(*chunk),
 					PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if ((unsigned long)chunk > -4096UL)
 		return NULL;
-	if (!atomic_compare_exchange_strong(&chunks[fd / CHUNK], &none, chunk))
-		direct3(SYS_munmap, chunk, CHUNK * sizeof(*chunk), 0);
+	if (!atomic_compare_exchange_strong(&slotchunks[fd / SLOTS_CHUNK], &none, chunk))
+		direct3(SYS_munmap, chunk, SLOTS_CHUNK * sizeof(*chunk), 0);
 	return known(fd);
 }
 
-static struct netfd *slot_of(int fd)
+static struct fdslot *slot_of(int fd)
 {
-	struct netfd *s = known(fd);
+	struct fdslot *s = known(fd);
 
-	if (is_apart(APART_FILES | APART_TABLE))
+	if (is_unshared(UNSHARED_FILES | UNSHARED_TABLE))
 		return NULL;
 	return likely(s != NULL) ? s : with_chunk(fd);
 }
 
-struct netfd *netfd_of(int fd)
+struct fdslot *fdslot_of(int fd)
 {
-	if (unlikely(netfd_tries_ended()))
+	if (unlikely(fdtable_tries_ended()))
 		return NULL;
 	return slot_of(fd);
 }
 
-bool netfd_tries_ended(void)
+bool fdtable_tries_ended(void)
 {
 	return atomic_load_explicit(&notries, memory_order_relaxed) || weft_tls.filtered;
 }
 
-static void nudge_all(struct netfd *s, int fd)
+static void retry_all(struct fdslot *s, int fd)
 {
 	(void)fd;
-	netpoll_nudge(&s->poll, NETPOLL_IN);
-	netpoll_nudge(&s->poll, NETPOLL_OUT);
+	netpoll_retry(&s->poll, NETPOLL_IN);
+	netpoll_retry(&s->poll, NETPOLL_OUT);
 }
 
 /* A waiter for several sees that something was barred; a waiter for one sees it at its next try. */
-void netfd_tries_end(void)
+void fdtable_tries_end(void)
 {
 	atomic_store(&notries, true);
 	atomic_fetch_add(&bars, 1);
 	if (weft_on)
-		netfd_each(nudge_all);
+		fdtable_each(retry_all);
 }
 
-void netfd_each(void (*fn)(struct netfd *s, int fd))
+void fdtable_each(void (*fn)(struct fdslot *s, int fd))
 {
-	for (int i = 0; i < CHUNKS; i++) {
-		struct netfd *chunk = atomic_load(&chunks[i]);
+	for (int i = 0; i < SLOTS_CHUNKS; i++) {
+		struct fdslot *chunk = atomic_load(&slotchunks[i]);
 
-		for (int k = 0; chunk && k < CHUNK; k++)
-			if (netfd_kindnow(&chunk[k]) != NET_NEW || atomic_load(&chunk[k].poll.pd))
-				fn(&chunk[k], i * CHUNK + k);
+		for (int k = 0; chunk && k < SLOTS_CHUNK; k++)
+			if (fdslot_kindnow(&chunk[k]) != FDK_NEW || atomic_load(&chunk[k].poll.pd))
+				fn(&chunk[k], i * SLOTS_CHUNK + k);
 	}
 }
 
@@ -110,58 +110,58 @@ static long sockopt(int fd, int level, int name, void *value, socklen_t size)
 }
 
 /* No other process has the file, so what we know of its attributes is true. */
-static bool is_alone(const struct netfd *s)
+static bool is_alone(const struct fdslot *s)
 {
 	return atomic_load(&s->alone) == atomic_load(&alone);
 }
 
-static enum netkind kind_of_socket(const struct netfd *s, int fd, int type)
+static enum fdkind kind_of_socket(const struct fdslot *s, int fd, int type)
 {
-	bool foreign = !is_alone(s);
+	bool others = !is_alone(s);
 	char ulp[16] = ""; /* the kernel's TCP_ULP_NAME_MAX */
 	int value = 0;
 
-	if ((foreign || atomic_load(&lowat)) &&
+	if ((others || atomic_load(&lowat)) &&
 	    !sockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof(value)) && value > 1)
-		return NET_WATCHED; /* the kernel's own waiting counts the bytes */
+		return FDK_WATCHED; /* the kernel's own waiting counts the bytes */
 	if (type == SOCK_SEQPACKET)
-		return NET_SEQ;
+		return FDK_SEQ;
 	if (type != SOCK_STREAM)
-		return NET_DGRAM;
+		return FDK_DGRAM;
 	if (sockopt(fd, SOL_SOCKET, SO_PROTOCOL, &value, sizeof(value)) || value != IPPROTO_TCP)
-		return NET_STREAM;
+		return FDK_STREAM;
 	/* A short read of records does not say that there is no more. */
-	if ((foreign || atomic_load(&records)) &&
+	if ((others || atomic_load(&records)) &&
 	    !sockopt(fd, IPPROTO_TCP, TCP_ULP, ulp, sizeof(ulp)) && ulp[0])
-		return NET_STREAM;
-	return NET_TCP;
+		return FDK_STREAM;
+	return FDK_TCP;
 }
 
 /* What is in an epoll that another program made is not known. */
-static enum netkind kind_of_epoll(const struct netfd *s)
+static enum fdkind kind_of_epoll(const struct fdslot *s)
 {
-	return atomic_load(&s->alone) && !atomic_load(&noepolls) ? NET_EPOLL : NET_FILE;
+	return atomic_load(&s->alone) && !atomic_load(&noepolls) ? FDK_EPOLL : FDK_FILE;
 }
 
 /*
  * eventfd and its like have no type; the kernel names them.  Only those are watched whose poll()
  * changes nothing: where it takes the event away (perf events), our asking would.
  */
-static enum netkind kind_of_anonymous(const struct netfd *s, int fd)
+static enum fdkind kind_of_anonymous(const struct fdslot *s, int fd)
 {
 	static const struct {
 		const char *name;
-		enum netkind kind;
+		enum fdkind kind;
 	} names[] = {
-		{ "anon_inode:[eventfd]", NET_COUNTER },
-		{ "anon_inode:[timerfd]", NET_COUNTER },
-		{ "anon_inode:[eventpoll]", NET_EPOLL },
-		{ "anon_inode:inotify", NET_EVENTS },
-		{ "anon_inode:[signalfd]", NET_SIGNALS },
-		{ "anon_inode:[pidfd]", NET_WATCHED },
-		{ "anon_inode:[io_uring]", NET_WATCHED },
-		{ "anon_inode:[userfaultfd]", NET_WATCHED },
-		{ "anon_inode:[fanotify]", NET_WATCHED },
+		{ "anon_inode:[eventfd]", FDK_COUNTER },
+		{ "anon_inode:[timerfd]", FDK_COUNTER },
+		{ "anon_inode:[eventpoll]", FDK_EPOLL },
+		{ "anon_inode:inotify", FDK_EVENTS },
+		{ "anon_inode:[signalfd]", FDK_SIGNALS },
+		{ "anon_inode:[pidfd]", FDK_WATCHED },
+		{ "anon_inode:[io_uring]", FDK_WATCHED },
+		{ "anon_inode:[userfaultfd]", FDK_WATCHED },
+		{ "anon_inode:[fanotify]", FDK_WATCHED },
 	};
 	char path[32], name[32];
 	long n;
@@ -170,11 +170,11 @@ static enum netkind kind_of_anonymous(const struct netfd *s, int fd)
 	n = direct3(SYS_readlink, path, name, sizeof(name));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (n == (long)strlen(names[i].name) && !memcmp(name, names[i].name, (size_t)n))
-			return names[i].kind == NET_EPOLL ? kind_of_epoll(s) : names[i].kind;
-	return NET_FILE;
+			return names[i].kind == FDK_EPOLL ? kind_of_epoll(s) : names[i].kind;
+	return FDK_FILE;
 }
 
-static enum netkind look_at(const struct netfd *s, int fd)
+static enum fdkind look_at(const struct fdslot *s, int fd)
 {
 	char settings[64]; /* the kernel's struct termios: 36 bytes */
 	struct stat st;
@@ -184,27 +184,27 @@ static enum netkind look_at(const struct netfd *s, int fd)
 	if (r == 0)
 		return kind_of_socket(s, fd, type);
 	if (r != -ENOTSOCK || direct3(SYS_fstat, fd, &st, 0))
-		return NET_NEW;
+		return FDK_NEW;
 	if (S_ISFIFO(st.st_mode))
-		return NET_PIPE;
+		return FDK_PIPE;
 	/*
 	 * The master of a pseudo-terminal has no job control and no minimum or time of its own.  A
 	 * terminal has: a read stops a background process before there is input, and may end
 	 * without any.
 	 */
 	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(TTYAUX_MAJOR, 2))
-		return NET_EVENTS;
+		return FDK_EVENTS;
 	if (S_ISCHR(st.st_mode) && !direct3(SYS_ioctl, fd, TCGETS, settings))
-		return NET_TERMINAL;
-	return st.st_mode & S_IFMT ? NET_FILE : kind_of_anonymous(s, fd);
+		return FDK_TERMINAL;
+	return st.st_mode & S_IFMT ? FDK_FILE : kind_of_anonymous(s, fd);
 }
 
-enum netkind netfd_kind(struct netfd *s, int fd)
+enum fdkind fdslot_kind(struct fdslot *s, int fd)
 {
 	uint32_t was = atomic_load_explicit(&s->state, memory_order_relaxed);
-	enum netkind kind = (enum netkind)(was & 0xff);
+	enum fdkind kind = (enum fdkind)(was & 0xff);
 
-	if (unlikely(kind == NET_NEW)) {
+	if (unlikely(kind == FDK_NEW)) {
 		kind = look_at(s, fd);
 		/* The answer is for this life of the number only. */
 		atomic_compare_exchange_strong(&s->state, &was, was | kind);
@@ -212,7 +212,7 @@ enum netkind netfd_kind(struct netfd *s, int fd)
 	return kind;
 }
 
-void netfd_setkind(struct netfd *s, enum netkind kind)
+void fdslot_setkind(struct fdslot *s, enum fdkind kind)
 {
 	uint32_t was = atomic_load(&s->state);
 
@@ -224,16 +224,16 @@ void netfd_setkind(struct netfd *s, enum netkind kind)
 enum { BLOCKING = 1, BEING_WRITTEN = 2 };
 
 /* What was asked in this epoch and this life of the number carries this. */
-static uint64_t key_at(const struct netfd *s, uint32_t e)
+static uint64_t key_at(const struct fdslot *s, uint32_t e)
 {
-	return (uint64_t)e << 32 | (uint64_t)netfd_life(s) << 8 | BLOCKING;
+	return (uint64_t)e << 32 | (uint64_t)fdslot_gen(s) << 8 | BLOCKING;
 }
 
 /*
  * One writer at a time.  A writer that finds another one at work notes nothing: what it noted would
  * be in doubt.
  */
-static void remember(struct netmemo *m, uint64_t key, uint64_t timeout)
+static void remember(struct fdmemo *m, uint64_t key, uint64_t timeout)
 {
 	uint64_t was = atomic_load(&m->key);
 
@@ -243,7 +243,7 @@ static void remember(struct netmemo *m, uint64_t key, uint64_t timeout)
 	atomic_store(&m->key, key); /* pairs with remembered(): the time-out is between two equal keys */
 }
 
-static bool remembered(const struct netmemo *m, uint64_t key, uint64_t *timeout)
+static bool remembered(const struct fdmemo *m, uint64_t key, uint64_t *timeout)
 {
 	if (atomic_load(&m->key) != key)
 		return false;
@@ -251,17 +251,17 @@ static bool remembered(const struct netmemo *m, uint64_t key, uint64_t *timeout)
 	return atomic_load(&m->key) == key;
 }
 
-static bool is_socket(enum netkind kind)
+static bool is_socket(enum fdkind kind)
 {
-	return kind == NET_TCP || kind == NET_STREAM || kind == NET_DGRAM || kind == NET_SEQ;
+	return kind == FDK_TCP || kind == FDK_STREAM || kind == FDK_DGRAM || kind == FDK_SEQ;
 }
 
 /* s NULL: not known to be a socket. */
-static uint64_t ask_timeout(struct netfd *s, int fd, enum polldir dir)
+static uint64_t ask_timeout(struct fdslot *s, int fd, enum polldir dir)
 {
 	struct timeval tv = { 0, 0 };
 
-	if (!s || is_socket(netfd_kind(s, fd)))
+	if (!s || is_socket(fdslot_kind(s, fd)))
 		sockopt(fd, SOL_SOCKET, dir == NETPOLL_IN ? SO_RCVTIMEO : SO_SNDTIMEO, &tv, sizeof(tv));
 	return (uint64_t)tv.tv_sec * 1000000000 + (uint64_t)tv.tv_usec * 1000;
 }
@@ -274,7 +274,7 @@ static bool open_for(long flags, enum polldir dir)
 	return (flags & O_ACCMODE) != (dir == NETPOLL_IN ? O_WRONLY : O_RDONLY);
 }
 
-enum verdict netfd_may_park(struct netfd *s, int fd, enum polldir dir, bool held, uint64_t *timeout)
+enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, bool held, uint64_t *timeout)
 {
 	/* Before the questions: a change, a close or another process that comes after them ends it. */
 	uint64_t key = s ? key_at(s, atomic_load(&epoch)) : 0;
@@ -302,14 +302,14 @@ enum verdict netfd_may_park(struct netfd *s, int fd, enum polldir dir, bool held
  * file, flags and time-out are asked for, which is still less than a try; but whether the other end
  * of a pipe makes packets, they decide without us.
  */
-bool netfd_short_read_tells(struct netfd *s, int fd, uint64_t *timeout)
+bool fdslot_short_read_tells(struct fdslot *s, int fd, uint64_t *timeout)
 {
-	enum netkind kind = netfd_kindnow(s);
+	enum fdkind kind = fdslot_kindnow(s);
 	bool sole = is_alone(s);
 	long flags;
 
-	if (kind != NET_TCP &&
-	    (kind != NET_PIPE || !sole || atomic_load_explicit(&packets, memory_order_relaxed)))
+	if (kind != FDK_TCP &&
+	    (kind != FDK_PIPE || !sole || atomic_load_explicit(&packets, memory_order_relaxed)))
 		return false;
 	if (sole)
 		return remembered(&s->memo[NETPOLL_IN], key_at(s, atomic_load(&epoch)), timeout);
@@ -320,12 +320,12 @@ bool netfd_short_read_tells(struct netfd *s, int fd, uint64_t *timeout)
 	return true;
 }
 
-bool netfd_stops_waiting(struct netfd *s, int fd, enum polldir dir)
+bool fdslot_stops_waiting(struct fdslot *s, int fd, enum polldir dir)
 {
 	uint64_t timeout;
 	long flags;
 
-	if (netfd_kindnow(s) != NET_PIPE)
+	if (fdslot_kindnow(s) != FDK_PIPE)
 		return false;
 	if (is_alone(s) && remembered(&s->memo[dir], key_at(s, atomic_load(&epoch)), &timeout))
 		return false;
@@ -333,26 +333,26 @@ bool netfd_stops_waiting(struct netfd *s, int fd, enum polldir dir)
 	return flags >= 0 && flags & O_NONBLOCK;
 }
 
-bool netfd_is_spliced(const struct netfd *s)
+bool fdslot_is_spliced(const struct fdslot *s)
 {
-	return netfd_kindnow(s) == NET_PIPE &&
+	return fdslot_kindnow(s) == FDK_PIPE &&
 	       (atomic_load_explicit(&splices, memory_order_relaxed) || !is_alone(s));
 }
 
 /* ---- what happened to descriptors ------------------------------------------------------------ */
 
 /* The life first: what is learned from here on is of the next one. */
-static void next_life(struct netfd *s)
+static void next_gen(struct fdslot *s)
 {
 	uint32_t was = atomic_load(&s->state);
 
-	while (!atomic_compare_exchange_weak(&s->state, &was, ((was >> 8) + 1) << 8 | NET_NEW))
+	while (!atomic_compare_exchange_weak(&s->state, &was, ((was >> 8) + 1) << 8 | FDK_NEW))
 		;
 }
 
-static bool noted(const struct netfd *s)
+static bool noted(const struct fdslot *s)
 {
-	return netfd_kindnow(s) != NET_NEW || atomic_load_explicit(&s->poll.pd, memory_order_relaxed);
+	return fdslot_kindnow(s) != FDK_NEW || atomic_load_explicit(&s->poll.pd, memory_order_relaxed);
 }
 
 /*
@@ -361,9 +361,9 @@ static bool noted(const struct netfd *s)
  * number without a slot (a program that closes all numbers there are) gets none: for the time of
  * its call no number is watched under its own name.
  */
-struct netfd *netfd_closing(int fd)
+struct fdslot *fdtable_closing(int fd)
 {
-	struct netfd *s = known(fd);
+	struct fdslot *s = known(fd);
 
 	if (weft_on && !s) {
 		netpoll_closing_any();
@@ -380,13 +380,13 @@ struct netfd *netfd_closing(int fd)
 	 * in this life of the number.
 	 */
 	if (noted(s))
-		next_life(s);
+		next_gen(s);
 	if (weft_on)
 		netpoll_closing(&s->poll, fd);
 	return s;
 }
 
-void netfd_closed(struct netfd *s)
+void fdtable_closed(struct fdslot *s)
 {
 	if (!weft_on)
 		return;
@@ -394,31 +394,31 @@ void netfd_closed(struct netfd *s)
 		netpoll_closed_any();
 		return;
 	}
-	/* What was learned of the old file since netfd_closing() goes, too. */
-	next_life(s);
+	/* What was learned of the old file since fdtable_closing() goes, too. */
+	next_gen(s);
 	netpoll_closed(&s->poll);
 }
 
-static void each_between(unsigned int from, unsigned int to, void (*fn)(struct netfd *, int))
+static void each_between(unsigned int from, unsigned int to, void (*fn)(struct fdslot *, int))
 {
-	for (unsigned int i = from; i <= to && i < NUMBERS; i++) {
-		struct netfd *s = known((int)i);
+	for (unsigned int i = from; i <= to && i < SLOTS_MAX; i++) {
+		struct fdslot *s = known((int)i);
 
 		if (s)
 			fn(s, (int)i);
 		else
-			i |= CHUNK - 1; /* the chunk has nothing */
+			i |= SLOTS_CHUNK - 1; /* the chunk has nothing */
 	}
 }
 
-static void relearn(struct netfd *s, int fd)
+static void relearn(struct fdslot *s, int fd)
 {
 	(void)fd;
 	if (noted(s))
-		next_life(s);
+		next_gen(s);
 }
 
-static void end(struct netfd *s, int fd)
+static void end(struct fdslot *s, int fd)
 {
 	atomic_store(&s->alone, 0);
 	relearn(s, fd);
@@ -426,45 +426,45 @@ static void end(struct netfd *s, int fd)
 		netpoll_forget(&s->poll, fd, false);
 }
 
-void netfd_closing_range(unsigned int from, unsigned int to)
+void fdtable_closing_range(unsigned int from, unsigned int to)
 {
 	if (weft_on) {
 		netpoll_closing_any();
-		netpoll_settled();
+		netpoll_synchronize();
 	}
 	each_between(from, to, end);
 }
 
-void netfd_closed_range(unsigned int from, unsigned int to)
+void fdtable_closed_range(unsigned int from, unsigned int to)
 {
 	each_between(from, to, relearn);
 	if (weft_on)
 		netpoll_closed_any();
 }
 
-void netfd_made(int fd, uint32_t was_alone)
+void fdtable_made(int fd, uint32_t was_alone)
 {
-	struct netfd *s = slot_of(fd);
+	struct fdslot *s = slot_of(fd);
 
 	if (!s)
 		return;
 	/* Closed out of our sight: what we knew of the number is of a file that is gone. */
 	if (unlikely(noted(s))) {
-		next_life(s);
+		next_gen(s);
 		if (weft_on)
 			netpoll_forget(&s->poll, fd, true);
 	}
 	atomic_store(&s->alone, was_alone);
 }
 
-uint32_t netfd_alone(void)
+uint32_t fdtable_alone(void)
 {
 	return atomic_load(&alone);
 }
 
-uint32_t netfd_alone_of(int fd)
+uint32_t fdtable_alone_of(int fd)
 {
-	struct netfd *s = known(fd);
+	struct fdslot *s = known(fd);
 
 	return s ? atomic_load(&s->alone) : 0;
 }
@@ -476,46 +476,46 @@ static void count(_Atomic uint32_t *what)
 		atomic_fetch_add(what, 1);
 }
 
-void netfd_shared(void)
+void fdtable_shared(void)
 {
 	count(&alone);
 }
 
-void netfd_changed(void)
+void fdtable_changed(void)
 {
 	count(&epoch);
 }
 
-static void forget_kind(struct netfd *s, int fd)
+static void forget_kind(struct fdslot *s, int fd)
 {
 	(void)fd;
-	if (is_socket(netfd_kindnow(s)) || netfd_kindnow(s) == NET_WATCHED)
-		netfd_setkind(s, NET_NEW);
+	if (is_socket(fdslot_kindnow(s)) || fdslot_kindnow(s) == FDK_WATCHED)
+		fdslot_setkind(s, FDK_NEW);
 }
 
-void netfd_lowat_used(void)
+void fdtable_lowat_used(void)
 {
 	atomic_store(&lowat, true);
-	netfd_each(forget_kind);
+	fdtable_each(forget_kind);
 }
 
-void netfd_records_used(void)
+void fdtable_records_used(void)
 {
 	atomic_store(&records, true);
-	netfd_each(forget_kind);
+	fdtable_each(forget_kind);
 }
 
-void netfd_splice_used(void)
+void fdtable_splice_used(void)
 {
 	atomic_store(&splices, true);
 }
 
-void netfd_packets_used(void)
+void fdtable_packets_used(void)
 {
 	atomic_store(&packets, true);
 }
 
-void netfd_bar(struct netfd *s, int fd)
+void fdslot_bar(struct fdslot *s, int fd)
 {
 	atomic_fetch_add(&bars, 1); /* before the waiters are woken, for they read it */
 	if (weft_on)
@@ -524,33 +524,33 @@ void netfd_bar(struct netfd *s, int fd)
 		atomic_fetch_add(&s->poll.barred, 1);
 }
 
-uint32_t netfd_bars(void)
+uint32_t fdtable_bars(void)
 {
 	return atomic_load(&bars);
 }
 
-void netfd_unbar(struct netfd *s)
+void fdslot_unbar(struct fdslot *s)
 {
 	netpoll_unbar(&s->poll);
 }
 
-bool netfd_is_barred(const struct netfd *s)
+bool fdslot_is_barred(const struct fdslot *s)
 {
-	return atomic_load(&s->poll.barred) || netfd_kindnow(s) == NET_FILE;
+	return atomic_load(&s->poll.barred) || fdslot_kindnow(s) == FDK_FILE;
 }
 
-void netfd_epolls_barred(void)
+void fdtable_epolls_barred(void)
 {
 	atomic_store(&noepolls, true);
 }
 
 /* Nothing is watched in the child, and no thread is in the middle of a call. */
-void netfd_fork_child(void)
+void fdtable_fork_child(void)
 {
-	for (int i = 0; i < CHUNKS; i++) {
-		struct netfd *chunk = atomic_load(&chunks[i]);
+	for (int i = 0; i < SLOTS_CHUNKS; i++) {
+		struct fdslot *chunk = atomic_load(&slotchunks[i]);
 
-		for (int k = 0; chunk && k < CHUNK; k++) {
+		for (int k = 0; chunk && k < SLOTS_CHUNK; k++) {
 			atomic_store(&chunk[k].poll.pd, NULL);
 			atomic_store(&chunk[k].poll.closing, 0);
 			atomic_store(&chunk[k].memo[0].key, 0);

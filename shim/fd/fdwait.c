@@ -16,38 +16,38 @@
 
 static _Atomic uint32_t nlocal; /* writers at local streams that are about to park, or do */
 
-static void nudge_local(struct netfd *s, int fd)
+static void retry_local(struct fdslot *s, int fd)
 {
 	(void)fd;
-	if (netfd_kindnow(s) == NET_STREAM)
-		netpoll_nudge(&s->poll, NETPOLL_OUT);
+	if (fdslot_kindnow(s) == FDK_STREAM)
+		netpoll_retry(&s->poll, NETPOLL_OUT);
 }
 
-void netfd_shut(void)
+void fdwait_shutdown(void)
 {
 	if (atomic_load(&nlocal))
-		netfd_each(nudge_local);
+		fdtable_each(retry_local);
 }
 
-void netfd_wait_fork_child(void)
+void fdwait_fork_child(void)
 {
 	atomic_store(&nlocal, 0);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static void note(struct netop *op, struct polldesc *pd, uint32_t seq)
+static void note(struct fdop *op, struct polldesc *pd, uint32_t seq)
 {
 	if (op->hints && op->ends_short)
-		netpoll_drained(pd, seq);
+		netpoll_note_empty(pd, seq);
 }
 
-static bool writes_locally(const struct netop *op)
+static bool writes_locally(const struct fdop *op)
 {
-	return op->dir == NETPOLL_OUT && netfd_kindnow(op->s) == NET_STREAM;
+	return op->dir == NETPOLL_OUT && fdslot_kindnow(op->s) == FDK_STREAM;
 }
 
-static void start_clock(struct netop *op, uint64_t ns)
+static void start_clock(struct fdop *op, uint64_t ns)
 {
 	if (op->started)
 		return;
@@ -60,7 +60,7 @@ static void start_clock(struct netop *op, uint64_t ns)
 }
 
 /* A local stream waits for each buffer of a write as long as it may wait in all for the first. */
-static void restart_clock(struct netop *op, int fd)
+static void restart_clock(struct fdop *op, int fd)
 {
 	int domain = AF_UNSPEC;
 	socklen_t n = sizeof(domain);
@@ -78,12 +78,12 @@ static void restart_clock(struct netop *op, int fd)
  * for ever.  The end is an event: where events are told and there was none, there is nothing to
  * ask.
  */
-static bool receives_no_more(const struct netop *op, const struct polldesc *pd, int fd)
+static bool receives_no_more(const struct fdop *op, const struct polldesc *pd, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
 	long r;
 
-	if (op->plain || op->dir != NETPOLL_IN || netfd_kind(op->s, op->fd) != NET_DGRAM ||
+	if (op->plain || op->dir != NETPOLL_IN || fdslot_kind(op->s, op->fd) != FDK_DGRAM ||
 	    (pd && !netpoll_has_ended(pd)))
 		return false;
 	do
@@ -96,12 +96,12 @@ static bool receives_no_more(const struct netop *op, const struct polldesc *pd, 
  * After a try on fd that would have blocked.  0: park; else the end of the call.  held: fd is the
  * number that the held file has now, the program's or ours.
  */
-static long wants_to_wait(struct netop *op, int fd, bool held)
+static long wants_to_wait(struct fdop *op, int fd, bool held)
 {
-	struct netfd *s = fd == op->fd ? op->s : NULL;
+	struct fdslot *s = fd == op->fd ? op->s : NULL;
 	uint64_t timeout = 0;
 
-	switch (op->plain ? MAY_PARK : netfd_may_park(s, fd, op->dir, held, &timeout)) {
+	switch (op->plain ? MAY_PARK : fdslot_may_park(s, fd, op->dir, held, &timeout)) {
 	case MAY_PARK:
 		start_clock(op, timeout);
 		if (!receives_no_more(op, atomic_load(&op->s->poll.pd), fd))
@@ -110,16 +110,16 @@ static long wants_to_wait(struct netop *op, int fd, bool held)
 	case NONBLOCKING:
 		return op->done ? op->done : -EAGAIN;
 	case OTHER_FILE:
-		netfd_setkind(op->s, NET_NEW);
+		fdslot_setkind(op->s, FDK_NEW);
 		break;
 	case NOT_OPEN_FOR_IT:
 		break;
 	}
-	return op->done ? op->done : NETFD_FALLBACK;
+	return op->done ? op->done : FDWAIT_FALLBACK;
 }
 
 /* A try on the number that the held file has now. */
-static long try_held(struct netop *op, struct polldesc *pd)
+static long try_held(struct fdop *op, struct polldesc *pd)
 {
 	long r;
 
@@ -127,23 +127,23 @@ static long try_held(struct netop *op, struct polldesc *pd)
 	 * The trampoline notes a SIGPIPE (piped): no handler may run here, and the signal is for
 	 * this thread alone.
 	 */
-	self_thread.holds = true;
-	r = op->attempt(op, netpoll_begin(pd));
-	netpoll_end(pd);
-	self_thread.holds = false;
+	self_thread.catches_sigpipe = true;
+	r = op->attempt(op, netpoll_fdget(pd));
+	netpoll_fdput(pd);
+	self_thread.catches_sigpipe = false;
 	return r;
 }
 
-enum { LOOK_AGAIN = 50000000, RARER = 8 }; /* ns; each look that much later than the one before */
+enum { LOCAL_RETRY_NS = 50000000, RARER = 8 }; /* ns; each look that much later than the one before */
 
 /*
  * 0: an edge; 1: try again all the same; else -errno.  A writer at a full local socket is not told
  * when its half is shut down, by either side: the kernel wakes a thread that sleeps in the call,
- * but poll() does not report it, so neither epoll nor SIGIO nor io_uring does.  netfd_shut() tells
+ * but poll() does not report it, so neither epoll nor SIGIO nor io_uring does.  fdwait_shutdown() tells
  * of what this process shuts down.  For other processes the writer looks again, ever more rarely:
  * an idle process is to be silent.
  */
-static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq, uint64_t *again)
+static long park_for(struct fdop *op, struct polldesc *pd, uint32_t seq, uint64_t *again)
 {
 	uint64_t until = op->deadline, soon;
 	long r;
@@ -162,9 +162,9 @@ static long park_for(struct netop *op, struct polldesc *pd, uint32_t seq, uint64
  * Tries and parks until it is over.  parks: the last try, at count seq, would have blocked.  The
  * file is the same throughout, whatever becomes of its number.
  */
-static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bool parks)
+static long try_and_park(struct fdop *op, struct polldesc *pd, uint32_t seq, bool parks)
 {
-	uint64_t again = LOOK_AGAIN;
+	uint64_t again = LOCAL_RETRY_NS;
 	bool woken = false;
 	long r;
 	int fd;
@@ -172,33 +172,33 @@ static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bo
 	for (;;) {
 		if (!parks) {
 			seq = netpoll_seq(pd, op->dir);
-			if (unlikely(netfd_tries_ended()))
-				return op->done ? op->done : NETFD_FALLBACK;
+			if (unlikely(fdtable_tries_ended()))
+				return op->done ? op->done : FDWAIT_FALLBACK;
 			r = try_held(op, pd);
 			if (r != -EAGAIN)
 				break;
 			/*
 			 * Once, but for a pipe: a flag that changes while it waits is the next
-			 * call's.  Its number stays until netpoll_end().
+			 * call's.  Its number stays until netpoll_fdput().
 			 */
 			r = 0;
-			fd = netpoll_begin(pd);
+			fd = netpoll_fdget(pd);
 			if (op->started && receives_no_more(op, pd, fd)) {
-				netpoll_end(pd);
-				return fd == op->fd ? NETFD_FALLBACK : op->done;
+				netpoll_fdput(pd);
+				return fd == op->fd ? FDWAIT_FALLBACK : op->done;
 			}
 			if (!op->started)
 				r = wants_to_wait(op, fd, true);
-			else if (!op->plain && netfd_stops_waiting(op->s, fd, op->dir))
+			else if (!op->plain && fdslot_stops_waiting(op->s, fd, op->dir))
 				r = op->done ? op->done : -EAGAIN;
 			else
 				restart_clock(op, fd);
-			netpoll_end(pd);
+			netpoll_fdput(pd);
 			if (r)
 				break;
 		}
 		parks = false;
-		if (callmask_hit()) /* no handler runs from here on: we are pinned */
+		if (waitmask_hit()) /* no handler runs from here on: we are pinned */
 			return -EINTR;
 		r = park_for(op, pd, seq, &again);
 		if (r < 0)
@@ -211,13 +211,13 @@ static long try_and_park(struct netop *op, struct polldesc *pd, uint32_t seq, bo
 	return r;
 }
 
-static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool parks)
+static long run_held(struct fdop *op, struct polldesc *pd, uint32_t seq, bool parks)
 {
 	long r;
 
 	if (!writes_locally(op))
 		return try_and_park(op, pd, seq, parks);
-	/* Before a try: pairs with netfd_shut(), which comes after a shutdown and reads it. */
+	/* Before a try: pairs with fdwait_shutdown(), which comes after a shutdown and reads it. */
 	atomic_fetch_add(&nlocal, 1);
 	r = try_and_park(op, pd, seq, false);
 	atomic_fetch_sub(&nlocal, 1);
@@ -225,9 +225,9 @@ static long run_held(struct netop *op, struct polldesc *pd, uint32_t seq, bool p
 }
 
 /* Called with nothing held.  True: the call ends with *r. */
-static bool interrupted(struct netop *op, long *r)
+static bool interrupted(struct fdop *op, long *r)
 {
-	enum interrupt what = interrupt_deliver();
+	enum eintr what = eintr_deliver();
 
 	if (op->done) {
 		/*
@@ -239,36 +239,36 @@ static bool interrupted(struct netop *op, long *r)
 	}
 	cancel_point();
 	*r = -EINTR;
-	return what == INTR_ENDS || (what == INTR_RESTARTS && op->timed) || callmask_hit();
+	return what == INTR_ENDS || (what == INTR_RESTARTS && op->timed) || waitmask_hit();
 }
 
 /* What a try has seen. */
 struct seen {
 	struct polldesc *pd; /* NULL: not registered then */
-	uint32_t seq, life;
+	uint32_t seq, gen;
 };
 
-static struct seen look(const struct netop *op)
+static struct seen look(const struct fdop *op)
 {
-	struct seen was = { .life = netfd_life(op->s), .pd = atomic_load(&op->s->poll.pd) };
+	struct seen was = { .gen = fdslot_gen(op->s), .pd = atomic_load(&op->s->poll.pd) };
 
 	was.seq = was.pd ? netpoll_seq(was.pd, op->dir) : 0;
 	return was;
 }
 
 /* Holds, and runs it.  parks: a try that saw was would have blocked. */
-static long hold_and_run(struct netop *op, const struct seen *was, bool parks)
+static long hold_and_run(struct fdop *op, const struct seen *was, bool parks)
 {
 	struct polldesc *pd = netpoll_hold(&op->s->poll, op->fd);
-	bool other = netfd_life(op->s) != was->life;
+	bool other = fdslot_gen(op->s) != was->gen;
 	long r;
 
 	if (!pd)
-		return NETFD_FALLBACK;
+		return FDWAIT_FALLBACK;
 	if (op->done && other)
 		r = op->done; /* the rest must not go to another file */
 	else if (parks && (other || (was->pd && pd != was->pd)))
-		r = NETFD_AGAIN; /* closed and made anew meanwhile */
+		r = FDWAIT_AGAIN; /* closed and made anew meanwhile */
 	else
 		/*
 		 * Registered after the try: all it has seen came later, or is told by the
@@ -276,19 +276,19 @@ static long hold_and_run(struct netop *op, const struct seen *was, bool parks)
 		 */
 		r = run_held(op, pd, was->seq, parks);
 	netpoll_release(pd);
-	if (unlikely(self_thread.piped)) {
-		self_thread.piped = false;
+	if (unlikely(self_thread.got_sigpipe)) {
+		self_thread.got_sigpipe = false;
 		thread_kill(&self_thread, SIGPIPE, NULL);
 	}
 	if (r == -EINTR)
-		return interrupted(op, &r) ? r : NETFD_AGAIN;
+		return interrupted(op, &r) ? r : FDWAIT_AGAIN;
 	if (r == -ETIMEDOUT)
 		return op->done ? op->done : -EAGAIN;
 	return r;
 }
 
 /* Where the poller cannot help and half is done: waits on a kernel thread for room or bytes. */
-static bool wait_in_kernel(const struct netop *op)
+static bool wait_in_kernel(const struct fdop *op)
 {
 	struct pollfd p = { .fd = op->fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
 
@@ -296,16 +296,16 @@ static bool wait_in_kernel(const struct netop *op)
 }
 
 /* The last read has told that there is nothing: *timeout is what this one would wait. */
-static bool known_empty(const struct netop *op, const struct seen *was, uint64_t *timeout)
+static bool known_empty(const struct fdop *op, const struct seen *was, uint64_t *timeout)
 {
-	return op->hints && was->pd && netpoll_is_drained(was->pd, was->seq) &&
-	       netfd_short_read_tells(op->s, op->fd, timeout);
+	return op->hints && was->pd && netpoll_known_empty(was->pd, was->seq) &&
+	       fdslot_short_read_tells(op->s, op->fd, timeout);
 }
 
 /*
  * The call may take several steps.  They must all be on one file, so it is held from the first.
  */
-static bool in_steps(const struct netop *op)
+static bool in_steps(const struct fdop *op)
 {
 	enum { SMALL = 4096 };
 
@@ -316,13 +316,13 @@ static bool in_steps(const struct netop *op)
  * The file cannot be watched: a kernel thread waits between the tries, or makes the call if nothing
  * is done yet.
  */
-static long run_without_poller(struct netop *op)
+static long run_without_poller(struct fdop *op)
 {
 	for (;;) {
 		long r;
 
-		if (unlikely(netfd_tries_ended()))
-			return op->done ? op->done : NETFD_FALLBACK;
+		if (unlikely(fdtable_tries_ended()))
+			return op->done ? op->done : FDWAIT_FALLBACK;
 		r = op->attempt(op, op->fd);
 		if (r != -EAGAIN)
 			return r;
@@ -330,7 +330,7 @@ static long run_without_poller(struct netop *op)
 		if (r)
 			return r;
 		if (!op->done)
-			return NETFD_FALLBACK;
+			return FDWAIT_FALLBACK;
 		if (!wait_in_kernel(op))
 			return op->done;
 	}
@@ -340,7 +340,7 @@ static long run_without_poller(struct netop *op)
  * A blocked SIGPIPE is pending on the kernel thread, which will run other Gs: it is taken off and
  * sent to the calling thread.
  */
-static long piped(struct netop *op, long r)
+static long claim_sigpipe(struct fdop *op, long r)
 {
 	struct timespec none = { 0, 0 };
 	uint64_t set = SIGBIT(SIGPIPE);
@@ -351,7 +351,7 @@ static long piped(struct netop *op, long r)
 	return r;
 }
 
-static long run_op(struct netop *op)
+static long run_op(struct fdop *op)
 {
 	bool steps = in_steps(op);
 	struct seen was = look(op);
@@ -380,9 +380,9 @@ static long run_op(struct netop *op)
 			}
 		}
 		r = hold_and_run(op, &was, parks);
-		if (r == NETFD_FALLBACK)
+		if (r == FDWAIT_FALLBACK)
 			return run_without_poller(op);
-		if (r != NETFD_AGAIN)
+		if (r != FDWAIT_AGAIN)
 			return r;
 	}
 }
@@ -390,39 +390,39 @@ static long run_op(struct netop *op)
 /*
  * It failed and did nothing: a cancellation that came between the look and the try goes first.
  * What failed it (the other end of a pipe was closed, say) may have come after that, as in glibc's
- * tst-cancel2.  But first piped() takes a pending SIGPIPE off this kernel thread: a cancelled
+ * tst-cancel2.  But first claim_sigpipe() takes a pending SIGPIPE off this kernel thread: a cancelled
  * thread does not return here, and the next G on the M would receive the signal.
  */
-long netfd_tried(struct netop *op, long r)
+long fdwait_tried(struct fdop *op, long r)
 {
-	r = piped(op, r);
+	r = claim_sigpipe(op, r);
 	if (r < 0)
 		testcancel();
 	return r;
 }
 
-long netfd_run(struct netop *op)
+long fdwait_run(struct fdop *op)
 {
 	runtime_checkyield();
 	testcancel();
 	if (runtime_waits_itself())
-		return NETFD_FALLBACK;
-	return netfd_tried(op, run_op(op));
+		return FDWAIT_FALLBACK;
+	return fdwait_tried(op, run_op(op));
 }
 
 /* ---- calls that cannot be tried -------------------------------------------------------------- */
 
-long netfd_call(const struct netop *op)
+long fdwait_call(const struct fdop *op)
 {
 	return block6(op->nr, op->fd, op->b, op->c, op->d, op->e, op->f);
 }
 
-long netfd_await(const struct netop *op)
+long fdwait_await(const struct fdop *op)
 {
 	return await6(op->nr, op->fd, op->b, op->c, op->d, op->e, op->f);
 }
 
-static long ask(struct netop *op, int fd)
+static long ask(struct fdop *op, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
 	long r;
@@ -454,22 +454,22 @@ static void close_own(const int *fd)
 }
 
 /* (A handler that jumps out leaves the number behind.) */
-static long call_by_own(const struct netop *op)
+static long call_by_own(const struct fdop *op)
 {
 	int fd __attribute__((cleanup(close_own))) = op->own;
 
 	return block6(op->nr, fd, op->b, op->c, op->d, op->e, op->f);
 }
 
-long netfd_ask_and_call(struct netop *op)
+long fdwait_ask_and_call(struct fdop *op)
 {
 	long r;
 
 	op->attempt = ask;
 	op->own = -1;
-	r = netfd_run(op);
+	r = fdwait_run(op);
 	if (unlikely(op->own >= 0))
 		return call_by_own(op);
 	/* Another thread may be faster now: then this call waits on its kernel thread. */
-	return op->ready || r == NETFD_FALLBACK ? netfd_call(op) : r;
+	return op->ready || r == FDWAIT_FALLBACK ? fdwait_call(op) : r;
 }

@@ -13,27 +13,27 @@
 
 /* Beyond the kernel's error numbers. */
 enum {
-	NETFD_FALLBACK = -5000, /* parking is impossible: make the call on a kernel thread */
-	NETFD_AGAIN,            /* inside: from the beginning */
+	FDWAIT_FALLBACK = -5000, /* parking is impossible: make the call on a kernel thread */
+	FDWAIT_AGAIN,           /* inside: from the beginning */
 };
 
 /* A call on a descriptor, tried as often as needed. */
-struct netop {
+struct fdop {
 	int fd;
 	enum polldir dir;
 	/* Without blocking, on this number: result, -EAGAIN (nothing, or not all, and done counts), or
 	 * -errno. */
-	long (*attempt)(struct netop *op, int fd);
+	long (*attempt)(struct fdop *op, int fd);
 	long done;         /* bytes so far, of a call that goes on until all are moved */
 	bool ends_short;   /* set by attempt: it moved less than there was room for */
 	bool hints;        /* a plain read of bytes: the last one may have told that there is nothing */
-	struct netfd *s;
+	struct fdslot *s;
 	uint64_t deadline; /* from the first park on; 0: none */
 	uint64_t timeout;  /* its length in ns */
 	long moved;        /* done when the time began */
 	bool timed, started;
 	bool plain;        /* no flag or time-out of the descriptor bears on it */
-	bool ready;        /* netfd_ask_and_call: the call may be made, */
+	bool ready;        /* fdwait_ask_and_call: the call may be made, */
 	int own;           /* or by this number */
 	/* The call as it came. */
 	long nr, b, c, d, e, f;
@@ -42,19 +42,19 @@ struct netop {
 	bool vector;       /* n is not known before the kernel has looked at the pieces */
 };
 
-/* A cancellation point.  The result, -errno or NETFD_FALLBACK. */
-long netfd_run(struct netop *op) hidden;
+/* A cancellation point.  The result, -errno or FDWAIT_FALLBACK. */
+long fdwait_run(struct fdop *op) hidden;
 /* What every try that ends the call returns through: a cancellation and SIGPIPE are seen to. */
-long netfd_tried(struct netop *op, long r) hidden;
+long fdwait_tried(struct fdop *op, long r) hidden;
 /* Parks until fd is ready for the direction, then makes the call on a kernel thread. */
-long netfd_ask_and_call(struct netop *op) hidden;
+long fdwait_ask_and_call(struct fdop *op) hidden;
 /* The call on a kernel thread, with the P given away. */
-long netfd_call(const struct netop *op) hidden;
+long fdwait_call(const struct fdop *op) hidden;
 
 /* The same for a call that certainly waits: others have the P at once. */
-long netfd_await(const struct netop *op) hidden;
+long fdwait_await(const struct fdop *op) hidden;
 
 /* In a forked child: no thread waits. */
-void netfd_wait_fork_child(void) hidden;
+void fdwait_fork_child(void) hidden;
 
 #endif

@@ -11,7 +11,7 @@ EXPORT ssize_t read(int fd, void *buf, size_t n)
 {
 	if (!on_g())
 		return real.read(fd, buf, n);
-	return syscall_ret(net_read(fd, buf, n));
+	return syscall_ret(fd_read(fd, buf, n));
 }
 TWIN(read);
 ALIAS(__read, read);
@@ -27,7 +27,7 @@ EXPORT ssize_t write(int fd, const void *buf, size_t n)
 {
 	if (!on_g())
 		return real.write(fd, buf, n);
-	return syscall_ret(net_write(fd, buf, n));
+	return syscall_ret(fd_write(fd, buf, n));
 }
 TWIN(write);
 ALIAS(__write, write);
@@ -36,14 +36,14 @@ EXPORT ssize_t readv(int fd, const struct iovec *iov, int count)
 {
 	if (!on_g())
 		return real.readv(fd, iov, count);
-	return syscall_ret(net_readv(fd, iov, count));
+	return syscall_ret(fd_readv(fd, iov, count));
 }
 
 EXPORT ssize_t writev(int fd, const struct iovec *iov, int count)
 {
 	if (!on_g())
 		return real.writev(fd, iov, count);
-	return syscall_ret(net_writev(fd, iov, count));
+	return syscall_ret(fd_writev(fd, iov, count));
 }
 
 /* eventfd's helpers call libc's own read and write, out of our sight. */
@@ -113,7 +113,7 @@ EXPORT ssize_t preadv2(int fd, const struct iovec *iov, int count, off_t at, int
 	if (!on_g())
 		return real.preadv2(fd, iov, count, at, flags);
 	if (at == -1 && flags == 0)
-		return syscall_ret(net_readv(fd, iov, count));
+		return syscall_ret(fd_readv(fd, iov, count));
 	return syscall_ret(block6(SYS_preadv2, fd, iov, count, at, 0, flags));
 }
 ALIAS(preadv64v2, preadv2);
@@ -123,7 +123,7 @@ EXPORT ssize_t pwritev2(int fd, const struct iovec *iov, int count, off_t at, in
 	if (!on_g())
 		return real.pwritev2(fd, iov, count, at, flags);
 	if (at == -1 && flags == 0)
-		return syscall_ret(net_writev(fd, iov, count));
+		return syscall_ret(fd_writev(fd, iov, count));
 	return syscall_ret(block6(SYS_pwritev2, fd, iov, count, at, 0, flags));
 }
 ALIAS(pwritev64v2, pwritev2);

@@ -55,7 +55,7 @@ static size_t vector_size(const struct iovec *iov, size_t count)
 }
 
 /* Bytes of the op's vector, which the kernel has found good. */
-static size_t size_of(const struct netop *op)
+static size_t size_of(const struct fdop *op)
 {
 	const struct msghdr *msg = (const struct msghdr *)op->b;
 
@@ -69,7 +69,7 @@ static size_t size_of(const struct netop *op)
  * with messages the kernel does not wait, or not for bytes.  EFAULT: the kernel could not read the
  * vector, nor can we.
  */
-static bool no_bytes(struct netop *op, long r)
+static bool no_bytes(struct fdop *op, long r)
 {
 	bool plain = op->nr == SYS_readv || op->nr == SYS_writev;
 
@@ -81,10 +81,10 @@ static bool no_bytes(struct netop *op, long r)
 }
 
 /* What a try's result means for the call: true: *r ends it. */
-static bool counted(struct netop *op, long *r)
+static bool counted(struct fdop *op, long *r)
 {
 	if (op->vector && no_bytes(op, *r))
-		*r = NETFD_FALLBACK;
+		*r = FDWAIT_FALLBACK;
 	if (*r < 0) {
 		if (*r != -EAGAIN && op->done)
 			*r = op->done;
@@ -100,7 +100,7 @@ static bool counted(struct netop *op, long *r)
 
 /* ---- one piece ------------------------------------------------------------------------------- */
 
-static long try_recv(struct netop *op, int fd)
+static long try_recv(struct fdop *op, int fd)
 {
 	long r;
 
@@ -128,7 +128,7 @@ static bool brings_more(int fd)
  * MSG_WAITALL on a local stream: the call ends behind bytes that came with descriptors.  There is
  * no room for these, and they are dropped as by recv(); that they were there is said.
  */
-static long try_recv_all(struct netop *op, int fd)
+static long try_recv_all(struct fdop *op, int fd)
 {
 	long r;
 
@@ -143,16 +143,16 @@ static long try_recv_all(struct netop *op, int fd)
 	return r;
 }
 
-static bool on_local_stream(const struct netop *op)
+static bool on_local_stream(const struct fdop *op)
 {
-	return netfd_kindnow(op->s) == NET_STREAM;
+	return fdslot_kindnow(op->s) == FDK_STREAM;
 }
 
 /*
  * The reader may go while we wait: after the first bytes that is no signal, and on a local socket
  * never.
  */
-static long no_signal(const struct netop *op)
+static long no_signal(const struct fdop *op)
 {
 	bool quiet = op->done || (op->started && on_local_stream(op));
 
@@ -164,7 +164,7 @@ static long no_signal(const struct netop *op)
  * that to a writer that sleeps for room.  A call that begins, as each try of weft's does, sees
  * EPIPE alone, and leaves the error for the next read.
  */
-static long went(const struct netop *op, int fd, long r)
+static long went(const struct fdop *op, int fd, long r)
 {
 	int err = 0;
 	socklen_t n = sizeof(err);
@@ -175,7 +175,7 @@ static long went(const struct netop *op, int fd, long r)
 	return -err;
 }
 
-static long try_send(struct netop *op, int fd)
+static long try_send(struct fdop *op, int fd)
 {
 	long r;
 
@@ -201,18 +201,18 @@ static __attribute__((noinline)) long on_pipe_lock(long nr, int fd, const struct
  * A kernel, or a filter, that knows no such call: the same answer as for a file that cannot be
  * tried.
  */
-static inline __attribute__((always_inline)) long positionless(const struct netop *op, long nr, int fd,
+static inline __attribute__((always_inline)) long positionless(const struct fdop *op, long nr, int fd,
 							       const struct iovec *v, long n)
 {
-	long r = runtime_denied(nr, fd, 0, 0);
+	long r = runtime_missing(nr, fd, 0, 0);
 
 	if (likely(!r))
-		r = netfd_is_spliced(op->s) ? on_pipe_lock(nr, fd, v, n)
+		r = fdslot_is_spliced(op->s) ? on_pipe_lock(nr, fd, v, n)
 					    : direct6(nr, fd, v, n, -1, -1, RWF_NOWAIT);
 	return unlikely(r == -ENOSYS || r == -EPERM) ? -EOPNOTSUPP : r;
 }
 
-static long try_positionless(struct netop *op, int fd, long nr)
+static long try_positionless(struct fdop *op, int fd, long nr)
 {
 	long r;
 
@@ -224,12 +224,12 @@ static long try_positionless(struct netop *op, int fd, long nr)
 	return r;
 }
 
-static long try_read(struct netop *op, int fd)
+static long try_read(struct fdop *op, int fd)
 {
 	return try_positionless(op, fd, SYS_preadv2);
 }
 
-static long try_write(struct netop *op, int fd)
+static long try_write(struct fdop *op, int fd)
 {
 	return try_positionless(op, fd, SYS_pwritev2);
 }
@@ -237,7 +237,7 @@ static long try_write(struct netop *op, int fd)
 /* ---- vectors --------------------------------------------------------------------------------- */
 
 /* What is left of the op's vector after the bytes that are done, as far as it fits: pieces in w. */
-static int rest(const struct netop *op, const struct iovec *iov, size_t count, struct iovec w[WINDOW])
+static int rest(const struct fdop *op, const struct iovec *iov, size_t count, struct iovec w[WINDOW])
 {
 	size_t done = (size_t)op->done, left = op->n - done;
 	int n = 0;
@@ -259,7 +259,7 @@ static int rest(const struct netop *op, const struct iovec *iov, size_t count, s
 }
 
 /* Pieces, count for a pipe: the whole vector first, what is left of it later. */
-static long try_vector(struct netop *op, int fd, long nr)
+static long try_vector(struct fdop *op, int fd, long nr)
 {
 	const struct iovec *iov = (const struct iovec *)op->b;
 	struct iovec w[WINDOW];
@@ -278,17 +278,17 @@ static long try_vector(struct netop *op, int fd, long nr)
 	return r;
 }
 
-static long try_readv(struct netop *op, int fd)
+static long try_readv(struct fdop *op, int fd)
 {
 	return try_vector(op, fd, SYS_preadv2);
 }
 
-static long try_writev(struct netop *op, int fd)
+static long try_writev(struct fdop *op, int fd)
 {
 	return try_vector(op, fd, SYS_pwritev2);
 }
 
-static long try_recvmsg(struct netop *op, int fd)
+static long try_recvmsg(struct fdop *op, int fd)
 {
 	long r = direct3(SYS_recvmsg, fd, op->b, op->c | MSG_DONTWAIT);
 
@@ -297,7 +297,7 @@ static long try_recvmsg(struct netop *op, int fd)
 }
 
 /* Address and control data went with the first bytes. */
-static long try_sendmsg(struct netop *op, int fd)
+static long try_sendmsg(struct fdop *op, int fd)
 {
 	const struct msghdr *msg = (const struct msghdr *)op->b;
 	struct iovec w[WINDOW];
@@ -318,7 +318,7 @@ static long try_sendmsg(struct netop *op, int fd)
  * A vector as a message, for readv and writev on sockets.  One without bytes is no empty message:
  * readv and writev return 0 and do not touch the socket.
  */
-static long try_recv_vector(struct netop *op, int fd)
+static long try_recv_vector(struct fdop *op, int fd)
 {
 	struct msghdr msg = { .msg_iov = (struct iovec *)op->b, .msg_iovlen = (size_t)op->c };
 	long r = direct3(SYS_recvmsg, fd, &msg, MSG_DONTWAIT);
@@ -327,7 +327,7 @@ static long try_recv_vector(struct netop *op, int fd)
 	return r;
 }
 
-static long try_send_vector(struct netop *op, int fd)
+static long try_send_vector(struct fdop *op, int fd)
 {
 	struct iovec w[WINDOW];
 	long r;
@@ -350,16 +350,16 @@ static long try_send_vector(struct netop *op, int fd)
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
-static bool is_stream(enum netkind kind)
+static bool is_stream(enum fdkind kind)
 {
-	return kind == NET_TCP || kind == NET_STREAM;
+	return kind == FDK_TCP || kind == FDK_STREAM;
 }
 
-static long terminal(const struct netop *op)
+static long terminal(const struct fdop *op)
 {
 	struct pollfd p = { .fd = op->fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
 
-	return direct3(SYS_poll, &p, 1, 0) == 0 ? netfd_await(op) : netfd_call(op);
+	return direct3(SYS_poll, &p, 1, 0) == 0 ? fdwait_await(op) : fdwait_call(op);
 }
 
 /*
@@ -367,48 +367,48 @@ static long terminal(const struct netop *op)
  * of file than the slot says, or a pipe that cannot be tried (a named one; older kernels), is
  * looked at once more.
  */
-static long run(struct netop *op, long (*on_socket)(struct netop *, int),
-		long (*on_pipe)(struct netop *, int))
+static long run(struct fdop *op, long (*on_socket)(struct fdop *, int),
+		long (*on_pipe)(struct fdop *, int))
 {
-	struct netfd *s = op->s = netfd_of(op->fd);
-	enum netkind kind = s ? netfd_kind(s, op->fd) : NET_FILE;
+	struct fdslot *s = op->s = fdslot_of(op->fd);
+	enum fdkind kind = s ? fdslot_kind(s, op->fd) : FDK_FILE;
 	long r;
 
-	op->attempt = kind == NET_PIPE || kind == NET_COUNTER ? on_pipe : on_socket;
+	op->attempt = kind == FDK_PIPE || kind == FDK_COUNTER ? on_pipe : on_socket;
 	switch (kind) {
-	case NET_NEW:
-	case NET_FILE:
-	case NET_WATCHED:
-	case NET_EPOLL:
-		return netfd_call(op);
-	case NET_TERMINAL:
+	case FDK_NEW:
+	case FDK_FILE:
+	case FDK_WATCHED:
+	case FDK_EPOLL:
+		return fdwait_call(op);
+	case FDK_TERMINAL:
 		return terminal(op);
-	case NET_SIGNALS:
+	case FDK_SIGNALS:
 		if (op->n < sizeof(struct signalfd_siginfo) && !op->vector)
-			return netfd_call(op);
+			return fdwait_call(op);
 		/* fall through */
-	case NET_ASKED:
-	case NET_EVENTS:
-		return on_pipe ? netfd_ask_and_call(op) : netfd_call(op);
+	case FDK_ASKED:
+	case FDK_EVENTS:
+		return on_pipe ? fdwait_ask_and_call(op) : fdwait_call(op);
 	default:
 		if (!op->attempt)
-			return netfd_call(op);
+			return fdwait_call(op);
 	}
-	op->all |= op->dir == NETPOLL_OUT && (is_stream(kind) || kind == NET_PIPE);
-	r = netfd_run(op);
+	op->all |= op->dir == NETPOLL_OUT && (is_stream(kind) || kind == FDK_PIPE);
+	r = fdwait_run(op);
 	switch (r) {
 	case -EOPNOTSUPP:
 		if (op->attempt != on_pipe)
 			return r;
-		netfd_setkind(s, NET_ASKED);
-		return netfd_ask_and_call(op);
+		fdslot_setkind(s, FDK_ASKED);
+		return fdwait_ask_and_call(op);
 	case -ENOTSOCK:
-		netfd_made(op->fd, 0);
-		return netfd_call(op);
+		fdtable_made(op->fd, 0);
+		return fdwait_call(op);
 	case -ENOSYS: /* the try is not the call: a filter may refuse the one and allow the other */
 	case -EPERM:
-	case NETFD_FALLBACK:
-		return netfd_call(op);
+	case FDWAIT_FALLBACK:
+		return fdwait_call(op);
 	}
 	return r;
 }
@@ -419,10 +419,10 @@ static long run(struct netop *op, long (*on_socket)(struct netop *, int),
  */
 static bool parks_for_writing(int fd)
 {
-	struct netfd *s = netfd_of(fd);
-	enum netkind kind = s ? netfd_kind(s, fd) : NET_FILE;
+	struct fdslot *s = fdslot_of(fd);
+	enum fdkind kind = s ? fdslot_kind(s, fd) : FDK_FILE;
 
-	return is_stream(kind) || kind == NET_PIPE || kind == NET_ASKED;
+	return is_stream(kind) || kind == FDK_PIPE || kind == FDK_ASKED;
 }
 
 /* The vector may be anywhere: the kernel has not seen it yet. */
@@ -436,57 +436,57 @@ static bool has_bytes(const struct iovec *iov, int count)
 	return v.iov_len != 0;
 }
 
-long net_read(int fd, void *buf, size_t n)
+long fd_read(int fd, void *buf, size_t n)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_IN, .n = at_most(n), .hints = true };
+	struct fdop op = { .fd = fd, .dir = NETPOLL_IN, .n = at_most(n), .hints = true };
 
 	SET_CALL(&op, SYS_read, buf, n, 0, 0, 0);
 	/* No bytes: a stream's answer is at once, and differs between the calls. */
 	if ((ssize_t)n <= 0)
-		return netfd_call(&op);
+		return fdwait_call(&op);
 	return run(&op, try_recv, try_read);
 }
 
-long net_write(int fd, const void *buf, size_t n)
+long fd_write(int fd, const void *buf, size_t n)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_OUT, .n = at_most(n) };
+	struct fdop op = { .fd = fd, .dir = NETPOLL_OUT, .n = at_most(n) };
 
 	SET_CALL(&op, SYS_write, buf, n, 0, 0, 0);
 	if ((ssize_t)n <= 0 || !parks_for_writing(fd))
-		return netfd_call(&op);
+		return fdwait_call(&op);
 	return run(&op, try_send, try_write);
 }
 
 /* Without bytes it would take a message, or wait, all the same. */
-static bool waits_without_bytes(enum netkind kind)
+static bool waits_without_bytes(enum fdkind kind)
 {
-	return kind == NET_DGRAM || kind == NET_SEQ || kind == NET_ASKED || kind == NET_EVENTS ||
-	       kind == NET_SIGNALS;
+	return kind == FDK_DGRAM || kind == FDK_SEQ || kind == FDK_ASKED || kind == FDK_EVENTS ||
+	       kind == FDK_SIGNALS;
 }
 
-long net_readv(int fd, const struct iovec *iov, int count)
+long fd_readv(int fd, const struct iovec *iov, int count)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_IN, .vector = true, .hints = true };
-	struct netfd *s = netfd_of(fd);
-	enum netkind kind = s ? netfd_kind(s, fd) : NET_FILE;
+	struct fdop op = { .fd = fd, .dir = NETPOLL_IN, .vector = true, .hints = true };
+	struct fdslot *s = fdslot_of(fd);
+	enum fdkind kind = s ? fdslot_kind(s, fd) : FDK_FILE;
 
 	SET_CALL(&op, SYS_readv, iov, count, 0, 0, 0);
 	if (count <= 0 || count > IOV_MAX)
-		return netfd_call(&op);
+		return fdwait_call(&op);
 	if (waits_without_bytes(kind) && !has_bytes(iov, count))
-		return netfd_call(&op);
+		return fdwait_call(&op);
 	return run(&op, try_recv_vector, try_readv);
 }
 
-long net_writev(int fd, const struct iovec *iov, int count)
+long fd_writev(int fd, const struct iovec *iov, int count)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_OUT, .vector = true };
+	struct fdop op = { .fd = fd, .dir = NETPOLL_OUT, .vector = true };
 
 	SET_CALL(&op, SYS_writev, iov, count, 0, 0, 0);
 	if (count <= 0 || count > IOV_MAX || !parks_for_writing(fd))
-		return netfd_call(&op);
-	if (netfd_kind(netfd_of(fd), fd) == NET_ASKED && !has_bytes(iov, count))
-		return netfd_call(&op);
+		return fdwait_call(&op);
+	if (fdslot_kind(fdslot_of(fd), fd) == FDK_ASKED && !has_bytes(iov, count))
+		return fdwait_call(&op);
 	return run(&op, try_send_vector, try_writev);
 }
 
@@ -494,38 +494,38 @@ long net_writev(int fd, const struct iovec *iov, int count)
  * No bytes of TCP: the kernel sleeps once, and whatever ends the sleep makes it 0, also the signal
  * of a cancellation: nothing was taken, so that is acted on.
  */
-static long nothing_of_tcp(struct netop *op)
+static long nothing_of_tcp(struct fdop *op)
 {
-	long r = netfd_call(op);
+	long r = fdwait_call(op);
 
 	if (r == 0)
 		testcancel();
 	return r;
 }
 
-long net_recv(int fd, void *buf, size_t n, int flags, struct sockaddr *from, socklen_t *len)
+long fd_recv(int fd, void *buf, size_t n, int flags, struct sockaddr *from, socklen_t *len)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_IN, .n = at_most(n), .hints = flags == 0 };
-	struct netfd *s = netfd_of(fd);
+	struct fdop op = { .fd = fd, .dir = NETPOLL_IN, .n = at_most(n), .hints = flags == 0 };
+	struct fdslot *s = fdslot_of(fd);
 
 	SET_CALL(&op, SYS_recvfrom, buf, n, flags, from, len);
 	if (flags & (MSG_ERRQUEUE | MSG_OOB))
-		return netfd_call(&op);
-	if (n == 0 && s && netfd_kind(s, fd) == NET_TCP)
+		return fdwait_call(&op);
+	if (n == 0 && s && fdslot_kind(s, fd) == FDK_TCP)
 		return nothing_of_tcp(&op);
-	if (flags & MSG_WAITALL && s && is_stream(netfd_kind(s, fd))) {
+	if (flags & MSG_WAITALL && s && is_stream(fdslot_kind(s, fd))) {
 		if (flags & MSG_PEEK || from)
-			return netfd_call(&op);
+			return fdwait_call(&op);
 		op.all = true;
 	}
-	return run(&op, op.all && netfd_kindnow(s) == NET_STREAM ? try_recv_all : try_recv, NULL);
+	return run(&op, op.all && fdslot_kindnow(s) == FDK_STREAM ? try_recv_all : try_recv, NULL);
 }
 
 /* One call, or a connection with it: the kernel keeps account of these. */
 #define WHOLE_SEND (MSG_OOB | MSG_ZEROCOPY | MSG_FASTOPEN)
 
 /* A message that cannot be sent at once waits in the kernel. */
-static long send_message(struct netop *op, long (*try)(struct netop *, int))
+static long send_message(struct fdop *op, long (*try)(struct fdop *, int))
 {
 	long r;
 
@@ -533,57 +533,57 @@ static long send_message(struct netop *op, long (*try)(struct netop *, int))
 	testcancel();
 	r = try(op, op->fd);
 	if (r == -EAGAIN)
-		return netfd_await(op);
-	return r == NETFD_FALLBACK || r == -ENOSYS ? netfd_call(op) : netfd_tried(op, r);
+		return fdwait_await(op);
+	return r == FDWAIT_FALLBACK || r == -ENOSYS ? fdwait_call(op) : fdwait_tried(op, r);
 }
 
-static long sent(struct netop *op, int flags, long (*try)(struct netop *, int))
+static long sent(struct fdop *op, int flags, long (*try)(struct fdop *, int))
 {
-	struct netfd *s = netfd_of(op->fd);
-	enum netkind kind = s ? netfd_kind(s, op->fd) : NET_FILE;
+	struct fdslot *s = fdslot_of(op->fd);
+	enum fdkind kind = s ? fdslot_kind(s, op->fd) : FDK_FILE;
 
 	if (flags & WHOLE_SEND)
-		return netfd_call(op);
-	if (kind == NET_DGRAM || kind == NET_SEQ)
+		return fdwait_call(op);
+	if (kind == FDK_DGRAM || kind == FDK_SEQ)
 		return send_message(op, try);
-	return is_stream(kind) ? run(op, try, NULL) : netfd_call(op);
+	return is_stream(kind) ? run(op, try, NULL) : fdwait_call(op);
 }
 
-long net_send(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to,
+long fd_send(int fd, const void *buf, size_t n, int flags, const struct sockaddr *to,
 	      socklen_t len)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_OUT, .n = at_most(n) };
+	struct fdop op = { .fd = fd, .dir = NETPOLL_OUT, .n = at_most(n) };
 
 	SET_CALL(&op, SYS_sendto, buf, n, flags, to, len);
 	return sent(&op, flags, try_send);
 }
 
-long net_recvmsg(int fd, struct msghdr *msg, int flags)
+long fd_recvmsg(int fd, struct msghdr *msg, int flags)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_IN };
-	struct netfd *s = netfd_of(fd);
-	bool tcp = s && netfd_kind(s, fd) == NET_TCP;
+	struct fdop op = { .fd = fd, .dir = NETPOLL_IN };
+	struct fdslot *s = fdslot_of(fd);
+	bool tcp = s && fdslot_kind(s, fd) == FDK_TCP;
 	long r;
 
 	op.vector = tcp; /* as with recv: are there bytes at all? */
 	SET_CALL(&op, SYS_recvmsg, msg, flags, 0, 0, 0);
 	if (flags & (MSG_ERRQUEUE | MSG_OOB | MSG_WAITALL))
-		return netfd_call(&op);
+		return fdwait_call(&op);
 	r = run(&op, try_recvmsg, NULL);
 	if (r == 0 && tcp && op.n == 0)
 		testcancel(); /* as in nothing_of_tcp() */
 	return r;
 }
 
-long net_sendmsg(int fd, const struct msghdr *msg, int flags)
+long fd_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_OUT, .vector = true };
+	struct fdop op = { .fd = fd, .dir = NETPOLL_OUT, .vector = true };
 
 	SET_CALL(&op, SYS_sendmsg, msg, flags, 0, 0, 0);
 	return sent(&op, flags, try_sendmsg);
 }
 
-static long try_recvmmsg(struct netop *op, int fd)
+static long try_recvmmsg(struct fdop *op, int fd)
 {
 	return direct5(SYS_recvmmsg, fd, op->b, op->c, op->d | MSG_DONTWAIT, NULL);
 }
@@ -592,14 +592,14 @@ static long try_recvmmsg(struct netop *op, int fd)
  * Parked for when one message is enough.  More of them, and time, which counts from the call on,
  * are the kernel's, which has rules of its own for an error that comes between two.
  */
-long net_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags, struct timespec *timeout)
+long fd_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags, struct timespec *timeout)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_IN };
+	struct fdop op = { .fd = fd, .dir = NETPOLL_IN };
 
 	SET_CALL(&op, SYS_recvmmsg, msgs, n, flags, timeout, 0);
 	if (n == 0 || (n > 1 && !(flags & MSG_WAITFORONE)) || timeout ||
 	    flags & (MSG_ERRQUEUE | MSG_OOB | MSG_WAITALL))
-		return netfd_call(&op);
+		return fdwait_call(&op);
 	return run(&op, try_recvmmsg, NULL);
 }
 
@@ -625,26 +625,26 @@ static bool stopped_by_error(int fd)
  * Messages as many as there is room for, the rest in the kernel.  A try on a stream might cut one
  * in two.
  */
-long net_sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
+long fd_sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_OUT };
-	struct netfd *s = op.s = netfd_of(fd);
-	enum netkind kind = s ? netfd_kind(s, fd) : NET_FILE;
+	struct fdop op = { .fd = fd, .dir = NETPOLL_OUT };
+	struct fdslot *s = op.s = fdslot_of(fd);
+	enum fdkind kind = s ? fdslot_kind(s, fd) : FDK_FILE;
 	long r, rest;
 
 	SET_CALL(&op, SYS_sendmmsg, msgs, n, flags, 0, 0);
-	if (kind != NET_DGRAM && kind != NET_SEQ)
-		return netfd_call(&op);
+	if (kind != FDK_DGRAM && kind != FDK_SEQ)
+		return fdwait_call(&op);
 	runtime_checkyield();
 	testcancel();
 	r = direct4(SYS_sendmmsg, fd, msgs, n, flags | MSG_DONTWAIT);
 	if (r == -EAGAIN)
-		return netfd_call(&op);
+		return fdwait_call(&op);
 	if (r <= 0 || (unsigned long)r >= n || stopped_by_error(fd))
-		return netfd_tried(&op, r);
+		return fdwait_tried(&op, r);
 	op.b = (long)(msgs + r);
 	op.c = (long)n - r;
-	rest = netfd_call(&op);
+	rest = fdwait_call(&op);
 	return rest > 0 ? r + rest : r;
 }
 
@@ -657,16 +657,16 @@ static bool listens(int fd)
 	return direct5(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &n) == 0 && on;
 }
 
-long net_accept(int fd, struct sockaddr *peer, socklen_t *len, int flags, bool with_flags)
+long fd_accept(int fd, struct sockaddr *peer, socklen_t *len, int flags, bool with_flags)
 {
-	struct netop op = { .fd = fd, .dir = NETPOLL_IN };
-	struct netfd *s = op.s = netfd_of(fd);
-	enum netkind kind = s ? netfd_kind(s, fd) : NET_FILE;
+	struct fdop op = { .fd = fd, .dir = NETPOLL_IN };
+	struct fdslot *s = op.s = fdslot_of(fd);
+	enum fdkind kind = s ? fdslot_kind(s, fd) : FDK_FILE;
 
 	SET_CALL(&op, with_flags ? SYS_accept4 : SYS_accept, peer, len, flags, 0, 0);
 	/* Flags that the kernel refuses are refused before a connection is there. */
-	if ((!is_stream(kind) && kind != NET_SEQ) ||
+	if ((!is_stream(kind) && kind != FDK_SEQ) ||
 	    (flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) || !listens(fd))
-		return netfd_call(&op);
-	return netfd_ask_and_call(&op);
+		return fdwait_call(&op);
+	return fdwait_ask_and_call(&op);
 }

@@ -104,11 +104,11 @@ static bool may_wait(const struct how *h, long *r)
 	struct timespec zero = { 0, 0 };
 
 	*r = 0;
-	if (h->mask && g_mask(getg()) & ~sigs_of(callmask()))
+	if (h->mask && g_mask(getg()) & ~sigs_of(waitmask()))
 		do
-			*r = callmask_hit() ? 0 : direct5(SYS_ppoll, NULL, 0, &zero, callmask(), SIGSET_BYTES);
+			*r = waitmask_hit() ? 0 : direct5(SYS_ppoll, NULL, 0, &zero, waitmask(), SIGSET_BYTES);
 		while (*r == -EINTR);
-	if (callmask_hit())
+	if (waitmask_hit())
 		*r = -EINTR;
 	return !h->now && !*r;
 }
@@ -116,10 +116,10 @@ static bool may_wait(const struct how *h, long *r)
 /* What cannot be parked for: the kernel waits. */
 #define kernel_waits(h, call)                                                                      \
 	({                                                                                         \
-		CALLMASK_REGION((h)->mask);                                                        \
-		callmask_hit() ? -EINTR : (call);                                                  \
+		WAITMASK_REGION((h)->mask);                                                        \
+		waitmask_hit() ? -EINTR : (call);                                                  \
 	})
-#define mask_of(h) ((h)->mask ? callmask() : NULL)
+#define mask_of(h) ((h)->mask ? waitmask() : NULL)
 
 /* ---- poll ------------------------------------------------------------------------------------ */
 
@@ -135,27 +135,27 @@ static long ask_poll(void *arg)
 	return ask6(SYS_poll, c->fds, c->n, 0, 0, 0, 0);
 }
 
-/* Result, -errno or NETFD_FALLBACK. */
+/* Result, -errno or FDWAIT_FALLBACK. */
 static long wait_poll(struct pollfd *fds, nfds_t n, const struct how *h)
 {
 	struct pollcall call = { fds, n };
-	struct netset set = { fds, (unsigned int)n, ask_poll, &call, h->deadline };
+	struct pollwait set = { fds, (unsigned int)n, ask_poll, &call, h->deadline };
 	long r;
 
-	if (unlikely(netfd_tries_ended()))
-		return NETFD_FALLBACK;
+	if (unlikely(fdtable_tries_ended()))
+		return FDWAIT_FALLBACK;
 	runtime_checkyield();
 	testcancel();
 	r = ask_poll(&call);
 	if (r)
 		return r;
-	if (n > NETSET_MAX && !h->now)
-		return NETFD_FALLBACK;
-	CALLMASK_REGION(h->mask);
+	if (n > POLLWAIT_MAX && !h->now)
+		return FDWAIT_FALLBACK;
+	WAITMASK_REGION(h->mask);
 	if (may_wait(h, &r))
 		do
-			r = netset_wait(&set);
-		while (netset_goes_on(r));
+			r = pollwait_wait(&set);
+		while (pollwait_goes_on(r));
 	return r;
 }
 
@@ -168,7 +168,7 @@ EXPORT int poll(struct pollfd *fds, nfds_t n, int timeout)
 		return real.poll(fds, n, timeout);
 	how_many_ms(&h, timeout);
 	r = wait_poll(fds, n, &h);
-	if (r == NETFD_FALLBACK)
+	if (r == FDWAIT_FALLBACK)
 		r = block3(SYS_poll, fds, n, ms_left(&h));
 	return (int)syscall_ret(r);
 }
@@ -186,13 +186,13 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, c
 {
 	struct how h = { .mask = mask };
 	struct timespec left;
-	long r = NETFD_FALLBACK;
+	long r = FDWAIT_FALLBACK;
 
 	if (!on_g())
 		return real.ppoll(fds, n, timeout, mask);
 	if (how_long(&h, timeout))
 		r = wait_poll(fds, n, &h);
-	if (r == NETFD_FALLBACK)
+	if (r == FDWAIT_FALLBACK)
 		r = kernel_waits(&h, block5(SYS_ppoll, fds, n, time_left(&h, &left), mask_of(&h),
 					    SIGSET_BYTES));
 	return (int)syscall_ret(r);
@@ -306,20 +306,20 @@ static unsigned int watched(const struct selectcall *c, struct pollfd *fds)
 
 static long park_select(struct selectcall *c, uint64_t deadline)
 {
-	enum { FEW = 64 }; /* a stack may be small */
-	struct pollfd few[FEW], *fds = few;
+	enum { POLL_FEW = 64 }; /* a stack may be small */
+	struct pollfd few[POLL_FEW], *fds = few;
 	size_t bytes = (size_t)c->n * sizeof(*fds);
 	long r;
 
-	if (c->n > FEW) {
+	if (c->n > POLL_FEW) {
 		if (runtime_fault("descriptors of a select"))
-			return NETFD_FALLBACK;
+			return FDWAIT_FALLBACK;
 		fds = (struct pollfd *)direct6(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 					       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if ((unsigned long)fds > -4096UL)
-			return NETFD_FALLBACK;
+			return FDWAIT_FALLBACK;
 	}
-	r = netset_wait(&(struct netset){ fds, watched(c, fds), ask_select, c, deadline });
+	r = pollwait_wait(&(struct pollwait){ fds, watched(c, fds), ask_select, c, deadline });
 	if (fds != few)
 		direct3(SYS_munmap, fds, bytes, 0);
 	return r;
@@ -341,8 +341,8 @@ static long wait_select(int n, fd_set *in, fd_set *out, fd_set *except, const st
 	struct selectcall c = { .n = n, .user = { in, out, except } };
 	long r;
 
-	if (unlikely(netfd_tries_ended()))
-		return NETFD_FALLBACK;
+	if (unlikely(fdtable_tries_ended()))
+		return FDWAIT_FALLBACK;
 	runtime_checkyield();
 	testcancel();
 	if (h->now && !h->mask) {
@@ -351,15 +351,15 @@ static long wait_select(int n, fd_set *in, fd_set *out, fd_set *except, const st
 		return ask6(SYS_pselect6, n, in, out, except, &none, NULL);
 	}
 	if (!read_sets(&c))
-		return NETFD_FALLBACK;
+		return FDWAIT_FALLBACK;
 	r = ask_select(&c);
 	if (r == 0) {
-		CALLMASK_REGION(h->mask);
+		WAITMASK_REGION(h->mask);
 		c.waited = true;
 		if (may_wait(h, &r))
 			do
 				r = park_select(&c, h->deadline);
-			while (netset_goes_on(r));
+			while (pollwait_goes_on(r));
 	}
 	for (int i = 0; r >= 0 && i < SETS; i++)
 		if (c.user[i])
@@ -371,7 +371,7 @@ EXPORT int select(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval
 {
 	struct how h = { 0 };
 	struct timespec left;
-	long r = NETFD_FALLBACK;
+	long r = FDWAIT_FALLBACK;
 
 	if (!on_g())
 		return real.select(n, in, out, except, timeout);
@@ -389,7 +389,7 @@ EXPORT int select(int n, fd_set *in, fd_set *out, fd_set *except, struct timeval
 		timeout->tv_sec = left.tv_sec;
 		timeout->tv_usec = (suseconds_t)(left.tv_nsec / 1000);
 	}
-	if (r == NETFD_FALLBACK)
+	if (r == FDWAIT_FALLBACK)
 		r = block5(SYS_select, n, in, out, except, timeout);
 	return (int)syscall_ret(r);
 }
@@ -404,14 +404,14 @@ EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except, const struct 
 	struct {
 		const sigset_t *mask;
 		size_t bytes;
-	} set = { mask ? callmask() : NULL, SIGSET_BYTES };
-	long r = NETFD_FALLBACK;
+	} set = { mask ? waitmask() : NULL, SIGSET_BYTES };
+	long r = FDWAIT_FALLBACK;
 
 	if (!on_g())
 		return real.pselect(n, in, out, except, timeout, mask);
 	if (how_long(&h, timeout))
 		r = wait_select(n, in, out, except, &h);
-	if (r == NETFD_FALLBACK)
+	if (r == FDWAIT_FALLBACK)
 		r = kernel_waits(&h, block6(SYS_pselect6, n, in, out, except, time_left(&h, &left),
 					    &set));
 	return (int)syscall_ret(r);
@@ -425,7 +425,7 @@ EXPORT int epoll_ctl(int ep, int op, int fd, struct epoll_event *event)
 }
 
 /* b the events, c how many. */
-static long try_epoll(struct netop *op, int fd)
+static long try_epoll(struct fdop *op, int fd)
 {
 	struct timespec zero = { 0, 0 };
 	long r = ask6(op->nr, fd, op->b, op->c, op->nr == SYS_epoll_pwait2 ? &zero : NULL, NULL, SIGSET_BYTES);
@@ -439,11 +439,11 @@ static long try_epoll(struct netop *op, int fd)
  */
 static long wait_epoll(int ep, struct epoll_event *events, int max, const struct how *h)
 {
-	struct netop op = {
+	struct fdop op = {
 		.fd = ep,
 		.dir = NETPOLL_IN,
 		.attempt = try_epoll,
-		.s = netfd_of(ep),
+		.s = fdslot_of(ep),
 		.deadline = h->deadline,
 		.timed = true, /* a handler ends it, whatever its flags */
 		.started = true,
@@ -452,7 +452,7 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		.b = (long)events,
 		.c = max,
 	};
-	uint32_t bars = netfd_bars();
+	uint32_t bars = fdtable_bars();
 	uint64_t taken;
 	long r;
 
@@ -462,21 +462,21 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		return r;
 	if (h->now)
 		return 0;
-	if (!op.s || netfd_kind(op.s, ep) != NET_EPOLL)
-		return NETFD_FALLBACK;
+	if (!op.s || fdslot_kind(op.s, ep) != FDK_EPOLL)
+		return FDWAIT_FALLBACK;
 	taken = self_thread.sigtaken;
-	CALLMASK_REGION(h->mask);
+	WAITMASK_REGION(h->mask);
 	/* This one is not begun again for a signal that waited and turns out to be ignored. */
 	if (self_thread.sigtaken != taken)
 		return -EINTR;
 	if (may_wait(h, &r))
-		r = netfd_run(&op);
+		r = fdwait_run(&op);
 	/*
 	 * Barred while it waited, perhaps for a moment (epollset_ctl() takes it back when nothing
 	 * was put in): the number is as good as before, or the kernel says that it is not.
 	 */
-	if (r == -EBADF && (netfd_is_barred(op.s) || netfd_bars() != bars))
-		return NETFD_FALLBACK;
+	if (r == -EBADF && (fdslot_is_barred(op.s) || fdtable_bars() != bars))
+		return FDWAIT_FALLBACK;
 	return r == -EAGAIN ? 0 : r; /* the time is over */
 }
 
@@ -487,7 +487,7 @@ static int epoll_ms(long nr, int ep, struct epoll_event *events, int max, int ti
 
 	how_many_ms(&h, timeout);
 	r = wait_epoll(ep, events, max, &h);
-	if (r == NETFD_FALLBACK)
+	if (r == FDWAIT_FALLBACK)
 		r = kernel_waits(&h, block6(nr, ep, events, max, ms_left(&h), mask_of(&h), SIGSET_BYTES));
 	return (int)syscall_ret(r);
 }
@@ -512,13 +512,13 @@ EXPORT int epoll_pwait2(int ep, struct epoll_event *events, int max, const struc
 {
 	struct how h = { .mask = mask, .nr = SYS_epoll_pwait2 };
 	struct timespec left;
-	long r = NETFD_FALLBACK;
+	long r = FDWAIT_FALLBACK;
 
 	if (!on_g())
 		return real.epoll_pwait2(ep, events, max, timeout, mask);
 	if (how_long(&h, timeout))
 		r = wait_epoll(ep, events, max, &h);
-	if (r == NETFD_FALLBACK)
+	if (r == FDWAIT_FALLBACK)
 		r = kernel_waits(&h, block6(SYS_epoll_pwait2, ep, events, max,
 					    time_left(&h, &left), mask_of(&h), SIGSET_BYTES));
 	return (int)syscall_ret(r);

@@ -17,21 +17,21 @@
 
 #include "shim/sync/sync.h"
 
-enum { FEW = 12 }; /* links that fit a small stack */
+enum { POLLWAIT_FEW = 12 }; /* links that fit a small stack */
 
 /*
  * The number that could be linked.  What is left to the kernel is not: asking it may take away what
  * it has to say, and the poller asks before we do.
  */
-static unsigned int link_all(struct netset *w, struct polllink *links, struct pollset *set)
+static unsigned int link_all(struct pollwait *w, struct polllink *links, struct pollset *set)
 {
 	for (unsigned int i = 0; i < w->n; i++) {
-		struct netfd *s = netfd_of(w->fds[i].fd);
+		struct fdslot *s = fdslot_of(w->fds[i].fd);
 
 		links[i].pd = NULL;
 		if (w->fds[i].fd < 0)
 			continue;
-		if (!s || netfd_kind(s, w->fds[i].fd) == NET_FILE)
+		if (!s || fdslot_kind(s, w->fds[i].fd) == FDK_FILE)
 			return i;
 		links[i].pd = netpoll_hold(&s->poll, w->fds[i].fd);
 		if (!links[i].pd)
@@ -53,20 +53,20 @@ static void unlink_all(struct polllink *links, unsigned int n)
 		}
 }
 
-static long park(struct netset *w, struct polllink *links)
+static long park(struct pollwait *w, struct polllink *links)
 {
-	uint32_t bars = netfd_bars(); /* before the links are made */
+	uint32_t bars = fdtable_bars(); /* before the links are made */
 	struct pollset set = { 0 };
 	unsigned int n = link_all(w, links, &set);
-	long r = NETFD_FALLBACK;
+	long r = FDWAIT_FALLBACK;
 
 	while (n == w->n) {
 		atomic_store(&set.fired, 0); /* before the question */
 		r = w->ask(w->arg);
-		if (!r && callmask_hit()) /* no handler runs from here on: we are pinned */
+		if (!r && waitmask_hit()) /* no handler runs from here on: we are pinned */
 			r = -EINTR;
-		if (!r && netfd_bars() != bars) /* perhaps one of ours: it is watched no more */
-			r = NETFD_AGAIN;
+		if (!r && fdtable_bars() != bars) /* perhaps one of ours: it is watched no more */
+			r = FDWAIT_AGAIN;
 		if (r)
 			break;
 		r = netpoll_parkset(&set, w->deadline, WaitPoll);
@@ -77,19 +77,19 @@ static long park(struct netset *w, struct polllink *links)
 	return r;
 }
 
-static long park_with_links(struct netset *w)
+static long park_with_links(struct pollwait *w)
 {
-	struct polllink few[FEW], *links = few;
+	struct polllink few[POLLWAIT_FEW], *links = few;
 	size_t bytes = w->n * sizeof(*links);
 	long r;
 
-	if (w->n > FEW) {
+	if (w->n > POLLWAIT_FEW) {
 		if (runtime_fault("places of a poll"))
-			return NETFD_FALLBACK;
+			return FDWAIT_FALLBACK;
 		links = (struct polllink *)direct6(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
 						   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if ((unsigned long)links > -4096UL)
-			return NETFD_FALLBACK;
+			return FDWAIT_FALLBACK;
 	}
 	r = park(w, links);
 	if (links != few)
@@ -97,25 +97,25 @@ static long park_with_links(struct netset *w)
 	return r;
 }
 
-long netset_wait(struct netset *w)
+long pollwait_wait(struct pollwait *w)
 {
 	long r;
 
 	if (runtime_waits_itself())
-		return NETFD_FALLBACK;
+		return FDWAIT_FALLBACK;
 	do
 		r = park_with_links(w);
-	while (r == NETFD_AGAIN);
+	while (r == FDWAIT_AGAIN);
 	return r == -ETIMEDOUT ? w->ask(w->arg) : r;
 }
 
-bool netset_goes_on(long r)
+bool pollwait_goes_on(long r)
 {
-	enum interrupt what;
+	enum eintr what;
 
 	if (r != -EINTR)
 		return false;
-	what = interrupt_deliver();
+	what = eintr_deliver();
 	cancel_point();
-	return what == INTR_NONE && !callmask_hit();
+	return what == INTR_NONE && !waitmask_hit();
 }

@@ -6,11 +6,11 @@
 
 #include "shim/fd/fdwait.h"
 
-enum { NETSET_MAX = 1024 };
+enum { POLLWAIT_MAX = 1024 };
 
-struct netset {
+struct pollwait {
 	const struct pollfd *fds; /* what to watch; readable memory */
-	unsigned int n;           /* at most NETSET_MAX */
+	unsigned int n;           /* at most POLLWAIT_MAX */
 	long (*ask)(void *arg);   /* without waiting: more than 0 or an error ends the wait */
 	void *arg;
 	uint64_t deadline;        /* 0: none */
@@ -18,13 +18,13 @@ struct netset {
 
 /*
  * The answer was 0: parks until it is not.  That answer, 0 at the deadline, -EINTR or
- * NETFD_FALLBACK.
+ * FDWAIT_FALLBACK.
  */
-long netset_wait(struct netset *w) hidden;
+long pollwait_wait(struct pollwait *w) hidden;
 /*
  * After each wait, with nothing held, for handlers and cancellation may leave from here: wait once
  * more?
  */
-bool netset_goes_on(long r) hidden;
+bool pollwait_goes_on(long r) hidden;
 
 #endif

@@ -25,7 +25,7 @@ EXPORT ssize_t recvfrom(int fd, void *buf, size_t n, int flags, struct sockaddr 
 		return real.recvfrom(fd, buf, n, flags, from, len);
 	if (flags & MSG_DONTWAIT)
 		return syscall_ret(now6(SYS_recvfrom, fd, buf, n, flags, from, len));
-	return syscall_ret(net_recv(fd, buf, n, flags, from, len));
+	return syscall_ret(fd_recv(fd, buf, n, flags, from, len));
 }
 TWIN(recvfrom);
 
@@ -43,7 +43,7 @@ EXPORT ssize_t recv(int fd, void *buf, size_t n, int flags)
 		return real.recv(fd, buf, n, flags);
 	if (flags & MSG_DONTWAIT)
 		return syscall_ret(now6(SYS_recvfrom, fd, buf, n, flags, NULL, NULL));
-	return syscall_ret(net_recv(fd, buf, n, flags, NULL, NULL));
+	return syscall_ret(fd_recv(fd, buf, n, flags, NULL, NULL));
 }
 TWIN(recv);
 
@@ -60,7 +60,7 @@ static long receive_message(int fd, struct msghdr *msg, int flags)
 		return real.recvmsg(fd, msg, flags);
 	if (flags & MSG_DONTWAIT)
 		return syscall_ret(now3(SYS_recvmsg, fd, msg, flags));
-	return syscall_ret(net_recvmsg(fd, msg, flags));
+	return syscall_ret(fd_recvmsg(fd, msg, flags));
 }
 
 EXPORT ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
@@ -76,7 +76,7 @@ static long receive_messages(int fd, struct mmsghdr *msgs, unsigned int n, int f
 		return real.recvmmsg(fd, msgs, n, flags, timeout);
 	if (flags & MSG_DONTWAIT)
 		return syscall_ret(now6(SYS_recvmmsg, fd, msgs, n, flags, timeout, 0));
-	return syscall_ret(net_recvmmsg(fd, msgs, n, flags, timeout));
+	return syscall_ret(fd_recvmmsg(fd, msgs, n, flags, timeout));
 }
 
 EXPORT int recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags,
@@ -92,7 +92,7 @@ EXPORT ssize_t sendto(int fd, const void *buf, size_t n, int flags, const struct
 		return real.sendto(fd, buf, n, flags, to, len);
 	if (flags & MSG_DONTWAIT)
 		return syscall_ret(now6(SYS_sendto, fd, buf, n, flags, to, len));
-	return syscall_ret(net_send(fd, buf, n, flags, to, len));
+	return syscall_ret(fd_send(fd, buf, n, flags, to, len));
 }
 
 EXPORT ssize_t send(int fd, const void *buf, size_t n, int flags)
@@ -101,7 +101,7 @@ EXPORT ssize_t send(int fd, const void *buf, size_t n, int flags)
 		return real.send(fd, buf, n, flags);
 	if (flags & MSG_DONTWAIT)
 		return syscall_ret(now6(SYS_sendto, fd, buf, n, flags, NULL, 0));
-	return syscall_ret(net_send(fd, buf, n, flags, NULL, 0));
+	return syscall_ret(fd_send(fd, buf, n, flags, NULL, 0));
 }
 ALIAS(__send, send);
 
@@ -111,7 +111,7 @@ static long send_message(int fd, const struct msghdr *msg, int flags)
 		return real.sendmsg(fd, msg, flags);
 	if (flags & MSG_DONTWAIT)
 		return syscall_ret(now3(SYS_sendmsg, fd, msg, flags));
-	return syscall_ret(net_sendmsg(fd, msg, flags));
+	return syscall_ret(fd_sendmsg(fd, msg, flags));
 }
 
 EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
@@ -125,7 +125,7 @@ static long send_messages(int fd, struct mmsghdr *msgs, unsigned int n, int flag
 		return real.sendmmsg(fd, msgs, n, flags);
 	if (flags & MSG_DONTWAIT)
 		return syscall_ret(now6(SYS_sendmmsg, fd, msgs, n, flags, 0, 0));
-	return syscall_ret(net_sendmmsg(fd, msgs, n, flags));
+	return syscall_ret(fd_sendmmsg(fd, msgs, n, flags));
 }
 
 EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
@@ -137,14 +137,14 @@ EXPORT int accept4(int fd, struct sockaddr *peer, socklen_t *len, int flags)
 {
 	if (!on_g())
 		return (int)FD_NOTED(accept4, real.accept4(fd, peer, len, flags), fd);
-	return (int)FD_NOTED(accept4, syscall_ret(net_accept(fd, peer, len, flags, true)), fd);
+	return (int)FD_NOTED(accept4, syscall_ret(fd_accept(fd, peer, len, flags, true)), fd);
 }
 
 EXPORT int accept(int fd, struct sockaddr *peer, socklen_t *len)
 {
 	if (!on_g())
 		return (int)FD_NOTED(accept, real.accept(fd, peer, len), fd);
-	return (int)FD_NOTED(accept, syscall_ret(net_accept(fd, peer, len, 0, false)), fd);
+	return (int)FD_NOTED(accept, syscall_ret(fd_accept(fd, peer, len, 0, false)), fd);
 }
 
 EXPORT int setsockopt(int fd, int level, int name, const void *value, socklen_t len)

@@ -46,11 +46,11 @@ static bool valid(const struct timespec *ts)
  */
 static long semaphore(int id, const struct sembuf *ops, size_t n, const struct timespec *timeout)
 {
-	enum { FEW = 8 };
-	struct sembuf now[FEW];
+	enum { SEMOP_FEW = 8 };
+	struct sembuf now[SEMOP_FEW];
 	long r;
 
-	if (n > FEW || !valid(timeout))
+	if (n > SEMOP_FEW || !valid(timeout))
 		return nocp4(SYS_semtimedop, id, ops, n, timeout);
 	for (size_t i = 0; i < n; i++) {
 		now[i] = ops[i];

@@ -12,18 +12,18 @@
 #include "compat/guestkind.h"
 #include "runtime/base/log.h"
 
-_Atomic bool guest_came;
+_Atomic bool dlguest_came;
 
-bool guest_called(const void *caller)
+bool dlguest_called(const void *caller)
 {
-	const char *what = guest_owner(caller);
+	const char *what = guestkind_of(caller);
 
 	if (!what)
 		return false;
-	if (!atomic_exchange(&guest_came, true)) {
+	if (!atomic_exchange(&dlguest_came, true)) {
 		weft_say("threads: %s manages kernel threads itself (each new thread is a plain pthread)",
 			 what);
-		runtime_wireall();
+		runtime_lockall();
 	}
 	return true;
 }

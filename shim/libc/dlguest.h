@@ -4,14 +4,14 @@
 
 #include "shim/libc/dlopen.h"
 
-extern _Atomic bool guest_came hidden;
-bool guest_called(const void *caller) hidden;
+extern _Atomic bool dlguest_came hidden;
+bool dlguest_called(const void *caller) hidden;
 
 /* Whether the thread that the code at caller asks for has to be a kernel thread. */
-static inline bool guest_among_us(const void *caller)
+static inline bool dlguest_present(const void *caller)
 {
-	return atomic_load_explicit(&guest_came, memory_order_relaxed) ||
-	       (unlikely(dl_loading()) && guest_called(caller));
+	return atomic_load_explicit(&dlguest_came, memory_order_relaxed) ||
+	       (unlikely(dl_loading()) && dlguest_called(caller));
 }
 
 #endif

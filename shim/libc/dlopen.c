@@ -3,7 +3,7 @@
  *
  * ld.so serialises itself with recursive futex locks whose owner is the thread's id.  A G that
  * waited for one would take its kernel thread along, so Gs first take a lock of ours, also
- * recursive, owned by the G: ld.so's is then free (or held by a foreign thread, for which the
+ * recursive, owned by the G: ld.so's is then free (or held by a native thread, for which the
  * kernel thread does wait).  There are two of ours because ld.so has two: dlopen keeps its load
  * lock while constructors run, and a constructor may wait for a G that calls dl_iterate_phdr, which
  * does not need that lock.
@@ -86,7 +86,7 @@ static struct gate *gate_enter(struct gate *gate)
 		if (r == -EAGAIN)
 			break;
 		if (r == -EINTR)
-			interrupt_in_lock();
+			eintr_in_lock();
 	}
 	return gate;
 }
@@ -214,7 +214,7 @@ static int ask_object(struct dl_phdr_info *info, size_t size, void *arg)
 
 static bool caller_irrelevant(const char *file, const void *caller)
 {
-	enum { TRIES = 20 };
+	enum { LIST_TRIES = 20 };
 	struct question q = {.caller = (uintptr_t)caller, .first = true};
 
 	if (!file || !*file)
@@ -224,7 +224,7 @@ static bool caller_irrelevant(const char *file, const void *caller)
 	q.by_name = !strchr(file, '/');
 	/* Nearly always another thread is in there for a moment. */
 	for (int i = 0; !each_if_free(ask_object, &q); i++) {
-		if (i == TRIES || list_lost)
+		if (i == LIST_TRIES || list_lost)
 			return false;
 		gosched();
 	}

@@ -11,7 +11,7 @@
 #include "shim/libc/stdio.h"
 #include "shim/sync/sync.h"
 
-enum { LOOK_AGAIN = 10000000 }; /* ns */
+enum { FILE_RETRY_NS = 10000000 }; /* ns */
 
 /* libc's lock: same in all versions, and only a hint here (whether this unlock is the last). */
 struct file_lock {
@@ -45,13 +45,13 @@ void file_lock_slow(FILE *f)
 
 		/* Before the try under the bucket's lock: an unlock that the try did not see, sees this. */
 		atomic_fetch_add(&nwaiting, 1);
-		pk.deadline = nanotime() + LOOK_AGAIN;
+		pk.deadline = nanotime() + FILE_RETRY_NS;
 		r = lot_park(&pk);
 		atomic_fetch_sub(&nwaiting, 1);
 		if (r == -EAGAIN)
 			return;
 		if (r == -EINTR)
-			interrupt_in_lock();
+			eintr_in_lock();
 	} while (real.ftrylockfile(f));
 }
 

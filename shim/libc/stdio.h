@@ -116,7 +116,7 @@ static inline bool room(const FILE *f, size_t n)
 	call;                                                                                      \
 	use_.done = true
 
-/* Locks f; leaves the P if `away`.  A foreign thread takes part: it may hold what a G waits for. */
+/* Locks f; leaves the P if `away`.  A native thread takes part: it may hold what a G waits for. */
 #define LOCKED_BY(finish, ret, name, params, f, away_if, args)                                     \
 	EXPORT ret name params                                                                     \
 	{                                                                                          \

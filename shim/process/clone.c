@@ -8,11 +8,11 @@
  *	our memory, parent	the thread block is the parent's, as natively.  weft_tls in it says
  *	waits			meanwhile that this is no G, and is the parent's again at its return
  *	our memory, beside	natively both use one thread block.  The child would look like the G that made
- *				it, so it gets a block of its own: a foreign thread like those that libc makes
+ *				it, so it gets a block of its own: a native thread like those that libc makes
  *	CLONE_SETTLS		it has brought its own block: nothing to do
  *
  * A child in our memory may be a process with a table of descriptors and dispositions of its own.
- * What we note of these is the parent's: weft_tls.apart says what the child leaves alone.
+ * What we note of these is the parent's: weft_tls.unshared says what the child leaves alone.
  *
  * Blocks of children that ended are used again: the kernel says whether the thread is still there.
  *
@@ -33,7 +33,7 @@
 
 /* ---- thread blocks of children beside us ----------------------------------------------------- */
 
-enum { FREE, USED, TAKEN };
+enum { BLOCK_FREE, USED, TAKEN };
 
 struct block {
 	struct block *next; /* never changes: blocks are never taken off */
@@ -56,7 +56,7 @@ static bool gone(struct block *b)
 static struct block *take_old(void)
 {
 	for (struct block *b = atomic_load(&blocks); b; b = b->next) {
-		int was = FREE;
+		int was = BLOCK_FREE;
 
 		if (atomic_compare_exchange_strong(&b->state, &was, TAKEN))
 			return b;
@@ -113,7 +113,7 @@ static struct block *block_get(void)
 		return NULL;
 	atomic_store(&b->tid, 0);
 	if (!fill(b)) {
-		atomic_store(&b->state, FREE);
+		atomic_store(&b->state, BLOCK_FREE);
 		return NULL;
 	}
 	atomic_store(&b->state, USED);
@@ -163,9 +163,9 @@ struct begin {
 	struct robust robust;
 };
 
-static uint32_t apart(int flags)
+static uint32_t unshared_of(int flags)
 {
-	return (flags & CLONE_FILES ? 0 : APART_FILES) | (flags & CLONE_SIGHAND ? 0 : APART_SIGNALS);
+	return (flags & CLONE_FILES ? 0 : UNSHARED_FILES) | (flags & CLONE_SIGHAND ? 0 : UNSHARED_SIGHAND);
 }
 
 static int run_fork(void *p)
@@ -190,7 +190,7 @@ static int run_beside(void *p)
 	struct begin b = *(struct begin *)p;
 	int r;
 
-	weft_tls.apart = apart(b.flags);
+	weft_tls.unshared = unshared_of(b.flags);
 	tcb_enter();
 	r = b.fn(b.arg);
 	if (on_g())
@@ -203,7 +203,7 @@ static int run_alone(void *p)
 	struct begin b = *(struct begin *)p;
 	int r;
 
-	weft_tls = (struct weft_tls){ .apart = apart(b.flags) };
+	weft_tls = (struct weft_tls){ .unshared = unshared_of(b.flags) };
 	altstack_release();
 	fork_ends(false, b.mask);
 	r = b.fn(b.arg);
@@ -267,7 +267,7 @@ static int clone_beside(struct begin *b, struct more *m)
 	if (!(b->flags & CLONE_THREAD))
 		child_made(r);
 	if (r < 0) {
-		atomic_store(&block->state, FREE);
+		atomic_store(&block->state, BLOCK_FREE);
 		return r;
 	}
 	atomic_store(&block->tgid, b->flags & CLONE_THREAD ? (int)direct3(SYS_getpid, 0, 0, 0) : r);
@@ -277,7 +277,7 @@ static int clone_beside(struct begin *b, struct more *m)
 
 /*
  * No signal is let in until weft_tls is the parent's again: its handler would take this for a
- * foreign thread. That goes for signal 33 as well: a thread that waits for its effect waits for the
+ * native thread. That goes for signal 33 as well: a thread that waits for its effect waits for the
  * child's exec, as natively.
  */
 static __attribute__((noinline)) int clone_alone(struct begin *b, const struct more *m)
@@ -310,7 +310,7 @@ EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 	m.tls = va_arg(ap, void *);
 	m.child = va_arg(ap, void *);
 	va_end(ap);
-	netfd_shared();
+	fdtable_shared();
 	if (!fn || !stack)
 		return real.clone(fn, stack, flags, arg, m.parent, m.tls, m.child);
 	if (!(flags & CLONE_VM))

@@ -7,15 +7,15 @@
 #include "shim/shim.h"
 
 /*
- * weft_tls.apart of a process in our memory: what it has of its own, and what we note is another's.
- * APART_TABLE: a G that left the table of descriptors (unshare); its kernel thread's copy has our
+ * weft_tls.unshared of a process in our memory: what it has of its own, and what we note is another's.
+ * UNSHARED_TABLE: a G that left the table of descriptors (unshare); its kernel thread's copy has our
  * descriptors still.
  */
-enum { APART_FILES = 1, APART_SIGNALS = 2, APART_TABLE = 4 };
+enum { UNSHARED_FILES = 1, UNSHARED_SIGHAND = 2, UNSHARED_TABLE = 4 };
 
-static inline bool is_apart(uint32_t what)
+static inline bool is_unshared(uint32_t what)
 {
-	return unlikely(weft_tls.apart & what);
+	return unlikely(weft_tls.unshared & what);
 }
 
 /*

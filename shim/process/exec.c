@@ -22,7 +22,7 @@ static void deliver(void)
 {
 	if (!on_g())
 		return;
-	sigroute_settle();
+	sigroute_flush();
 	signals_deliver();
 }
 

@@ -35,7 +35,7 @@ uint64_t fork_begins(void)
 {
 	uint64_t all = ~UINT64_C(0), was;
 
-	netfd_shared(); /* before the kernel copies the table */
+	fdtable_shared(); /* before the kernel copies the table */
 	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &was, 8);
 	return was;
 }
@@ -43,7 +43,7 @@ uint64_t fork_begins(void)
 static void prepare(void)
 {
 	if (!weft_on) {
-		netfd_shared();
+		fdtable_shared();
 		return;
 	}
 	runtime_child_begins(); /* first: it may go to another M, and what is kept out is an M's */
@@ -98,17 +98,17 @@ static void adopt(void)
 /* The kernel has written the child's id into this thread's block; if it was libc's fork. */
 static void rebuild(void)
 {
-	bool foreign = !on_g();
+	bool native = !on_g();
 
-	weft_tls.apart = 0;
+	weft_tls.unshared = 0;
 	/*
 	 * First: it ends what the kernel still writes for the M that forked, which runtime_mtls()
 	 * names.
 	 */
 	tcb_fork_child(tcb_self(), (uint32_t)getpid());
 	compat_setxid_fork_child();
-	netfd_fork_child();
-	netfd_wait_fork_child();
+	fdtable_fork_child();
+	fdwait_fork_child();
 	file_fork_child();
 	clone_fork_child();
 	vfork_fork_child();
@@ -116,7 +116,7 @@ static void rebuild(void)
 	tcb_fork_child_first(runtime_g0tls(), (uint32_t)getpid());
 	inside = 0;
 	self_thread.g = getg();
-	if (foreign)
+	if (native)
 		altstack_adopt();
 	runtime_sigstack(NULL);
 	dl_fork_child();
@@ -126,13 +126,13 @@ static void rebuild(void)
 	self_thread.robustlist = NULL;
 	self_thread.robustlist_set = false;
 	dumpsig_fork_child();
-	name_show();
-	osthread_fork_child();
+	threadname_show();
+	threadstate_fork_child();
 	filter_fork_child();
-	sched_fork_child();
+	schedparam_fork_child();
 	timer_fork_child();
 	sigback_fork_child();
-	if (foreign)
+	if (native)
 		adopt();
 }
 
@@ -174,7 +174,7 @@ EXPORT pid_t fork(void)
 
 	/* One wake-up for one fork's end: each that was waited for here has such an end itself. */
 	while (on_g() && !nobody_inside(NULL) && lot_park(&pk) == -EINTR)
-		interrupt_in_lock();
+		eintr_in_lock();
 	pid = real.fork();
 	sigchild_note(pid);
 	return pid;

@@ -13,7 +13,7 @@
 /* NULL asks whether there is a shell. */
 EXPORT int system(const char *command)
 {
-	netfd_shared();
+	fdtable_shared();
 	if (!on_g())
 		return real.system(command);
 	return HANDOFF(real.system(command));
@@ -23,7 +23,7 @@ EXPORT FILE *popen(const char *command, const char *type)
 {
 	FILE *stream;
 
-	netfd_shared();
+	fdtable_shared();
 	if (!on_g())
 		return real.popen(command, type);
 	runtime_child_begins();
@@ -50,7 +50,7 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 	pid_t child;
 	int r;
 
-	netfd_shared();
+	fdtable_shared();
 	if (!on_g())
 		return real.posix_spawn(pid, path, actions, attr, argv,
 					FOREIGN_ENV_FILE(path, envp));
@@ -67,7 +67,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 	pid_t child;
 	int r;
 
-	netfd_shared();
+	fdtable_shared();
 	if (!on_g())
 		return real.posix_spawnp(pid, file, actions, attr, argv,
 					 FOREIGN_ENV_NAME(file, envp));
@@ -92,7 +92,7 @@ EXPORT int pidfd_spawn(int *pidfd, const char *path, const posix_spawn_file_acti
 {
 	int r;
 
-	netfd_shared();
+	fdtable_shared();
 	if (!on_g())
 		return spawn_error(real.pidfd_spawn(pidfd, path, actions, attr, argv,
 						    FOREIGN_ENV_FILE(path, envp)));
@@ -108,7 +108,7 @@ EXPORT int pidfd_spawnp(int *pidfd, const char *file, const posix_spawn_file_act
 {
 	int r;
 
-	netfd_shared();
+	fdtable_shared();
 	if (!on_g())
 		return spawn_error(real.pidfd_spawnp(pidfd, file, actions, attr, argv,
 						     FOREIGN_ENV_NAME(file, envp)));

@@ -44,7 +44,7 @@ static struct vforked begins(void)
 	if (!outer.used) {
 		outer.tls = weft_tls;
 		outer.used = true;
-		weft_tls = (struct weft_tls){.apart = APART_FILES | APART_SIGNALS};
+		weft_tls = (struct weft_tls){.unshared = UNSHARED_FILES | UNSHARED_SIGHAND};
 	}
 	return v;
 }

@@ -6,7 +6,7 @@
  * kernel would.  Whether a thread is on it is asked of the stack pointer, never remembered: a handler
  * may be left by a jump.
  *
- * Foreign threads have what the kernel has.
+ * Native threads have what the kernel has.
  */
 #include "shim/signal/altstack.h"
 #include "shim/syscall/usermem.h"
@@ -25,7 +25,7 @@ bool altstack_on(const stack_t *ss, uintptr_t sp)
 
 void altstack_set(const stack_t *ss)
 {
-	hold(); /* three words: a handler must find all of them old or new */
+	pin_m(); /* three words: a handler must find all of them old or new */
 	self_thread.altstack = *ss;
 	unpin();
 }
@@ -88,7 +88,7 @@ void altstack_release(void)
 	stack_t ss = self_thread.altstack;
 
 	if (!self_thread.g)
-		return; /* what a foreign thread has is the kernel's already */
+		return; /* what a native thread has is the kernel's already */
 	if (!ss.ss_size)
 		ss.ss_flags = SS_DISABLE;
 	real.sigaltstack(&ss, NULL);

@@ -105,8 +105,8 @@ void testcancel(void)
 		return;
 	}
 	/* What nearly every call finds, asked in line: nothing. */
-	if (unlikely(atomic_load_explicit(&th->sched_pending, memory_order_relaxed)))
-		sched_apply();
+	if (unlikely(atomic_load_explicit(&th->schedparam_pending, memory_order_relaxed)))
+		schedparam_apply();
 	if (unlikely(atomic_load_explicit(mailbox(th), memory_order_relaxed) || th->held))
 		signals_deliver();
 	if (unlikely(tcb_cancel_pending(tcb_self()))) {
@@ -118,7 +118,7 @@ void testcancel(void)
 void thread_look_slow(void)
 {
 	atomic_store(&self_thread.look, false);
-	sched_apply();
+	schedparam_apply();
 	signals_deliver();
 	if (tcb_cancel_async(tcb_self()) && tcb_cancel_pending(tcb_self())) {
 		syscall_reset();
@@ -203,7 +203,7 @@ EXPORT int pthread_cancel(pthread_t t)
 	 */
 	ostid = g_ostid(th->g);
 	if (ostid)
-		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), ostid, SIGKICK);
+		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), ostid, SIGWEFT);
 	if (tcb_cancel_async((struct tcb *)t))
 		sigroute_watch(); /* nothing it calls need ever look */
 	return 0;

@@ -19,9 +19,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { STACK = 128 * 1024 };
+enum { DUMPSIG_STACK = 128 * 1024 };
 
-static _Atomic uint32_t bell;   /* futex: counts the requests */
+static _Atomic uint32_t requests; /* futex: counts the requests */
 static _Atomic int started;
 static _Atomic int listening;   /* the thread lets the signal in */
 static void *stack;             /* its own; a fork child's next one takes it over */
@@ -38,24 +38,24 @@ static void on_signal(int sig, siginfo_t *si, void *ctx)
 		runtime_dump();
 		return;
 	}
-	atomic_fetch_add(&bell, 1);
-	direct3(SYS_futex, &bell, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+	atomic_fetch_add(&requests, 1);
+	direct3(SYS_futex, &requests, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
 }
 
 static void *dumper(void *arg)
 {
 	/* libc's own 32 and 33 stay open: setuid() waits for every kernel thread to take 33. */
 	uint64_t others = ~(SIGBIT(weft_opt.dumpsig) | SIGS_OURS);
-	uint32_t seen = atomic_load(&bell);
+	uint32_t seen = atomic_load(&requests);
 
 	(void)arg;
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &others, NULL, sizeof(others));
 	atomic_store(&listening, 1);
 	for (;;) {
 		/* Requests that come during a dump are one more dump. */
-		while (atomic_load(&bell) == seen)
-			direct4(SYS_futex, &bell, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, NULL);
-		seen = atomic_load(&bell);
+		while (atomic_load(&requests) == seen)
+			direct4(SYS_futex, &requests, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, NULL);
+		seen = atomic_load(&requests);
 		runtime_dump();
 	}
 	return NULL;
@@ -82,14 +82,14 @@ void dumpsig_start(void)
 	if (!weft_opt.dumpsig || atomic_exchange(&started, 1))
 		return;
 	if (!stack && !runtime_fault("stack of the dumper"))
-		stack = mmap(NULL, runtime_ostack(STACK), PROT_READ | PROT_WRITE,
+		stack = mmap(NULL, runtime_ostack(DUMPSIG_STACK), PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (!stack || stack == MAP_FAILED) {
 		stack = NULL;
 		atomic_store(&started, 0);
 		return;
 	}
-	if (thread_native(dumper, NULL, stack, runtime_ostack(STACK), &os))
+	if (thread_native(dumper, NULL, stack, runtime_ostack(DUMPSIG_STACK), &os))
 		atomic_store(&started, 0); /* the next thread tries again */
 }
 

@@ -12,14 +12,14 @@
 #include "shim/sync/sync.h"
 #include "shim/thread/thread.h"
 
-enum interrupt interrupt_deliver(void)
+enum eintr eintr_deliver(void)
 {
 	struct thread *th = &self_thread;
 	uint64_t before;
 	bool ends;
 
 	if (!on_g())
-		return INTR_ENDS; /* foreign: the kernel ran the handler, with flags unknown */
+		return INTR_ENDS; /* native thread: the kernel ran the handler, with flags unknown */
 	before = th->sigdone;
 	ends = signals_deliver();
 	if (th->sigdone == before)
@@ -27,9 +27,9 @@ enum interrupt interrupt_deliver(void)
 	return ends ? INTR_ENDS : INTR_RESTARTS;
 }
 
-void interrupt_in_lock(void)
+void eintr_in_lock(void)
 {
-	interrupt_deliver();
+	eintr_deliver();
 	/* No cancellation point, but asynchronous cancellation needs none. */
 	if (unlikely(cancel_due()) && tcb_cancel_async(tcb_self()))
 		cancel_point();

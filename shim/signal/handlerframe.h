@@ -23,7 +23,7 @@ bool frame_move(struct sigframe *f, int flags, frame_fn *fn, void *arg) hidden;
 void frame_call(int flags, frame_fn *fn, void *arg) hidden;
 /*
  * The handlers over f have returned: what they made of uc_stack counts, and what f interrupted goes on,
- * on any M.  On a G it does not return; a foreign thread returns through f.
+ * on any M.  On a G it does not return; a native thread returns through f.
  */
 void frame_leave(struct sigframe *f) hidden;
 /* What the kernel does when there is no room: as soon as f is returned through the process ends by SIGSEGV. */

@@ -16,65 +16,65 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-enum { EVERY = 100000 }; /* ns */
-enum { NONE, CHANGES, RINGS };
+enum { ARM_EVERY = 100000 }; /* ns */
+enum { ARM_NONE, ARM_CHANGING, ARM_SET };
 
-static _Atomic int alarm_state;
-static int timer; /* the kernel's number, while it RINGS */
+static _Atomic int arm_state;
+static int timer; /* the kernel's number, while ARM_SET */
 
 /* From a handler, on any kernel thread. */
-void sigalone_alarm(void)
+void nosigthread_arm(void)
 {
-	struct itimerspec often = { { 0, EVERY }, { 0, EVERY } };
-	struct sigevent ev = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGKICK };
-	int was = NONE;
+	struct itimerspec often = { { 0, ARM_EVERY }, { 0, ARM_EVERY } };
+	struct sigevent ev = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGWEFT };
+	int was = ARM_NONE;
 
-	if (!atomic_compare_exchange_strong(&alarm_state, &was, CHANGES))
+	if (!atomic_compare_exchange_strong(&arm_state, &was, ARM_CHANGING))
 		return;
-	/* The G's thread, or the one that will run it; main's, if this is foreign. */
+	/* The G's thread, or the one that will run it; main's, if this is a native thread. */
 	ev._sigev_un._tid = (int)(on_g() || runtime_mtls() ? direct3(SYS_gettid, 0, 0, 0)
 							   : direct3(SYS_getpid, 0, 0, 0));
 	if (own3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &timer)) {
-		atomic_store(&alarm_state, NONE); /* no memory: at the next signal, or park */
+		atomic_store(&arm_state, ARM_NONE); /* no memory: at the next signal, or park */
 		return;
 	}
 	direct4(SYS_timer_settime, timer, 0, &often, NULL);
-	atomic_store(&alarm_state, RINGS);
+	atomic_store(&arm_state, ARM_SET);
 }
 
-void sigalone_silence(void)
+void nosigthread_disarm(void)
 {
-	int was = RINGS;
+	int was = ARM_SET;
 
-	if (!atomic_compare_exchange_strong(&alarm_state, &was, CHANGES))
+	if (!atomic_compare_exchange_strong(&arm_state, &was, ARM_CHANGING))
 		return;
 	direct3(SYS_timer_delete, timer, 0, 0);
-	atomic_store(&alarm_state, NONE);
+	atomic_store(&arm_state, ARM_NONE);
 }
 
-bool sigalone_rings(void)
+bool nosigthread_armed(void)
 {
-	return unlikely(atomic_load_explicit(&alarm_state, memory_order_relaxed) != NONE);
+	return unlikely(atomic_load_explicit(&arm_state, memory_order_relaxed) != ARM_NONE);
 }
 
 /*
  * On the G, outside the runtime: what the ring has is queued on it, for the caller to deliver.
  * Meanwhile no handler of the program runs here (taking): it might never return, or come here again.
  */
-void sigalone_take(void)
+void nosigthread_drain(void)
 {
 	if (sigroute_started())
 		return; /* it is the signal thread's */
 	self_thread.taking = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	sigalone_silence(); /* first: what is deferred from here on starts the timer again */
+	nosigthread_disarm(); /* first: what is deferred from here on starts the timer again */
 	if (!sigroute_drain())
-		sigalone_alarm();
+		nosigthread_arm();
 	atomic_signal_fence(memory_order_seq_cst);
 	taking_ends(~UINT64_C(0));
 }
 
-void sigalone_fork_child(void)
+void nosigthread_fork_child(void)
 {
-	atomic_store(&alarm_state, NONE); /* timers stay with the parent */
+	atomic_store(&arm_state, ARM_NONE); /* timers stay with the parent */
 }

@@ -81,14 +81,14 @@ static struct range text_of(const void *addr)
 	return s.text;
 }
 
-void preempt_init(void)
+void safepoint_init(void)
 {
 	libc_text = text_of((const void *)real.read);
 	loader_text = text_of(symbol_loader());
 	find_object = (__typeof__(find_object))symbol_libc("_dl_find_object", NULL, NULL);
 }
 
-bool preempt_may(const void *caller)
+bool safepoint_at_caller(const void *caller)
 {
 	return !inside(&libc_text, (uintptr_t)caller) && !inside(&loader_text, (uintptr_t)caller);
 }
@@ -111,7 +111,7 @@ static bool in_other_libc(uintptr_t pc)
 }
 
 /* No lock of libc or the loader is held where the G was interrupted, as far as its PC tells. */
-bool preempt_may_move(uintptr_t pc, bool forced)
+bool safepoint_at_pc(uintptr_t pc, bool forced)
 {
 	return weft_tls.depth == 0 && !inside(&loader_text, pc) &&
 	       (pc < (uintptr_t)called_begin || pc >= (uintptr_t)called_end) &&

@@ -6,15 +6,15 @@
 
 #include "shim/shim.h"
 
-void preempt_init(void) hidden;
+void safepoint_init(void) hidden;
 /*
  * The G may go on elsewhere.  False: not at this PC, libc may rely on its kernel thread (raise);
  * the handler must then touch nothing of the runtime that pins.
  */
-bool preempt_may_move(uintptr_t pc, bool forced) hidden;
+bool safepoint_at_pc(uintptr_t pc, bool forced) hidden;
 
 /* The caller is not libc or the loader, which may hold another lock while they call us. */
-bool preempt_may(const void *caller) hidden;
+bool safepoint_at_caller(const void *caller) hidden;
 /*
  * Functions that libc calls: while the PC is in one of them, libc counts as interrupted.  They stay
  * in the order of the file; a compiler that lacks the attribute never changes it.
@@ -40,12 +40,12 @@ static inline __attribute__((always_inline)) void libc_enter(void)
 
 static inline __attribute__((always_inline)) void libc_leave(void)
 {
-	bool wish = unlikely(weft_tls.preempt) && preempt_may(__builtin_return_address(0));
+	bool resched = unlikely(weft_tls.need_resched) && safepoint_at_caller(__builtin_return_address(0));
 
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	weft_tls.depth--;
-	if (unlikely(wish))
-		runtime_wish();
+	if (unlikely(resched))
+		runtime_resched();
 }
 
 #endif

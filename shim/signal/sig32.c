@@ -34,9 +34,9 @@ struct kernel_sigaction {
 enum { SYSCALL_BYTES = 2 }; /* the instruction */
 
 /* What is to be done; handed from one stack to the next. */
-struct kick {
+struct sig32_work {
 	void *side; /* the side stack it runs on; NULL: the M's signal stack */
-	bool rejoin, preempt;
+	bool reacquirep, preempt;
 };
 
 /* ---- what was interrupted -------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static bool libc_call(const struct sigframe *f)
 {
 	const unsigned char *pc = (const unsigned char *)sigframe_pc(f);
 
-	if (preempt_may(pc) || pc[0] != 0x0f || pc[1] != 0x05)
+	if (safepoint_at_caller(pc) || pc[0] != 0x0f || pc[1] != 0x05)
 		return false;
 	switch (f->uc.mc.gregs[REG_RAX]) {
 	case SYS_read:
@@ -167,11 +167,11 @@ static void mask_both(const struct sigframe *f)
 	uint64_t mask = f->uc.mask;
 
 	if (unlikely(atomic_load_explicit(&th->masked, memory_order_relaxed)))
-		mask |= atomic_load_explicit(&th->callmask, memory_order_relaxed);
+		mask |= atomic_load_explicit(&th->waitmask, memory_order_relaxed);
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }
 
-static void off_side(struct kick *k)
+static void off_side(struct sig32_work *k)
 {
 	if (k->side)
 		sidestack_give(k->side);
@@ -182,7 +182,7 @@ static void off_side(struct kick *k)
 /* An asynchronous cancellation, over the frame: what was interrupted does not go on. */
 static void cancelled(struct sigframe *f, void *arg)
 {
-	struct kick k = *(struct kick *)arg;
+	struct sig32_work k = *(struct sig32_work *)arg;
 
 	/*
 	 * No sigreturn will give this kernel thread, which goes on to run others, its mask back.
@@ -227,7 +227,7 @@ static bool stub_ends(void)
 /* Handlers of the program over what was interrupted; one after the other, as they come out of the queue. */
 static void handled(struct sigframe *f, void *arg)
 {
-	struct kick k = *(struct kick *)arg;
+	struct sig32_work k = *(struct sig32_work *)arg;
 	uintptr_t pc = sigframe_pc(f), end = call_end(f);
 	bool stub = in_stub(f), ends;
 	int saved = errno;
@@ -247,7 +247,7 @@ static void handled(struct sigframe *f, void *arg)
 }
 
 /* What is queued, and cancellation; f is on a stack of weft's, and returned through when this returns. */
-static void look(struct sigframe *f, struct kick *k)
+static void look(struct sigframe *f, struct sig32_work *k)
 {
 	struct thread *th = &self_thread;
 	int sig;
@@ -275,30 +275,30 @@ static void look(struct sigframe *f, struct kick *k)
  */
 static void let_in(const struct sigframe *f)
 {
-	uint64_t us = SIGBIT(SIGKICK);
+	uint64_t us = SIGBIT(SIGWEFT);
 	struct timespec zero = {0, 0};
 	bool more = false;
 
-	while (own4(SYS_rt_sigtimedwait, &us, NULL, &zero, sizeof(us)) == SIGKICK)
+	while (own4(SYS_rt_sigtimedwait, &us, NULL, &zero, sizeof(us)) == SIGWEFT)
 		more = true;
 	if (more)
-		runtime_signalled(); /* it may have been the one that sysmon waits to see received */
+		runtime_preempt_asked(); /* it may have been the one that sysmon waits to see received */
 	mask_back(f);
 }
 
 static void on_side(struct sigframe *f, void *arg)
 {
-	struct kick k = *(struct kick *)arg; /* from the M's stack, which is another's from let_in() on */
+	struct sig32_work k = *(struct sig32_work *)arg; /* from the M's stack, which is another's from let_in() on */
 
 	let_in(f);
 	g_interruptedat(sigframe_pc(f), sigframe_sp(f));
-	if (k.rejoin)
-		runtime_rejoin();
-	if (sigalone_rings())
-		sigalone_take();
+	if (k.reacquirep)
+		runtime_reacquirep();
+	if (nosigthread_armed())
+		nosigthread_drain();
 	if (k.preempt)
 		runtime_preempt();
-	sched_apply_here();
+	schedparam_apply_here();
 	g_interruptedat(0, 0);
 	look(f, &k);
 	f->uc.stack.ss_flags = SIGFRAME_STACKFLAGS; /* this M's stays what it is */
@@ -307,7 +307,7 @@ static void on_side(struct sigframe *f, void *arg)
 }
 
 /* False: there is no memory, and nothing has happened. */
-static bool to_side(struct sigframe *f, struct kick *k)
+static bool to_side(struct sigframe *f, struct sig32_work *k)
 {
 	size_t state = sigframe_state(f);
 	struct sigframe *to;
@@ -328,10 +328,10 @@ static bool to_side(struct sigframe *f, struct kick *k)
 
 /* ---- arriving -------------------------------------------------------------------------------- */
 
-static bool wants_side(const struct kick *k)
+static bool wants_side(const struct sig32_work *k)
 {
-	return k->rejoin || k->preempt || sigalone_rings() ||
-	       atomic_load_explicit(&self_thread.sched_pending, memory_order_relaxed);
+	return k->reacquirep || k->preempt || nosigthread_armed() ||
+	       atomic_load_explicit(&self_thread.schedparam_pending, memory_order_relaxed);
 }
 
 static void handler(int sig, siginfo_t *si, void *uc)
@@ -339,10 +339,10 @@ static void handler(int sig, siginfo_t *si, void *uc)
 	struct sigframe *f = sigframe_of(uc);
 	uintptr_t pc = sigframe_pc(f);
 	bool last = sigframe_leaving(pc);
-	struct kick k = { NULL, false, false };
+	struct sig32_work k = { NULL, false, false };
 
 	(void)sig;
-	if (unlikely(si->si_code == SI_TIMER || si->si_code > 0) && sigroute_is_router()) {
+	if (unlikely(si->si_code == SI_TIMER || si->si_code > 0) && sigroute_is_sigthread()) {
 		if (si->si_code == SI_TIMER)
 			timer_fired(si);
 		else
@@ -352,12 +352,12 @@ static void handler(int sig, siginfo_t *si, void *uc)
 	if (on_g() && !runtime_busy())
 		g_notekernel(f->uc.mask);
 	/* Before anything that pins: a G without a P would get one there. */
-	k.rejoin = runtime_rejoin_asked();
-	if (k.rejoin && (last || self_thread.leaving || !preempt_may_move(pc, runtime_rejoin_forced())))
+	k.reacquirep = runtime_reacquirep_asked();
+	if (k.reacquirep && (last || self_thread.leaving || !safepoint_at_pc(pc, runtime_reacquirep_forced())))
 		return; /* sysmon asks again */
-	k.preempt = runtime_signalled();
-	if (k.preempt && (last || signals_busy() || !preempt_may_move(pc, runtime_forced()))) {
-		weft_tls.preempt = 1;
+	k.preempt = runtime_preempt_asked();
+	if (k.preempt && (last || signals_busy() || !safepoint_at_pc(pc, runtime_preempt_forced()))) {
+		weft_tls.need_resched = 1;
 		k.preempt = false;
 	}
 	if (!on_g() || last || signals_busy())
@@ -365,14 +365,14 @@ static void handler(int sig, siginfo_t *si, void *uc)
 		return;
 	runtime_sigstack(f->uc.stack.ss_sp);
 	if (wants_side(&k) && !to_side(f, &k)) {
-		if (k.rejoin)
+		if (k.reacquirep)
 			return; /* as above */
-		weft_tls.preempt |= k.preempt;
+		weft_tls.need_resched |= k.preempt;
 	}
 	look(f, &k);
 }
 
-void kick_init(void)
+void sig32_init(void)
 {
 	struct kernel_sigaction sa = { 0 };
 
@@ -386,5 +386,5 @@ void kick_init(void)
 	sa.handler = handler;
 	sa.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | 0x04000000; /* SA_RESTORER */
 	sa.mask = ~SIGBIT(SIGSEGV); /* which frame_move() may make */
-	direct4(SYS_rt_sigaction, SIGKICK, &sa, 0, 8);
+	direct4(SYS_rt_sigaction, SIGWEFT, &sa, 0, 8);
 }

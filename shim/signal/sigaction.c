@@ -165,7 +165,7 @@ void action_default(int sig)
 }
 
 /* In a process of its own that shares our memory: the notes are its parent's. */
-static int sigaction_apart(int sig, const struct sigaction *sa, struct sigaction *old)
+static int sigaction_unshared(int sig, const struct sigaction *sa, struct sigaction *old)
 {
 	if (real.sigaction(sig, sa, old))
 		return -1;
@@ -181,12 +181,12 @@ EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
 
 	if (!weft_on || sig < 1 || sig > NSIG_)
 		return real.sigaction(sig, sa, old);
-	if (is_apart(APART_SIGNALS))
-		return sigaction_apart(sig, sa, old);
+	if (is_unshared(UNSHARED_SIGHAND))
+		return sigaction_unshared(sig, sa, old);
 	if (sa)
 		want = *sa; /* old may be the same object, and neither be touched with the lock held */
 	if (sa && on_g() && action_ignores(sig, &want))
-		sigroute_settle(); /* what was sent before is queued, or pending in the kernel */
+		sigroute_flush(); /* what was sent before is queued, or pending in the kernel */
 	begin();
 	r = current(sig, &was);
 	if (r == 0 && sa)

@@ -10,14 +10,14 @@
 #include "shim/thread/tid.h"
 #include "shim/signal/sigroute.h"
 
-enum { NOTES = 1024 };
+enum { CHILD_NOTES = 1024 };
 
-static _Atomic uint64_t notes[NOTES]; /* process id, then the thread's; of children whose ids are equal modulo */
+static _Atomic uint64_t notes[CHILD_NOTES]; /* process id, then the thread's; of children whose ids are equal modulo */
 
 void sigchild_note(pid_t child)
 {
 	if (child > 0 && on_g())
-		atomic_store_explicit(&notes[(uint32_t)child % NOTES],
+		atomic_store_explicit(&notes[(uint32_t)child % CHILD_NOTES],
 				      (uint64_t)(uint32_t)child << 32 | weft_tls.tid, memory_order_relaxed);
 }
 
@@ -33,6 +33,6 @@ struct thread *sigchild_parent(const siginfo_t *si)
 
 	if (si->si_signo != SIGCHLD || si->si_code < CLD_EXITED || si->si_code > CLD_CONTINUED)
 		return NULL;
-	note = atomic_load_explicit(&notes[(uint32_t)si->si_pid % NOTES], memory_order_relaxed);
+	note = atomic_load_explicit(&notes[(uint32_t)si->si_pid % CHILD_NOTES], memory_order_relaxed);
 	return note >> 32 == (uint32_t)si->si_pid ? thread_by_id((long)(uint32_t)note) : NULL;
 }

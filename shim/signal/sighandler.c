@@ -3,7 +3,7 @@
  *
  * The kernel gets trampoline() for every signal the program handles; sigaction.c keeps the program's
  * view.  The trampoline runs the program's handler when
- * FS is a G's (or a foreign thread's) and the runtime is not in the middle of something; else it
+ * FS is a G's (or a native thread's) and the runtime is not in the middle of something; else it
  * hands the signal to the signal thread (sigroute.c), which finds a G for it.  SIG_DFL and SIG_IGN
  * stay the kernel's.
  *
@@ -52,16 +52,16 @@ void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
  */
 static bool aborted_elsewhere(int sig, const siginfo_t *si)
 {
-	enum { TRIES = 1000 }; /* a second */
+	enum { ABORT_TRIES = 1000 }; /* a second */
 	uint32_t begun = atomic_load(&aborts_begun), ended = atomic_load(&aborts_ended);
 	struct timespec ms = {0, 1000000};
 
 	/* The caller is the signal thread: no other thread would take the signal from the ring. */
-	if (sigroute_is_router())
+	if (sigroute_is_sigthread())
 		return false;
 	sigroute_defer(sig, si);
 	for (int i = 0; atomic_load(&aborts_begun) == begun; i++) {
-		if (i == TRIES)
+		if (i == ABORT_TRIES)
 			return false;
 		direct3(SYS_nanosleep, &ms, NULL, 0);
 	}
@@ -117,10 +117,10 @@ static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 {
 	struct delivery d = { f, f->uc.mask, g_mask(getg()), true, false, g_mask(getg()) };
 	struct thread *th = &self_thread;
-	struct callmask_pause outer = callmask_pause();
+	struct waitmask_pause outer = waitmask_pause();
 	bool own = outer.region && left_call(f), ran;
 
-	mask_handler(own ? atomic_load_explicit(&th->callmask, memory_order_relaxed) : d.kernel, sig, sa);
+	mask_handler(own ? atomic_load_explicit(&th->waitmask, memory_order_relaxed) : d.kernel, sig, sa);
 	ran = d.any = action_claim(sig, sa);
 	if (likely(ran)) {
 		run_handler(sig, &f->si, &f->uc, sa);
@@ -135,7 +135,7 @@ static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 	signals_rest(&d);
 	if (ran) /* not the last one's: the first interrupted */
 		th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
-	callmask_resume(outer, ran);
+	waitmask_resume(outer, ran);
 }
 
 struct arrival {
@@ -145,7 +145,7 @@ struct arrival {
 };
 
 /* Where the handler belongs, with the M's signal stack left for good. */
-static void arrived(struct sigframe *f, void *arg)
+static void deliver_here(struct sigframe *f, void *arg)
 {
 	struct arrival a = *(const struct arrival *)arg;
 
@@ -180,7 +180,7 @@ void signal_no_room(struct sigframe *f, int sig, bool fault, void *side)
 		f->si.si_signo = SIGSEGV;
 		f->si.si_code = SI_KERNEL;
 		if ((action_handled() & SIGBIT(SIGSEGV)) &&
-		    frame_move(f, a.sa.sa_flags, arrived, &a))
+		    frame_move(f, a.sa.sa_flags, deliver_here, &a))
 			return;
 	}
 	frame_none(f, sig == SIGSEGV && fault);
@@ -197,12 +197,12 @@ static void finish_mask(const ucontext_t *uc)
 {
 	struct thread *th = &self_thread;
 	uint64_t mask = sigs_of(&uc->uc_sigmask);
-	int taken = th->taken;
+	int acting_on = th->acting_on;
 
-	if (likely(!taken) || runtime_busy() || !(mask & SIGBIT(taken)))
+	if (likely(!acting_on) || runtime_busy() || !(mask & SIGBIT(acting_on)))
 		return;
 	g_notemask(mask & ~SIGS_NEVER);
-	th->taken = 0;
+	th->acting_on = 0;
 	th->taking = false;
 }
 
@@ -211,11 +211,11 @@ static void finish_mask(const ucontext_t *uc)
  * its noted mask keeps out: the signal thread would find no G for it and give it back to the
  * kernel, which would deliver it here again.
  */
-static bool shut_out(int sig)
+static bool block_meanwhile(int sig)
 {
 	if (!on_g() || !self_thread.taking || runtime_busy())
 		return false;
-	self_thread.shut |= SIGBIT(sig); /* taking_ends() */
+	self_thread.blocked_meanwhile |= SIGBIT(sig); /* taking_ends() */
 	return true;
 }
 
@@ -237,7 +237,7 @@ static void run_abort(void *arg)
 }
 
 /*
- * On the M's signal stack (a foreign thread's own, or its alternate one), with all signals kept out.
+ * On the M's signal stack (a native thread's own, or its alternate one), with all signals kept out.
  * What may run the handler takes the frame to where that belongs; the rest returns from here.
  */
 void trampoline(int sig, siginfo_t *si, void *ctx)
@@ -249,8 +249,8 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		return; /* frame_move() looks for another way */
 	action_get(sig, &a.sa);
 	sigroute_original(si);
-	if (sig == SIGPIPE && weft_on && on_g() && self_thread.holds) {
-		self_thread.piped = true; /* fdwait.c sends it to this thread once it may run */
+	if (sig == SIGPIPE && weft_on && on_g() && self_thread.catches_sigpipe) {
+		self_thread.got_sigpipe = true; /* fdwait.c sends it to this thread once it may run */
 		errno = a.saved;
 		return;
 	}
@@ -261,7 +261,7 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 	if (weft_on && !synchronous(sig, si) && (signals_busy() || between_stacks(sig, f))) {
 		if (unlikely(aborting(sig, si))) {
 			/* Natively it may be any thread's. */
-			if (!compat_setxid_as_caller(run_abort, f) && !aborted_elsewhere(sig, si) && !frame_move(f, a.sa.sa_flags, arrived, &a))
+			if (!compat_setxid_as_caller(run_abort, f) && !aborted_elsewhere(sig, si) && !frame_move(f, a.sa.sa_flags, deliver_here, &a))
 				signal_no_room(f, sig, false, NULL);
 			errno = a.saved;
 			return;
@@ -270,7 +270,7 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		 * An idle M would get it back at once, and again, for as long as no G wants it; and
 		 * a thread at its lists might never get through with them.
 		 */
-		bool out = runtime_keepout(SIGBIT(sig)) || shut_out(sig);
+		bool out = runtime_block_idle(SIGBIT(sig)) || block_meanwhile(sig);
 
 		if (sigroute_defer(sig, si) || out)
 			f->uc.mask |= SIGBIT(sig);
@@ -283,6 +283,6 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		errno = a.saved;
 		return;
 	}
-	if (!frame_move(f, a.sa.sa_flags, arrived, &a))
+	if (!frame_move(f, a.sa.sa_flags, deliver_here, &a))
 		signal_no_room(f, sig, synchronous(sig, si), NULL);
 }

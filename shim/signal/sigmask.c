@@ -23,13 +23,13 @@ void sigmask_closed(uint64_t set)
 		return;
 	/* Of two that keep it out at once, one sees the other's mask. */
 	atomic_thread_fence(memory_order_seq_cst);
-	sigroute_shut(set);
+	sigroute_blocked(set);
 }
 
 void sigmask_changed(uint64_t was, uint64_t mask)
 {
 	if (was & ~mask) {
-		sigroute_settle();
+		sigroute_flush();
 		sigroute_unblocked(was & ~mask);
 		signals_deliver();
 	}

@@ -190,10 +190,10 @@ void signals_end(void)
 	struct thread *th = &self_thread;
 	struct signode *n;
 
-	sigroute_settle();
+	sigroute_flush();
 	atomic_fetch_or(&th->state, TH_ENDING);
 	signals_deliver();
-	sigroute_shut(~g_mask(getg()));
+	sigroute_blocked(~g_mask(getg()));
 	n = th->held;
 	th->held = NULL;
 	abandon(n);
@@ -332,7 +332,7 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 	/* All keep it out, perhaps for a handler's time only: the signal thread waits for that. */
 	*err = 0;
 	sigroute_defer(sig, si);
-	sigroute_settle();
+	sigroute_flush();
 	return true;
 }
 
@@ -341,7 +341,7 @@ EXPORT int kill(pid_t pid, int sig)
 	siginfo_t si = { .si_signo = sig, .si_code = SI_USER };
 	int err;
 
-	si.si_pid = pid = ids_process(pid);
+	si.si_pid = pid = tid_process(pid);
 	si.si_uid = own_uid();
 	if (!to_self(pid, sig, &si, &err))
 		return real.kill(pid, sig);
@@ -354,7 +354,7 @@ EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 	siginfo_t si = { .si_signo = sig, .si_code = SI_QUEUE };
 	int err;
 
-	si.si_pid = pid = ids_process(pid);
+	si.si_pid = pid = tid_process(pid);
 	si.si_uid = own_uid();
 	si.si_value = value;
 	if (!to_self(pid, sig, &si, &err))
@@ -419,13 +419,13 @@ static void forget(struct thread *th)
 		if (sigforget_stale(n))
 			node_put(n);
 		else
-			sigheld_put(&th->held, n);
+			sigpending_put(&th->held, n);
 		n = next;
 	}
 }
 
 /*
- * Moves what arrived to held, oldest first.  Between this and sigheld_take() no handler may come:
+ * Moves what arrived to held, oldest first.  Between this and sigpending_take() no handler may come:
  * taking.
  */
 static void collect(struct thread *th)
@@ -449,7 +449,7 @@ static void collect(struct thread *th)
 	while (fifo) {
 		n = fifo;
 		fifo = n->next;
-		sigheld_put(&th->held, n);
+		sigpending_put(&th->held, n);
 	}
 }
 
@@ -480,10 +480,10 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	during = let | sigs_of(&sa.sa_mask);
 	if (!(sa.sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
-	th->taken = (uint8_t)sig;
+	th->acting_on = (uint8_t)sig;
 	th->leaving = false; /* from here on others may come on top, as the mask says */
 	g_setmask(getg(), during & ~SIGS_NEVER);
-	th->taken = 0;
+	th->acting_on = 0;
 	taking_ends(~during);
 	sigmask_closed(during & ~let);
 	frame_run(sig, si, uc, &sa);
@@ -496,7 +496,7 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
  * The next signal of set that is queued on the calling G, out of its node, and taking is still set;
  * 0: none.
  */
-static int take(uint64_t set, siginfo_t *si)
+static int take_signal(uint64_t set, siginfo_t *si)
 {
 	struct thread *th = &self_thread;
 	struct signode *n;
@@ -505,7 +505,7 @@ static int take(uint64_t set, siginfo_t *si)
 	th->taking = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	collect(th);
-	n = sigheld_take(&th->held, set);
+	n = sigpending_take(&th->held, set);
 	if (n) {
 		sig = n->sig;
 		if (si)
@@ -521,7 +521,7 @@ static int take(uint64_t set, siginfo_t *si)
 
 int signals_take(uint64_t set, siginfo_t *si)
 {
-	int sig = take(set, si);
+	int sig = take_signal(set, si);
 
 	if (sig)
 		taking_ends(~UINT64_C(0));
@@ -536,7 +536,7 @@ static uint64_t queued(struct thread *th)
 	th->taking = true;
 	atomic_signal_fence(memory_order_seq_cst);
 	collect(th);
-	set = sigheld_set(th->held);
+	set = sigpending_set(th->held);
 	atomic_signal_fence(memory_order_seq_cst);
 	taking_ends(~UINT64_C(0));
 	return set;
@@ -546,7 +546,7 @@ static uint64_t queued(struct thread *th)
 static int handle_next(struct delivery *d, uint64_t set, uint64_t let)
 {
 	struct thread *th = &self_thread;
-	int sig = take(set, &d->f->si);
+	int sig = take_signal(set, &d->f->si);
 	uint64_t done = th->sigdone;
 
 	if (!sig)
@@ -596,20 +596,20 @@ int signals_next(void)
 	if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed) && !th->held))
 		return 0;
 	out = thread_mask(th) & g_mask(th->g);
-	return queued(th) & ~out ? sigheld_first(th->held, ~out) : 0;
+	return queued(th) & ~out ? sigpending_first(th->held, ~out) : 0;
 }
 
 bool signals_over(struct sigframe *f)
 {
 	struct thread *th = &self_thread;
 	struct delivery d = { f, f->uc.mask, g_mask(th->g), false, false, g_mask(th->g) };
-	struct callmask_pause outer;
+	struct waitmask_pause outer;
 	bool again;
 
 	do {
 		uint64_t mask = thread_mask(th), set;
 
-		outer = callmask_pause();
+		outer = waitmask_pause();
 		/*
 		 * A call's mask lets in what waits now, each number once; when the first handler returns,
 		 * the G's own is back.
@@ -621,7 +621,7 @@ bool signals_over(struct sigframe *f)
 		}
 		if (!outer.region || d.any || outer.stop)
 			signals_rest(&d);
-		callmask_resume(outer, d.any);
+		waitmask_resume(outer, d.any);
 		/*
 		 * A sender that read the mask in between may have left its signal without a kick.
 		 */

@@ -20,7 +20,7 @@ static int turn(int sig)
 	return faults & SIGBIT(sig) ? sig : sig + 64;
 }
 
-void sigheld_put(struct signode **held, struct signode *n)
+void sigpending_put(struct signode **held, struct signode *n)
 {
 	struct signode **link = held, *first;
 
@@ -37,7 +37,7 @@ void sigheld_put(struct signode **held, struct signode *n)
 	}
 }
 
-struct signode *sigheld_take(struct signode **held, uint64_t set)
+struct signode *sigpending_take(struct signode **held, uint64_t set)
 {
 	struct signode **link = held, *first;
 
@@ -51,14 +51,14 @@ struct signode *sigheld_take(struct signode **held, uint64_t set)
 	return first;
 }
 
-int sigheld_first(const struct signode *held, uint64_t set)
+int sigpending_first(const struct signode *held, uint64_t set)
 {
 	while (held && !(set & SIGBIT(held->sig)))
 		held = held->last->next;
 	return held ? held->sig : 0;
 }
 
-uint64_t sigheld_set(const struct signode *held)
+uint64_t sigpending_set(const struct signode *held)
 {
 	uint64_t set = 0;
 

@@ -7,8 +7,8 @@
  *
  * Must never: be used by two at a time; the caller sees to that (thread.h, taking).
  */
-#ifndef WEFT_SIGHELD_H
-#define WEFT_SIGHELD_H
+#ifndef WEFT_SIGPENDING_H
+#define WEFT_SIGPENDING_H
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -28,12 +28,12 @@ struct signode {
 	siginfo_t info;
 };
 
-void sigheld_put(struct signode **held, struct signode *n) hidden;
+void sigpending_put(struct signode **held, struct signode *n) hidden;
 /* The first whose number is in set, out of the list; NULL: none. */
-struct signode *sigheld_take(struct signode **held, uint64_t set) hidden;
+struct signode *sigpending_take(struct signode **held, uint64_t set) hidden;
 /* Their numbers. */
 /* the signal of set that comes next; 0: none */
-int sigheld_first(const struct signode *held, uint64_t set) hidden;
-uint64_t sigheld_set(const struct signode *held) hidden;
+int sigpending_first(const struct signode *held, uint64_t set) hidden;
+uint64_t sigpending_set(const struct signode *held) hidden;
 
 #endif

@@ -18,14 +18,14 @@
 #include <errno.h>
 #include <string.h>
 
-enum { FIRST_RT = 34, SLOTS = 256 };
+enum { FIRST_RT = 34, REQUEUE_SLOTS = 256 };
 #define TICKET_MARK 0x5765667400000000UL /* "Weft" */
 
 /* seq: odd while it is written; a ticket names the slot and the seq it was written with. */
 static struct {
 	_Atomic uint32_t seq;
 	siginfo_t info;
-} slots[SLOTS];
+} slots[REQUEUE_SLOTS];
 static _Atomic uint32_t turn;
 
 static uint64_t keep(int sig, const siginfo_t *si)
@@ -33,7 +33,7 @@ static uint64_t keep(int sig, const siginfo_t *si)
 	uint32_t i = (uint32_t)sig, seq;
 
 	if (sig >= FIRST_RT)
-		i = FIRST_RT + atomic_fetch_add(&turn, 1) % (SLOTS - FIRST_RT);
+		i = FIRST_RT + atomic_fetch_add(&turn, 1) % (REQUEUE_SLOTS - FIRST_RT);
 	seq = atomic_load(&slots[i].seq);
 	if (seq % 2 || !atomic_compare_exchange_strong(&slots[i].seq, &seq, seq + 1))
 		return 0; /* another thread writes the slot: no ticket */
@@ -61,7 +61,7 @@ bool sigroute_requeue(int sig, siginfo_t *si)
 /* One that another thread was about to write would never have a ticket again. */
 void sigback_fork_child(void)
 {
-	for (int i = 0; i < SLOTS; i++)
+	for (int i = 0; i < REQUEUE_SLOTS; i++)
 		if (atomic_load(&slots[i].seq) % 2)
 			atomic_fetch_add(&slots[i].seq, 1);
 }
@@ -69,7 +69,7 @@ void sigback_fork_child(void)
 void sigroute_original(siginfo_t *si)
 {
 	uint64_t ticket = (uint64_t)si->si_value.sival_ptr;
-	uint32_t i = ticket % SLOTS, seq = (uint32_t)(ticket >> 8) & 0xffffff;
+	uint32_t i = ticket % REQUEUE_SLOTS, seq = (uint32_t)(ticket >> 8) & 0xffffff;
 	siginfo_t was;
 
 	if (likely(si->si_code != SI_QUEUE || (ticket & ~0xffffffffUL) != TICKET_MARK) ||

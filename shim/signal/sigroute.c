@@ -34,8 +34,8 @@
 #include <sys/mman.h>
 
 /* A block is what is given back to the kernel when it was used: whole pages. */
-enum { RING = 131072, BLOCK = 512, ENOUGH = 32, EMPTY = 0, FULL, SETTLE_YIELDS = 20, SETTLE_SLEEPS = 100 };
-enum { KICK_AGAIN = 1000000 }; /* ns */
+enum { RING = 131072, BLOCK = 512, ENOUGH = 32, EMPTY = 0, FULL, FLUSH_YIELDS = 20, FLUSH_SLEEPS = 100 };
+enum { REKICK_NS = 1000000 }; /* ns */
 
 struct deferred {
 	_Atomic uint32_t state;
@@ -51,38 +51,38 @@ static _Atomic uint32_t limit; /* tail, rounded down to a block: producers stay 
 static _Atomic uint32_t routed; /* as tail, but when it is done with the slot's signal */
 static _Atomic uint64_t coalesced; /* standard signals that found the ring full */
 
-static _Atomic uint32_t bell;      /* futex: work for the signal thread */
+static _Atomic uint32_t wakeups;   /* futex: work for the signal thread */
 static _Atomic uint32_t rounds;    /* futex: it has looked at all there was */
-static _Atomic uint32_t settlers;  /* sleep on rounds */
+static _Atomic uint32_t flushers;  /* sleep on rounds */
 static _Atomic uint32_t watching;  /* 1: some G has undelivered signals */
 /* signals that the signal thread blocks because every G does; written by it alone */
 static _Atomic uint64_t blocked;
 /* of blocked, signals that some G lets in again: a request to the signal thread */
-static _Atomic uint64_t unblock;
+static _Atomic uint64_t to_unblock;
 /* signals that every G keeps out now: a request to the signal thread to do so too */
-static _Atomic uint64_t shut;
-static _Atomic int router_started;
-static _Atomic bool router_made;  /* its kernel thread is there, and will run */
-static _Atomic int router_tid; /* 0 until it runs */
+static _Atomic uint64_t to_block;
+static _Atomic int sigthread_started;
+static _Atomic bool sigthread_made; /* its kernel thread is there, and will run */
+static _Atomic int sigthread_tid; /* 0 until it runs */
 /* the signal thread's own: signals that it blocks until it has taken what is in the ring */
-static uint64_t held_out;
-static __thread bool is_router __attribute__((tls_model("initial-exec")));
+static uint64_t held_back;
+static __thread bool is_sigthread __attribute__((tls_model("initial-exec")));
 
-bool sigroute_is_router(void)
+bool sigroute_is_sigthread(void)
 {
-	return is_router;
+	return is_sigthread;
 }
 
 bool sigroute_started(void)
 {
-	return atomic_load_explicit(&router_started, memory_order_relaxed);
+	return atomic_load_explicit(&sigthread_started, memory_order_relaxed);
 }
 
 int sigroute_tid(void)
 {
 	int tid;
 
-	while (!(tid = atomic_load(&router_tid))) {
+	while (!(tid = atomic_load(&sigthread_tid))) {
 		sigroute_start();
 		own3(SYS_sched_yield, 0, 0, 0);
 	}
@@ -91,14 +91,14 @@ int sigroute_tid(void)
 
 void sigroute_ring(void)
 {
-	atomic_fetch_add(&bell, 1);
-	direct3(SYS_futex, &bell, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+	atomic_fetch_add(&wakeups, 1);
+	direct3(SYS_futex, &wakeups, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
 }
 
 /* The signal thread is done with what came before the slot upto. */
-static bool settled(uint32_t upto)
+static bool flushed(uint32_t upto)
 {
-	return !atomic_load(&unblock) && !atomic_load(&shut) &&
+	return !atomic_load(&to_unblock) && !atomic_load(&to_block) &&
 	       (int32_t)(atomic_load(&routed) - upto) >= 0;
 }
 
@@ -108,37 +108,37 @@ static bool settled(uint32_t upto)
  * to wait for a CPU, so yielding alone is not enough.  It waits for no thread; the bound is there
  * because nothing here is worth a hang.
  */
-void sigroute_settle(void)
+void sigroute_flush(void)
 {
 	struct timespec ms10 = { 0, 10000000 };
 	uint32_t upto = atomic_load(&head);
 
-	for (int i = 0; i < SETTLE_YIELDS; i++) {
-		if (settled(upto))
+	for (int i = 0; i < FLUSH_YIELDS; i++) {
+		if (flushed(upto))
 			return;
 		own3(SYS_sched_yield, 0, 0, 0);
 	}
-	if (!atomic_load(&router_made))
+	if (!atomic_load(&sigthread_made))
 		/*
 		 * the caller may have interrupted the thread that makes it; a fork child may never
 		 * have one
 		 */
 		return;
-	atomic_fetch_add(&settlers, 1); /* before the look: pairs with tell_settlers() */
-	for (int i = 0; i < SETTLE_SLEEPS; i++) {
+	atomic_fetch_add(&flushers, 1); /* before the look: pairs with wake_flushers() */
+	for (int i = 0; i < FLUSH_SLEEPS; i++) {
 		uint32_t round = atomic_load(&rounds);
 
-		if (settled(upto))
+		if (flushed(upto))
 			break;
 		direct4(SYS_futex, &rounds, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, round, &ms10);
 	}
-	atomic_fetch_sub(&settlers, 1);
+	atomic_fetch_sub(&flushers, 1);
 }
 
-static void tell_settlers(void)
+static void wake_flushers(void)
 {
 	atomic_fetch_add(&rounds, 1);
-	if (atomic_load(&settlers))
+	if (atomic_load(&flushers))
 		direct3(SYS_futex, &rounds, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX);
 }
 
@@ -147,10 +147,10 @@ static long pid(void)
 	return direct3(SYS_getpid, 0, 0, 0);
 }
 
-static void ring_bell(void)
+static void wake_sigthread(void)
 {
 	if (unlikely(!sigroute_started()))
-		sigalone_alarm();
+		nosigthread_arm();
 	sigroute_ring();
 }
 
@@ -167,7 +167,7 @@ static void defer_full(int sig)
 		atomic_fetch_or(&coalesced, SIGBIT(sig));
 	else if (!atomic_flag_test_and_set(&said))
 		weft_say("signal %d: %d signals wait already (this one is lost, and more may be)", sig, RING);
-	ring_bell();
+	wake_sigthread();
 }
 
 static struct deferred *slot_in(struct deferred *block, uint32_t i)
@@ -191,10 +191,10 @@ bool sigroute_defer(int sig, const siginfo_t *si)
 {
 	uint32_t i = atomic_load(&head);
 	struct deferred *slot;
-	bool enough = is_router && sig >= 34 && i - atomic_load(&tail) >= ENOUGH;
+	bool enough = is_sigthread && sig >= 34 && i - atomic_load(&tail) >= ENOUGH;
 
 	if (enough)
-		held_out |= SIGBIT(sig);
+		held_back |= SIGBIT(sig);
 	do {
 		slot = i - atomic_load(&limit) >= RING ? NULL : slot_for(i);
 		if (!slot) {
@@ -206,12 +206,12 @@ bool sigroute_defer(int sig, const siginfo_t *si)
 	slot->sig = sig;
 	slot->info = *si;
 	atomic_store(&slot->state, FULL);
-	ring_bell();
+	wake_sigthread();
 	return enough;
 }
 
 /* th may still be given signals. */
-static bool lives(struct thread *th)
+static bool takes_signals(struct thread *th)
 {
 	return th && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED));
 }
@@ -221,7 +221,7 @@ static bool wants(struct g *gp, int sig)
 {
 	struct thread *th = gp ? g_data(gp) : NULL;
 
-	return lives(th) && ((th->waitset | ~thread_mask(th)) & SIGBIT(sig));
+	return takes_signals(th) && ((th->waitset | ~thread_mask(th)) & SIGBIT(sig));
 }
 
 /*
@@ -298,7 +298,7 @@ bool sigroute_pass_on(int sig, const siginfo_t *si)
 	struct g *here = getg(), *gp;
 	struct thread *th;
 
-	if (weft_tls.apart || of_the_caller(sig, si) || !sigroute_started() ||
+	if (weft_tls.unshared || of_the_caller(sig, si) || !sigroute_started() ||
 	    (sig >= 34 && atomic_load(&head) - atomic_load(&tail) >= ENOUGH))
 		return false;
 	th = named(si);
@@ -317,7 +317,7 @@ bool sigroute_pass_on(int sig, const siginfo_t *si)
 static void keep_out(uint64_t set)
 {
 	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 8);
-	runtime_shut(atomic_fetch_or(&blocked, set) | set);
+	runtime_set_allblocked(atomic_fetch_or(&blocked, set) | set);
 }
 
 enum given { GIVEN, WANTED, NO_ROOM };
@@ -411,9 +411,9 @@ bool sigroute_drain(void)
 /* Signals that are blocked because no G wants them stay blocked. */
 static void let_in_again(void)
 {
-	uint64_t set = held_out & ~atomic_load(&blocked);
+	uint64_t set = held_back & ~atomic_load(&blocked);
 
-	held_out = 0;
+	held_back = 0;
 	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, 8);
 }
 
@@ -429,13 +429,13 @@ void sigroute_kick(struct g *gp)
 		return;
 	tid = g_ostid(gp);
 	if (tid)
-		direct3(SYS_tgkill, pid(), tid, SIGKICK);
+		direct3(SYS_tgkill, pid(), tid, SIGWEFT);
 }
 
 void sigroute_watch(void)
 {
 	if (atomic_exchange(&watching, 1) == 0)
-		ring_bell();
+		wake_sigthread();
 }
 
 /* Kicks every G that has signals it lets in and has not taken. */
@@ -460,15 +460,15 @@ static bool rekick(void)
 	return left;
 }
 
-static void apply_unblock(void)
+static void apply_to_unblock(void)
 {
-	uint64_t set = atomic_load(&unblock);
+	uint64_t set = atomic_load(&to_unblock);
 
 	if (!set)
 		return;
-	runtime_shut(atomic_fetch_and(&blocked, ~set) & ~set);
+	runtime_set_allblocked(atomic_fetch_and(&blocked, ~set) & ~set);
 	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, 8);
-	atomic_fetch_and(&unblock, ~set); /* what was pending is in the ring: see settle */
+	atomic_fetch_and(&to_unblock, ~set); /* what was pending is in the ring: see sigroute_flush() */
 }
 
 void sigroute_unblocked(uint64_t set)
@@ -476,12 +476,12 @@ void sigroute_unblocked(uint64_t set)
 	set &= atomic_load(&blocked);
 	if (!set)
 		return;
-	atomic_fetch_or(&unblock, set);
-	ring_bell();
+	atomic_fetch_or(&to_unblock, set);
+	wake_sigthread();
 }
 
 /* Of set, what no G lets in.  Nothing when all have ended: exit handlers run still. */
-static uint64_t kept_out(uint64_t set)
+static uint64_t blocked_by_all(uint64_t set)
 {
 	struct g *gp = g_main();
 	bool any = false;
@@ -490,7 +490,7 @@ static uint64_t kept_out(uint64_t set)
 	do {
 		struct thread *th = g_data(gp);
 
-		if (lives(th)) {
+		if (takes_signals(th)) {
 			set &= thread_mask(th);
 			any = true;
 		}
@@ -498,23 +498,23 @@ static uint64_t kept_out(uint64_t set)
 	return any ? set : 0;
 }
 
-static void apply_shut(void)
+static void apply_to_block(void)
 {
-	uint64_t set = atomic_load(&shut);
+	uint64_t set = atomic_load(&to_block);
 
 	if (!set)
 		return;
 	keep_out(set);
 	/* As in give_back(): a G that changes its mask reads blocked afterwards. */
-	sigroute_unblocked(set & ~kept_out(set));
-	atomic_fetch_and(&shut, ~set);
+	sigroute_unblocked(set & ~blocked_by_all(set));
+	atomic_fetch_and(&to_block, ~set);
 }
 
 /*
  * An ending thread no longer counts, but it may be off its CPU, and let a signal in when it runs
  * again.
  */
-static bool kept_out_by_the_ending(uint64_t set)
+static bool blocked_by_the_ending(uint64_t set)
 {
 	struct g *gp;
 	uint32_t i = 0;
@@ -531,25 +531,25 @@ static bool kept_out_by_the_ending(uint64_t set)
 }
 
 /* In this order: an M may be between the end of a G and the next. */
-static bool is_shut(uint64_t set)
+static bool blocked_everywhere(uint64_t set)
 {
-	return !(set & ~atomic_load(&blocked)) && kept_out_by_the_ending(set) && runtime_allkeepout(set);
+	return !(set & ~atomic_load(&blocked)) && blocked_by_the_ending(set) && runtime_all_ms_block(set);
 }
 
 /*
  * For a signal with a handler the signal thread finds out that no G wants it when it gets one.  A
  * signal on which the kernel acts itself (it ends the process, or discards the signal) must not
  * even reach the signal thread.  All that this waits for comes by itself, a CPU provided; the bound
- * is there for the same reason as sigroute_settle()'s.
+ * is there for the same reason as sigroute_flush()'s.
  */
-void sigroute_shut(uint64_t set)
+void sigroute_blocked(uint64_t set)
 {
-	enum { SHUT_TRIES = 20000 };
+	enum { BLOCK_TRIES = 20000 };
 	struct timespec us100 = { 0, 100000 };
 	/* In this order: what is let in again as asked is blocked no more, then asked no more. */
-	uint64_t asked = atomic_load(&unblock);
+	uint64_t asked = atomic_load(&to_unblock);
 
-	set = kept_out(set & ~((atomic_load(&blocked) & ~asked) | SIGS_NEVER));
+	set = blocked_by_all(set & ~((atomic_load(&blocked) & ~asked) | SIGS_NEVER));
 	if (likely(!set) || !sigroute_started())
 		return;
 	set &= ~action_handled();
@@ -557,10 +557,10 @@ void sigroute_shut(uint64_t set)
 		return;
 	if (atomic_load(&self_thread.state) & TH_ENDING)
 		g_setmask(getg(), g_mask(getg()) | set);
-	atomic_fetch_or(&shut, set);
-	ring_bell();
-	sigroute_settle();
-	for (int i = 0; i < SHUT_TRIES && (set = kept_out(set)) && !is_shut(set); i++) {
+	atomic_fetch_or(&to_block, set);
+	wake_sigthread();
+	sigroute_flush();
+	for (int i = 0; i < BLOCK_TRIES && (set = blocked_by_all(set)) && !blocked_everywhere(set); i++) {
 		if (!runtime_busy())
 			gosched(); /* to one that ends */
 		own3(SYS_nanosleep, &us100, NULL, 0);
@@ -573,44 +573,44 @@ void sigroute_shut(uint64_t set)
  */
 static void wait_bell(uint32_t seen, bool soon, uint64_t next)
 {
-	uint64_t now = soon || next ? nanotime() : 0, until = soon ? now + KICK_AGAIN : next;
+	uint64_t now = soon || next ? nanotime() : 0, until = soon ? now + REKICK_NS : next;
 	struct timespec ts;
 
 	if (next && next < until)
 		until = next;
 	until -= until > now ? now : until;
 	ts = (struct timespec){ (time_t)(until / 1000000000), (long)(until % 1000000000) };
-	direct4(SYS_futex, &bell, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, now ? &ts : NULL);
+	direct4(SYS_futex, &wakeups, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, now ? &ts : NULL);
 }
 
-static void *router(void *arg)
+static void *sigthread_main(void *arg)
 {
 	uint64_t mask, nextkick = 0;
 
 	(void)arg;
-	is_router = true;
-	mask = kept_out(~SIGS_OURS);
-	atomic_store(&router_tid, (int)direct3(SYS_gettid, 0, 0, 0));
+	is_sigthread = true;
+	mask = blocked_by_all(~SIGS_OURS);
+	atomic_store(&sigthread_tid, (int)direct3(SYS_gettid, 0, 0, 0));
 	atomic_store(&blocked, mask);
-	runtime_shut(mask);
+	runtime_set_allblocked(mask);
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
-	sigroute_unblocked(mask & ~kept_out(mask)); /* as in give_back() */
+	sigroute_unblocked(mask & ~blocked_by_all(mask)); /* as in give_back() */
 	for (;;) {
-		uint32_t b = atomic_load(&bell);
+		uint32_t b = atomic_load(&wakeups);
 		uint64_t next;
 		bool all;
 
-		apply_unblock();
-		apply_shut();
+		apply_to_unblock();
+		apply_to_block();
 		all = sigroute_drain();
-		if (all && held_out)
+		if (all && held_back)
 			let_in_again();
-		tell_settlers();
+		wake_flushers();
 		/*
 		 * Not at each wake-up: the kernel queues signal 32 as often as it is sent.
 		 */
 		if (atomic_load(&watching) && nanotime() >= nextkick) {
-			nextkick = nanotime() + KICK_AGAIN;
+			nextkick = nanotime() + REKICK_NS;
 			atomic_store(&watching, 0);
 			if (rekick())
 				atomic_store(&watching, 1);
@@ -635,21 +635,21 @@ static bool begin(void)
 	 * A thread that comes while another starts the signal thread need not wait: the ring holds
 	 * what is deferred.
 	 */
-	if (atomic_exchange(&router_started, 1))
+	if (atomic_exchange(&sigthread_started, 1))
 		return true;
 	if (!stack && !runtime_fault("stack of the signal thread"))
 		stack = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)
 		stack = NULL;
-	if (stack && !thread_native(router, NULL, stack, size, &os)) {
-		atomic_store(&router_made, true);
-		runtime_shut(kept_out(~SIGS_OURS)); /* before an idle M0 looks at it */
-		runtime_attended(true, ~SIGS_OURS);
-		sigalone_silence();
+	if (stack && !thread_native(sigthread_main, NULL, stack, size, &os)) {
+		atomic_store(&sigthread_made, true);
+		runtime_set_allblocked(blocked_by_all(~SIGS_OURS)); /* before an idle M0 looks at it */
+		runtime_sigthread_runs(true, ~SIGS_OURS);
+		nosigthread_disarm();
 		return true;
 	}
-	atomic_store(&router_started, 0);
+	atomic_store(&sigthread_started, 0);
 	return false;
 }
 
@@ -671,16 +671,16 @@ void sigroute_fork_child(void)
 	atomic_store(&tail, 0);
 	atomic_store(&limit, 0);
 	atomic_store(&routed, 0);
-	atomic_store(&unblock, 0);
-	atomic_store(&shut, 0);
-	runtime_shut(0);
+	atomic_store(&to_unblock, 0);
+	atomic_store(&to_block, 0);
+	runtime_set_allblocked(0);
 	atomic_store(&coalesced, 0);
 	atomic_store(&watching, 0);
-	atomic_store(&settlers, 0);
-	atomic_store(&router_started, 0);
-	atomic_store(&router_made, false);
-	atomic_store(&router_tid, 0);
-	held_out = 0;
-	runtime_attended(false, 0);
-	sigalone_fork_child();
+	atomic_store(&flushers, 0);
+	atomic_store(&sigthread_started, 0);
+	atomic_store(&sigthread_made, false);
+	atomic_store(&sigthread_tid, 0);
+	held_back = 0;
+	runtime_sigthread_runs(false, 0);
+	nosigthread_fork_child();
 }

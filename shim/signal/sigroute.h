@@ -10,7 +10,7 @@
 #include "shim/syscall/rawsyscall.h"
 #include "shim/thread/thread.h"
 
-enum { NSIG_ = 64, SIGKICK = 32 };
+enum { NSIG_ = 64 };
 
 #define SIGBIT(sig) (UINT64_C(1) << ((sig)-1))
 #define SIGS_OURS (SIGBIT(32) | SIGBIT(33))
@@ -66,7 +66,7 @@ struct delivery {
 void signals_rest(struct delivery *d) hidden;
 /* The same for a caller that takes the first one from the queue, too.  True: a call must end. */
 bool signals_over(struct sigframe *f) hidden;
-void sigroute_shut(uint64_t set) hidden; /* the caller lets these in no more, or ends */
+void sigroute_blocked(uint64_t set) hidden; /* the caller lets these in no more, or ends */
 /*
  * sigmask.c.  The calling G's mask has changed, in the kernel and in the notes; or it only keeps out
  * more than before.
@@ -94,15 +94,15 @@ void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) h
  * and has enough for now: the signal must be blocked when the handler returns.
  */
 bool sigroute_defer(int sig, const siginfo_t *si) hidden;
-void sigroute_settle(void) hidden;
-bool sigroute_is_router(void) hidden;
+void sigroute_flush(void) hidden;
+bool sigroute_is_sigthread(void) hidden;
 /*
  * No handler may run here: the runtime, or the lists of this thread's signals, are in use, or all that
  * is left to do is sigreturn.
  */
 static inline bool signals_busy(void)
 {
-	return runtime_busy() || self_thread.taking || self_thread.leaving || sigroute_is_router();
+	return runtime_busy() || self_thread.taking || self_thread.leaving || sigroute_is_sigthread();
 }
 /*
  * The lists of this thread's signals are at rest.  What was kept out for their sake comes in again,
@@ -110,13 +110,13 @@ static inline bool signals_busy(void)
  */
 static inline void taking_ends(uint64_t let_in)
 {
-	uint64_t shut;
+	uint64_t blocked_meanwhile;
 
 	self_thread.taking = false;
-	shut = self_thread.shut & let_in;
-	if (unlikely(self_thread.shut)) {
-		self_thread.shut = 0;
-		direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &shut, NULL, 8);
+	blocked_meanwhile = self_thread.blocked_meanwhile & let_in;
+	if (unlikely(self_thread.blocked_meanwhile)) {
+		self_thread.blocked_meanwhile = 0;
+		direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &blocked_meanwhile, NULL, 8);
 	}
 }
 void sigroute_ring(void) hidden; /* the signal thread has something to look at */
@@ -125,11 +125,11 @@ bool sigroute_started(void) hidden;
 bool sigroute_drain(void) hidden; /* called by the one thread that takes from the ring */
 
 /* nosigthread.c: without a signal thread. */
-void sigalone_alarm(void) hidden;   /* something is in the ring */
-void sigalone_silence(void) hidden; /* the signal thread is there, or nothing is left */
-bool sigalone_rings(void) hidden;
-void sigalone_take(void) hidden;
-void sigalone_fork_child(void) hidden;
+void nosigthread_arm(void) hidden;  /* something is in the ring */
+void nosigthread_disarm(void) hidden; /* the signal thread is there, or nothing is left */
+bool nosigthread_armed(void) hidden;
+void nosigthread_drain(void) hidden;
+void nosigthread_fork_child(void) hidden;
 void sigback_fork_child(void) hidden;
 void timer_fork_child(void) hidden;
 struct thread *timer_target(const siginfo_t *si) hidden;
@@ -139,7 +139,7 @@ struct thread *sigchild_parent(const siginfo_t *si) hidden;
 void sigchild_note(pid_t child) hidden; /* the caller has made it */
 /* After runtime_child_begins() and fork(2)'s result: 0 in a child with memory of its own; < 0: none. */
 void child_made(pid_t child) hidden;
-/* The calling G lets these signals in again: the router must see them too. */
+/* The calling G lets these signals in again: the signal thread must see them too. */
 void sigroute_unblocked(uint64_t set) hidden;
 void sigroute_fork_child(void) hidden;
 /* gp's M must look at gp's queue (or cancellation) now. */

@@ -96,10 +96,10 @@ EXPORT int sigwait(const sigset_t *set, int *sig)
 /* Waits until a handler has run, for a signal that the kernel delivered or for a queued one. */
 static long suspend(const void *mask)
 {
-	CALLMASK_REGION(mask);
+	WAITMASK_REGION(mask);
 
-	while (!callmask_hit())
-		block2(SYS_rt_sigsuspend, callmask(), SIGSET_BYTES);
+	while (!waitmask_hit())
+		block2(SYS_rt_sigsuspend, waitmask(), SIGSET_BYTES);
 	return -EINTR;
 }
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-bool callmask_enter(const void *mask)
+bool waitmask_enter(const void *mask)
 {
 	struct thread *th = &self_thread;
 	uint64_t bits;
@@ -18,7 +18,7 @@ bool callmask_enter(const void *mask)
 		return false;
 	memcpy(&bits, mask, sizeof(bits));
 	bits &= ~SIGS_OURS;
-	atomic_store_explicit(&th->callmask, bits, memory_order_relaxed);
+	atomic_store_explicit(&th->waitmask, bits, memory_order_relaxed);
 	th->stop = false;
 	atomic_store(&th->masked, true); /* pairs with thread_kill()'s read after its push */
 	/*
@@ -32,7 +32,7 @@ bool callmask_enter(const void *mask)
 	return true;
 }
 
-void callmask_leave(const bool *region)
+void waitmask_leave(const bool *region)
 {
 	if (!*region)
 		return;

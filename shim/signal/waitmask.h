@@ -2,8 +2,8 @@
  * waitmask: a call that waits under a signal mask of its own: sigsuspend, ppoll, pselect,
  * epoll_pwait.
  *
- *	CALLMASK_REGION(mask);
- *	r = callmask_hit() ? -EINTR : block(SYS_..., callmask(), ...);
+ *	WAITMASK_REGION(mask);
+ *	r = waitmask_hit() ? -EINTR : block(SYS_..., waitmask(), ...);
  *
  * In the region thread_mask() is that mask: signals directed at the G and let in by it are
  * delivered, at once or when they come.  A handler that ran sets self_thread.stop, which the system
@@ -23,44 +23,44 @@
 #include "shim/thread/thread.h"
 
 /* NULL: the G's own mask, no region.  True: there is one. */
-bool callmask_enter(const void *mask) hidden;
-void callmask_leave(const bool *region) hidden;
+bool waitmask_enter(const void *mask) hidden;
+void waitmask_leave(const bool *region) hidden;
 
 /* Cancellation unwinds through the region, too. */
-#define CALLMASK_REGION(mask)                                                                      \
-	bool region_mask_ __attribute__((cleanup(callmask_leave), unused)) = callmask_enter(mask)
+#define WAITMASK_REGION(mask)                                                                      \
+	bool region_mask_ __attribute__((cleanup(waitmask_leave), unused)) = waitmask_enter(mask)
 
 /* The mask to give to the kernel. */
-static inline const void *callmask(void)
+static inline const void *waitmask(void)
 {
-	return &self_thread.callmask;
+	return &self_thread.waitmask;
 }
 
 /* A handler has run since the region began.  False outside of any. */
-static inline bool callmask_hit(void)
+static inline bool waitmask_hit(void)
 {
 	return self_thread.stop;
 }
 
 /* What a handler interrupts: to be given back when it has returned. */
-struct callmask_pause {
+struct waitmask_pause {
 	bool region, stop;
 };
 
-static inline struct callmask_pause callmask_pause(void)
+static inline struct waitmask_pause waitmask_pause(void)
 {
-	struct callmask_pause was = { atomic_exchange(&self_thread.masked, false), self_thread.stop };
+	struct waitmask_pause was = { atomic_exchange(&self_thread.masked, false), self_thread.stop };
 
 	self_thread.stop = false;
 	return was;
 }
 
-static inline void callmask_resume(struct callmask_pause was, bool ran)
+static inline void waitmask_resume(struct waitmask_pause was, bool ran)
 {
 	/* Without one all the same: it may have come between the two steps of an outer pause. */
 	self_thread.stop = was.stop || (was.region && ran);
 	if (was.region)
-		atomic_store(&self_thread.masked, true); /* as in callmask_enter() */
+		atomic_store(&self_thread.masked, true); /* as in waitmask_enter() */
 }
 
 #endif

@@ -103,7 +103,7 @@ static int wait_private(struct barrier *b)
 		}
 		r = lot_park(&pk);
 		if (r == -EINTR) {
-			interrupt_in_lock();
+			eintr_in_lock();
 			continue;
 		}
 		if (r != -EAGAIN)
@@ -152,6 +152,6 @@ EXPORT int pthread_barrier_destroy(pthread_barrier_t *bar)
 		return HANDOFF(real.pthread_barrier_destroy(bar));
 	while (!is_quiet(b))
 		if (lot_park(&pk) == -EINTR)
-			interrupt_in_lock();
+			eintr_in_lock();
 	return 0;
 }

@@ -27,7 +27,7 @@
  */
 #include "shim/sync/mutex.h"
 
-enum { QUEUED = 1u, CHANGE = 2u };
+enum { COND_QUEUED = 1u, CHANGE = 2u };
 enum { COND_SHARED = 1u, COND_MONOTONIC = 2u };
 
 #define DESTROYING 0x80000000u
@@ -42,7 +42,7 @@ struct waiting {
 	bool counted;  /* at +4 */
 	/* the caller was the last one there, and pthread_cond_destroy() waits for that */
 	bool quiet;
-	bool wired;    /* for the wait, see wait_queued() */
+	bool m_locked; /* for the wait, see wait_queued() */
 	bool over;     /* returns, and does not unwind */
 };
 
@@ -123,18 +123,18 @@ static int wait_refuse(void *arg)
 	if (w->shared)
 		return w->again;
 	v = load_relaxed(word);
-	if (w->again && (v ^ w->seen) & ~QUEUED) {
+	if (w->again && (v ^ w->seen) & ~COND_QUEUED) {
 		leave_locked(w);
 		return 1;
 	}
 	if (!w->counted)
 		store_relaxed(users_of(w->cond), load_relaxed(users_of(w->cond)) + 1);
 	w->counted = true;
-	if (!(v & QUEUED))
+	if (!(v & COND_QUEUED))
 		store_relaxed(mutex_of(w->cond), w->plain);
 	else if (load_relaxed(mutex_of(w->cond)) != w->mutex)
 		store_relaxed(mutex_of(w->cond), NULL);
-	store_relaxed(word, v | QUEUED);
+	store_relaxed(word, v | COND_QUEUED);
 	w->seen = v;
 	return 0;
 }
@@ -161,8 +161,8 @@ static inline int take_again(pthread_mutex_t *mu, int woken)
 }
 
 /*
- * The G waits already.  A mutex whose holder is wired lets it go here: so the G is wired for the wait
- * by itself.
+ * The G waits already.  A mutex whose holder is locked to its M lets it go here: so the G is locked
+ * to its M for the wait by itself.
  */
 static void wait_queued(void *arg)
 {
@@ -173,10 +173,10 @@ static void wait_queued(void *arg)
 	w->again = true;
 }
 
-static void wire(struct waiting *w, int kind)
+static void lock_m(struct waiting *w, int kind)
 {
-	w->wired = kind & (MUTEX_PROTECT | MUTEX_SHARED);
-	if (w->wired)
+	w->m_locked = kind & (MUTEX_PROTECT | MUTEX_SHARED);
+	if (w->m_locked)
 		lockosthread();
 }
 
@@ -185,9 +185,9 @@ static int wait_ends(struct waiting *w, int woken)
 	int err = w->again ? take_again(w->mutex, woken) : 0;
 
 	w->again = false;
-	if (unlikely(w->wired))
+	if (unlikely(w->m_locked))
 		unlockosthread();
-	w->wired = false;
+	w->m_locked = false;
 	return err;
 }
 
@@ -207,11 +207,11 @@ static __attribute__((noinline)) int wait_look(struct waiting *w, const struct p
 		/* Broadcast moved it to the mutex: others may stand there. */
 		w->counted = false;
 		if (r == -EINTR)
-			interrupt_deliver();
+			eintr_deliver();
 		return WOKEN_MORE;
 	}
 	if (r == -EINTR) {
-		interrupt_deliver();
+		eintr_deliver();
 		/* An interrupt that was due before we queued leaves us with the mutex. */
 		if (!cancel_due())
 			return 0;
@@ -248,7 +248,7 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 	cancel_point();
 	runtime_checkyield();
 	if (unlikely(!normal))
-		wire(&w, kind);
+		lock_m(&w, kind);
 	do {
 		r = lot_park(&pk);
 		if (likely(r >= 0))
@@ -293,7 +293,7 @@ static int signal_decide(void *arg, unsigned woken, bool more)
 	/* The change tells an interrupted waiter, on its way back to the queue, that it missed
 	 * this. */
 	if (!more)
-		store_relaxed(word, (load_relaxed(word) + CHANGE) & ~QUEUED);
+		store_relaxed(word, (load_relaxed(word) + CHANGE) & ~COND_QUEUED);
 	return 0;
 }
 
@@ -324,7 +324,7 @@ static void move_mark(void *arg, unsigned n)
 	if (n)
 		mv->kick = !mutex_mark_contended(mv->to);
 	users_leave(mv->cond, n);
-	store_relaxed(word, (load_relaxed(word) + CHANGE) & ~QUEUED);
+	store_relaxed(word, (load_relaxed(word) + CHANGE) & ~COND_QUEUED);
 }
 
 static void broadcast_private(pthread_cond_t *c)
@@ -388,7 +388,7 @@ EXPORT int pthread_cond_signal(pthread_cond_t *c)
 		return real.pthread_cond_signal(c);
 	if (unlikely(is_shared(c)))
 		return signal_shared(c, 1);
-	if (load_relaxed(word_of(c)) & QUEUED)
+	if (load_relaxed(word_of(c)) & COND_QUEUED)
 		lot_wake(lot_key(c, KEY_COND), 1, 0, READY_NEXT, signal_decide, c);
 	return 0;
 }
@@ -399,7 +399,7 @@ EXPORT int pthread_cond_broadcast(pthread_cond_t *c)
 		return real.pthread_cond_broadcast(c);
 	if (unlikely(is_shared(c)))
 		return signal_shared(c, UINT_MAX);
-	if (load_relaxed(word_of(c)) & QUEUED)
+	if (load_relaxed(word_of(c)) & COND_QUEUED)
 		broadcast_private(c);
 	return 0;
 }
@@ -431,7 +431,7 @@ EXPORT int pthread_cond_destroy(pthread_cond_t *c)
 	lot_do(lot_key(c, KEY_COND), destroys, c);
 	while (!is_quiet(c))
 		if (lot_park(&pk) == -EINTR)
-			interrupt_in_lock();
+			eintr_in_lock();
 	return 0;
 }
 

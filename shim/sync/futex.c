@@ -8,7 +8,7 @@
  * kind.  The word is read in place: an address that is not mapped faults, where the kernel says
  * EFAULT.
  *
- * A foreign thread uses the lot too: the thread that will wake it may be a G.
+ * A native thread uses the lot too: the thread that will wake it may be a G.
  *
  * A few calls wait for private words in the kernel (futex2.c).  From the first of them on, a private
  * wake-up or requeue that the lot's waiters did not use up goes on to the kernel.
@@ -54,12 +54,12 @@ long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bo
 	pk->bitset = bits;
 	pk->reason = WaitFutex;
 	for (;;) {
-		enum interrupt what;
+		enum eintr what;
 		int err = lot_park(pk);
 
 		if (err != -EINTR)
 			return err < 0 ? err : 0;
-		what = interrupt_deliver();
+		what = eintr_deliver();
 		if (what == INTR_ENDS || (what == INTR_RESTARTS && ends))
 			return -EINTR;
 		/* Moved to another word's queue, it begins anew at its own, as in the kernel. */

@@ -136,7 +136,7 @@ static long lock_word(uint32_t *at, struct park *pk)
 		if (err == -ETIMEDOUT)
 			return err;
 		if (err == -EINTR)
-			interrupt_in_lock();
+			eintr_in_lock();
 	}
 	return r;
 }
@@ -209,7 +209,7 @@ static long wait_requeue(uint32_t *at, uint32_t value, uint32_t *to, struct park
 		wait_ends(&w);
 		moved = pk->at != pk->addr;
 		if (err == -EINTR) {
-			interrupt_in_lock();
+			eintr_in_lock();
 			if (moved)
 				return -EAGAIN;
 		} else if (err < 0) {

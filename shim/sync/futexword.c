@@ -23,7 +23,7 @@ static int changed(void *arg)
 	return load_relaxed(w->word) != w->seen;
 }
 
-int word_wait(int *word, int seen, bool shared, const struct until *u)
+int futexword_wait(int *word, int seen, bool shared, const struct until *u)
 {
 	struct wordwait w = {word, seen};
 	struct park pk = {
@@ -40,7 +40,7 @@ int word_wait(int *word, int seen, bool shared, const struct until *u)
 	if (!shared) {
 		r = lot_park(&pk);
 		if (r == -EINTR)
-			interrupt_in_lock();
+			eintr_in_lock();
 		return r == -ETIMEDOUT ? ETIMEDOUT : 0;
 	}
 	if (u && u->clock == CLOCK_REALTIME)
@@ -50,7 +50,7 @@ int word_wait(int *word, int seen, bool shared, const struct until *u)
 	return r == -ETIMEDOUT ? ETIMEDOUT : 0;
 }
 
-void word_wake(int *word, int n, bool shared)
+void futexword_wake(int *word, int n, bool shared)
 {
 	if (shared)
 		plain_syscall(SYS_futex, (long)word, FUTEX_WAKE, n);

@@ -28,7 +28,7 @@
 /* ---- spinning -------------------------------------------------------------------------------- */
 
 enum { YIELDS = 4 };
-enum { SPINS = 10, PAUSES = 30, SPIN_SLOTS = 64, SPIN_REST_NS = 500, LUCK_MAX = 8 };
+enum { MUTEX_SPINS = 10, MUTEX_PAUSES = 30, SPIN_SLOTS = 64, SPIN_REST_NS = 500, LUCK_MAX = 8 };
 
 /*
  * Spinning pays when the holder runs on another P and is about to leave, and harms a lock that many
@@ -66,10 +66,10 @@ static bool spin(pthread_mutex_t *mu)
 	if (load_relaxed(word) == 2 || !spin_allowed(s))
 		return false;
 	luck = load_relaxed(&s->luck);
-	for (int i = 0; i < SPINS; i++) {
+	for (int i = 0; i < MUTEX_SPINS; i++) {
 		int v;
 
-		for (int j = 0; j < PAUSES; j++)
+		for (int j = 0; j < MUTEX_PAUSES; j++)
 			cpu_relax();
 		v = load_relaxed(word);
 		if (v == 0 && word_take(word, 0, 1)) {
@@ -131,7 +131,7 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 		if (woken == WOKEN_LAST && word_take(word, 0, 1))
 			return 0;
 		if (woken == -EINTR)
-			interrupt_in_lock();
+			eintr_in_lock();
 	}
 	return 0;
 }
@@ -258,7 +258,7 @@ int mutex_lock_any(pthread_mutex_t *mu, const struct until *u, bool try)
 	case MUTEX_ROBUST | MUTEX_INHERIT:
 		return robust_lock(mu, u, try);
 	case MUTEX_PROTECT:
-		return protect_lock(mu, u, try);
+		return ceiling_lock(mu, u, try);
 	default: /* destroyed, or never a mutex */
 		return EINVAL;
 	}
@@ -279,7 +279,7 @@ int mutex_unlock_any(pthread_mutex_t *mu, bool leave)
 	case MUTEX_ROBUST | MUTEX_INHERIT:
 		return robust_unlock(mu, leave);
 	case MUTEX_PROTECT:
-		return protect_unlock(mu, leave);
+		return ceiling_unlock(mu, leave);
 	default:
 		return EINVAL;
 	}
@@ -416,7 +416,7 @@ EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mu, const struct timespec *a
 
 /*
  * libc marks every robust mutex as shared, because the kernel that walks its list knows no other.
- * Ours are told apart, or each would wire its holder: a private one loses the mark. libc's own
+ * Ours are told apart, or each would lock its holder to its M: a private one loses the mark. libc's own
  * functions, which serve it until weft starts, do not look at the mark of a robust mutex.
  */
 EXPORT int pthread_mutex_init(pthread_mutex_t *mu, const pthread_mutexattr_t *attr)

@@ -61,8 +61,8 @@ bool mutex_mark_contended(pthread_mutex_t *mu) hidden;
 void mutex_wake_one(const void *mu) hidden;
 
 /* futexword.c: while *word is seen, 0 (look again) or an error. */
-int word_wait(int *word, int seen, bool shared, const struct until *u) hidden;
-void word_wake(int *word, int n, bool shared) hidden;
+int futexword_wait(int *word, int seen, bool shared, const struct until *u) hidden;
+void futexword_wake(int *word, int n, bool shared) hidden;
 
 /* mutex_robust.c */
 int robust_lock(pthread_mutex_t *mu, const struct until *u, bool try) hidden;
@@ -82,8 +82,8 @@ void robust_fork_child(void) hidden;
 void robust_adopt(void) hidden; /* what main held before the start */
 
 /* mutex_ceiling.c */
-int protect_lock(pthread_mutex_t *mu, const struct until *u, bool try) hidden;
-int protect_unlock(pthread_mutex_t *mu, bool leave) hidden;
+int ceiling_lock(pthread_mutex_t *mu, const struct until *u, bool try) hidden;
+int ceiling_unlock(pthread_mutex_t *mu, bool leave) hidden;
 
 static inline int mutex_kind(const pthread_mutex_t *mu)
 {

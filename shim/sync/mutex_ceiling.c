@@ -3,7 +3,7 @@
  *
  * The word is libc's: the ceiling from bit 19 up, and 0, 1 or 2 below as for plain mutexes.  The
  * holder of one runs at the highest ceiling of all that it holds.  That is a property of a kernel
- * thread, so the G is wired to its M for that long, and the M's priority is raised and put back.  A
+ * thread, so the G is locked to its M for that long, and the M's priority is raised and put back.  A
  * caller above the ceiling gets EINVAL; one whose policy knows no priorities gets the kernel's
  * refusal, as with libc.
  *
@@ -87,7 +87,7 @@ static void lower_from(int ceiling)
 
 /* Takes the word; the caller runs at *ceiling, or *ceiling is -1.  The ceiling may change while
  * we wait. */
-static int take(pthread_mutex_t *mu, int *ceiling, const struct until *u, bool try)
+static int ceiling_take(pthread_mutex_t *mu, int *ceiling, const struct until *u, bool try)
 {
 	bool shared = load_relaxed(&mu->__data.__kind) & MUTEX_SHARED;
 	int *word = &mu->__data.__lock;
@@ -117,14 +117,14 @@ static int take(pthread_mutex_t *mu, int *ceiling, const struct until *u, bool t
 				continue;
 			v = (v & ~STATE_MASK) | 2;
 		}
-		err = word_wait(word, v, shared, u);
+		err = futexword_wait(word, v, shared, u);
 		if (err)
 			return err;
 		held = 2; /* others may be queued */
 	}
 }
 
-int protect_lock(pthread_mutex_t *mu, const struct until *u, bool try)
+int ceiling_lock(pthread_mutex_t *mu, const struct until *u, bool try)
 {
 	int type = load_relaxed(&mu->__data.__kind) & MUTEX_TYPE;
 	int ceiling = -1, err;
@@ -139,7 +139,7 @@ int protect_lock(pthread_mutex_t *mu, const struct until *u, bool try)
 			return 0;
 		}
 	}
-	err = take(mu, &ceiling, u, try);
+	err = ceiling_take(mu, &ceiling, u, try);
 	if (err) {
 		if (ceiling >= 0)
 			lower_from(ceiling);
@@ -151,7 +151,7 @@ int protect_lock(pthread_mutex_t *mu, const struct until *u, bool try)
 	return 0;
 }
 
-int protect_unlock(pthread_mutex_t *mu, bool leave)
+int ceiling_unlock(pthread_mutex_t *mu, bool leave)
 {
 	int kind = load_relaxed(&mu->__data.__kind);
 	int *word = &mu->__data.__lock;
@@ -168,7 +168,7 @@ int protect_unlock(pthread_mutex_t *mu, bool leave)
 	while (!cas_release(word, &v, v & ~STATE_MASK))
 		;
 	if ((v & STATE_MASK) == 2)
-		word_wake(word, 1, kind & MUTEX_SHARED);
+		futexword_wake(word, 1, kind & MUTEX_SHARED);
 	if (raised.held)
 		lower_from(ceiling_of(v));
 	return 0;
@@ -201,7 +201,7 @@ EXPORT int pthread_mutex_setprioceiling(pthread_mutex_t *mu, int ceiling, int *o
 				break;
 		} else if ((v & STATE_MASK) == 2 ||
 			   cas_acquire(word, &v, (v & ~STATE_MASK) | 2)) {
-			word_wait(word, (v & ~STATE_MASK) | 2, kind & MUTEX_SHARED, FOREVER);
+			futexword_wait(word, (v & ~STATE_MASK) | 2, kind & MUTEX_SHARED, FOREVER);
 		}
 	}
 	v = load_relaxed(word);
@@ -217,6 +217,6 @@ EXPORT int pthread_mutex_setprioceiling(pthread_mutex_t *mu, int ceiling, int *o
 		return 0;
 	}
 	store_release(word, ceiling << CEILING_SHIFT);
-	word_wake(word, INT_MAX, kind & MUTEX_SHARED);
+	futexword_wake(word, INT_MAX, kind & MUTEX_SHARED);
 	return 0;
 }

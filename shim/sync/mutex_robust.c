@@ -8,9 +8,9 @@
  *	                    the whole process may die; waiters in the kernel
  *	shared inheriting   the kernel's own lock: FUTEX_LOCK_PI
  *
- * The kernel knows kernel threads, so a G that holds a shared one is wired to its M until it
+ * The kernel knows kernel threads, so a G that holds a shared one is locked to its M until it
  * unlocks, and while it holds any the M's robust list is the G's (the M's own is put back after).
- * The words are libc's in every bit: processes without weft share these mutexes.  A foreign thread
+ * The words are libc's in every bit: processes without weft share these mutexes.  A native thread
  * uses libc's functions for the shared kinds, its ids are true; for the private kinds it works as a
  * G does, and a key's destructor notices its end.
  *
@@ -123,8 +123,8 @@ static void share_leave(struct held *h)
 }
 
 /*
- * The caller's id in mu's word.  A wired G's kernel id is constant.  No G runs on another G's wired
- * M, so for a G that is not wired the answer may be stale, but never the owner's by mistake.
+ * The caller's id in mu's word.  A locked G's kernel id is constant.  No G runs on another G's locked
+ * M, so for a G that is not locked the answer may be stale, but never the owner's by mistake.
  */
 static int word_id(int kind)
 {
@@ -159,7 +159,7 @@ static int take_word(pthread_mutex_t *mu, int id, bool shared, const struct unti
 				continue;
 			v = (int)(v | FUTEX_WAITERS);
 		}
-		err = word_wait(word, v, shared, u);
+		err = futexword_wait(word, v, shared, u);
 		if (err)
 			return err;
 		waiters = FUTEX_WAITERS;
@@ -170,7 +170,7 @@ static int take_word(pthread_mutex_t *mu, int id, bool shared, const struct unti
 static void free_word(pthread_mutex_t *mu, bool shared)
 {
 	if (xchg_release(&mu->__data.__lock, 0) & FUTEX_WAITERS)
-		word_wake(&mu->__data.__lock, 1, shared);
+		futexword_wake(&mu->__data.__lock, 1, shared);
 }
 
 /* ---- the kernel's inheriting lock ------------------------------------------------------------ */
@@ -209,7 +209,7 @@ static int take_inheriting(pthread_mutex_t *mu, int id, const struct until *u, b
 	while (r == -EDEADLK || r == -ESRCH) {
 		if (lot_sleep(&pk) == -ETIMEDOUT)
 			return ETIMEDOUT;
-		interrupt_in_lock();
+		eintr_in_lock();
 	}
 	if (r < 0)
 		return (int)-r;
@@ -257,7 +257,7 @@ static int lock_again(pthread_mutex_t *mu, int kind)
 	return -1;
 }
 
-static int lock_foreign(pthread_mutex_t *mu, const struct until *u, bool try)
+static int lock_native(pthread_mutex_t *mu, const struct until *u, bool try)
 {
 	if (try)
 		return real.pthread_mutex_trylock(mu);
@@ -295,7 +295,7 @@ static int lock_first(struct held *h, pthread_mutex_t *mu, int kind, const struc
 }
 
 /*
- * A foreign thread's end, seen by a key of libc's that exists from the first time one takes such a
+ * A native thread's end, seen by a key of libc's that exists from the first time one takes such a
  * mutex: programs count the keys they can have.  Other destructors may still unlock, so the last
  * round counts.
  */
@@ -303,7 +303,7 @@ static pthread_key_t end_key;
 static int end_key_made; /* 0 not yet, 1 made, 2 there is none */
 static struct shimlock end_key_lock = SHIMLOCK(Robust);
 
-static void foreign_end(void *rounds)
+static void native_end(void *rounds)
 {
 	if ((uintptr_t)rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
 		pthread_setspecific(end_key, (void *)((uintptr_t)rounds + 1));
@@ -311,13 +311,13 @@ static void foreign_end(void *rounds)
 		robust_exit();
 }
 
-static void watch_foreign(void)
+static void watch_native(void)
 {
 	if (unlikely(!load_acquire(&end_key_made))) {
 		shimlock(&end_key_lock);
 		if (!end_key_made)
 			store_release(&end_key_made,
-				      real.pthread_key_create(&end_key, foreign_end) ? 2 : 1);
+				      real.pthread_key_create(&end_key, native_end) ? 2 : 1);
 		shimunlock(&end_key_lock);
 	}
 	if (load_relaxed(&end_key_made) == 1 && !pthread_getspecific(end_key))
@@ -331,7 +331,7 @@ int robust_lock(pthread_mutex_t *mu, const struct until *u, bool try)
 	int err;
 
 	if (kind & MUTEX_SHARED && !on_g())
-		return lock_foreign(mu, u, try);
+		return lock_native(mu, u, try);
 	if (robust_held(mu)) {
 		err = lock_again(mu, kind);
 		if (err >= 0)
@@ -350,7 +350,7 @@ int robust_lock(pthread_mutex_t *mu, const struct until *u, bool try)
 	if (kind & MUTEX_SHARED && err && err != EOWNERDEAD)
 		share_leave(h);
 	if (unlikely(!on_g()) && (!err || err == EOWNERDEAD))
-		watch_foreign();
+		watch_native();
 	return err;
 }
 
@@ -411,7 +411,7 @@ static bool die_holding(pthread_mutex_t *mu)
 			return false;
 	} while (!cas_release(word, &v, died));
 	if (v & FUTEX_WAITERS)
-		word_wake(word, 1, kind & MUTEX_SHARED);
+		futexword_wake(word, 1, kind & MUTEX_SHARED);
 	return true;
 }
 
@@ -441,7 +441,7 @@ static struct legacy *legacy_of(int tid)
 }
 
 /*
- * What is still listed waits for the end of this kernel thread.  The caller stays wired, so its M
+ * What is still listed waits for the end of this kernel thread.  The caller stays locked to its M, so its M
  * ends with it.  False: this one cannot end, or too many are about to.
  */
 static bool leave_to_kernel(struct held *h)
@@ -529,7 +529,7 @@ void robust_fork_child(void)
 
 /*
  * libc's wait unlocks and locks the mutex by the id in the thread block, and links it into the
- * thread block's own list.  The G is wired here, so for the length of the wait the block carries
+ * thread block's own list.  The G is locked to its M here, so for the length of the wait the block carries
  * the kernel's id; afterwards the mutex goes back to our list.  (A setuid call meanwhile would find
  * the kernel id in two blocks and wait until this call returns: the price of one function, not of
  * every hold.)

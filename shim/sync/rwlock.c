@@ -21,7 +21,7 @@
  */
 #include "shim/sync/sync.h"
 
-enum { WRITER = 2u, QUEUED = 4u, READER = 8u, READERS = ~7u, READERS_MAX = 0x80000000u };
+enum { WRITER = 2u, RW_QUEUED = 4u, READER = 8u, READERS = ~7u, READERS_MAX = 0x80000000u };
 enum { PREFER_WRITER = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP };
 enum { BIT_READ = 1, BIT_WRITE = 2 };
 /* What lot_park() returns to the woken. */
@@ -49,10 +49,10 @@ static inline bool available(const struct want *w, uint32_t v, bool queued)
 		return !(v & (WRITER | READERS));
 	if (v & WRITER)
 		return false;
-	return queued || !(v & QUEUED) || w->rw->__data.__flags != PREFER_WRITER;
+	return queued || !(v & RW_QUEUED) || w->rw->__data.__flags != PREFER_WRITER;
 }
 
-/* 0, EBUSY or EAGAIN (too many readers); carry: QUEUED if others wait. */
+/* 0, EBUSY or EAGAIN (too many readers); carry: RW_QUEUED if others wait. */
 static inline __attribute__((always_inline)) int try_take(const struct want *w, bool queued, uint32_t carry)
 {
 	uint32_t *word = word_of(w->rw);
@@ -81,7 +81,7 @@ static int may_go(void *arg)
 	struct rwwait *w = arg;
 	uint32_t v = load_relaxed(word_of(w->want.rw));
 
-	return !(v & QUEUED) || available(&w->want, v, w->queued);
+	return !(v & RW_QUEUED) || available(&w->want, v, w->queued);
 }
 
 /* Sets the bit on a lock that the caller cannot have; false when it can have it. */
@@ -93,13 +93,13 @@ static bool mark_queued(const struct rwwait *w)
 	do {
 		if (available(&w->want, v, w->queued))
 			return false;
-	} while (!(v & QUEUED) && !cas_acquire(word, &v, v | QUEUED));
+	} while (!(v & RW_QUEUED) && !cas_acquire(word, &v, v | RW_QUEUED));
 	return true;
 }
 
 static void wake_all(pthread_rwlock_t *rw)
 {
-	__atomic_fetch_and(word_of(rw), ~QUEUED, __ATOMIC_RELAXED);
+	__atomic_fetch_and(word_of(rw), ~RW_QUEUED, __ATOMIC_RELAXED);
 	lot_wake(lot_key(rw, KEY_RWLOCK), UINT_MAX, 0, READY_TAIL, NULL, NULL);
 }
 
@@ -133,10 +133,10 @@ static int wait_for(const struct want *want, const struct until *u)
 			return ETIMEDOUT;
 		}
 		if (r == -EINTR)
-			interrupt_in_lock();
+			eintr_in_lock();
 		if (r >= 0 || r == -EINTR)
 			w.queued = true;
-		carry = r == WOKEN_MORE ? QUEUED : 0;
+		carry = r == WOKEN_MORE ? RW_QUEUED : 0;
 	}
 }
 
@@ -159,7 +159,7 @@ static int wake_writer(void *arg, unsigned woken, bool more)
 	if (woken && lot_fair(lot_key(rw, KEY_RWLOCK))) {
 		v = load_relaxed(word);
 		if (!(v & (WRITER | READERS)) &&
-		    cas_acquire(word, &v, v | WRITER | (more ? QUEUED : 0)))
+		    cas_acquire(word, &v, v | WRITER | (more ? RW_QUEUED : 0)))
 			return WOKEN_OWNER;
 	}
 	return more ? WOKEN_MORE : WOKEN_LAST;
@@ -186,9 +186,9 @@ static inline __attribute__((always_inline)) int release(pthread_rwlock_t *rw, u
 	do {
 		next = v - what;
 		if (!(next & (WRITER | READERS)))
-			next &= ~QUEUED;
+			next &= ~RW_QUEUED;
 	} while (!cas_release(word, &v, next));
-	if (unlikely((v & QUEUED) && !(next & QUEUED)))
+	if (unlikely((v & RW_QUEUED) && !(next & RW_QUEUED)))
 		wake_next(rw, writers_first);
 	return 0;
 }

@@ -27,7 +27,7 @@ static inline struct sem *sem_of(sem_t *s)
 	return (struct sem *)s;
 }
 
-static inline bool take(struct sem *s)
+static inline bool sem_take(struct sem *s)
 {
 	uint64_t d = load_relaxed(&s->data);
 
@@ -61,7 +61,7 @@ static int has_value(void *arg)
  * (cancellation). */
 static bool interrupted(bool timed)
 {
-	enum interrupt what = interrupt_deliver();
+	enum eintr what = eintr_deliver();
 
 	cancel_point();
 	return what == INTR_ENDS || (timed && what == INTR_RESTARTS);
@@ -107,7 +107,7 @@ static int wait_any(sem_t *sem, const struct until *u)
 
 	/* A cancellation point even when it need not wait, as libc's. */
 	cancel_point();
-	if (likely(take(s)))
+	if (likely(sem_take(s)))
 		return 0;
 	runtime_checkyield();
 	if (s->private) {
@@ -151,7 +151,7 @@ EXPORT int sem_trywait(sem_t *sem)
 {
 	if (unlikely(!weft_on))
 		return real.sem_trywait(sem);
-	return take(sem_of(sem)) ? 0 : sem_ret(EAGAIN);
+	return sem_take(sem_of(sem)) ? 0 : sem_ret(EAGAIN);
 }
 
 EXPORT int sem_post(sem_t *sem)

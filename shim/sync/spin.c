@@ -10,7 +10,7 @@
 
 #include "shim/sync/sync.h"
 
-enum { SPINS = 100 };
+enum { SPIN_SPINS = 100 };
 
 static void let_others_run(void)
 {
@@ -27,7 +27,7 @@ EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 	if (unlikely(!weft_on))
 		return real.pthread_spin_lock(lock);
 	for (;;) {
-		for (int i = 0; i < SPINS; i++) {
+		for (int i = 0; i < SPIN_SPINS; i++) {
 			int one = 1;
 
 			if (load_relaxed(word) == 1 && cas_acquire(word, &one, 0))

@@ -104,18 +104,18 @@ static inline long plain_syscall(long nr, long a, long b, long c)
 void once_fork_child(void) hidden;
 
 /* Runs the handlers of signals that ended a park. */
-enum interrupt {
+enum eintr {
 	INTR_NONE,     /* no handler ran: something else, or nothing, was the reason */
 	INTR_RESTARTS, /* every one that ran has SA_RESTART */
 	INTR_ENDS,
 };
-enum interrupt interrupt_deliver(void) hidden;
+enum eintr eintr_deliver(void) hidden;
 /*
  * The same for a wait that is no cancellation point; with nothing taken that unwinding would keep.
  */
-void interrupt_in_lock(void) hidden;
+void eintr_in_lock(void) hidden;
 
-/* The caller owns a P or is a foreign thread.  Foreign: libc's own, its thread block is libc's. */
+/* The caller owns a P or is a native thread.  Native: libc's own, its thread block is libc's. */
 static inline bool cancel_due(void)
 {
 	return tcb_cancel_pending(tcb_self());

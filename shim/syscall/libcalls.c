@@ -72,6 +72,6 @@ EXPORT long ptrace(enum __ptrace_request request, ...)
 	data = va_arg(ap, void *);
 	va_end(ap);
 	if (on_g())
-		osthread_own(false);
+		threadstate_own(false);
 	return real.ptrace(request, pid, addr, data);
 }

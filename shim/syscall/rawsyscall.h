@@ -44,7 +44,7 @@ static inline long direct(long nr, long a, long b, long c, long d, long e, long 
  */
 #define own4(nr, a, b, c, d)                                                                       \
 	({                                                                                         \
-		long own_r = runtime_denied(nr, (long)(a), (long)(b), (long)(c));                  \
+		long own_r = runtime_missing(nr, (long)(a), (long)(b), (long)(c));                 \
 		unlikely(own_r) ? own_r : direct4(nr, a, b, c, d);                                 \
 	})
 #define own3(nr, a, b, c) own4(nr, a, b, c, 0)

@@ -7,7 +7,7 @@
  *	all threads' (TSYNC)	every kernel thread has it, weft's helpers too
  *	of the only thread	the same, by TSYNC: natively each thread to come would have it, and so
  *				the G stays free to run on any M
- *	of one among several	the G is wired, and what it makes (threadstate.c); its calls on
+ *	of one among several	the G is locked to its M, and what it makes (threadstate.c); its calls on
  *				descriptors are the kernel's alone
  *	before weft starts	of the process.  If the filter does not allow what weft starts with,
  *				weft starts now
@@ -69,7 +69,7 @@ static void upon_all(const struct runtime_filter *f)
 	if (f->threads)
 		runtime_filter_settle();
 	if (f->tries)
-		netfd_tries_end();
+		fdtable_tries_end();
 	runtime_filter_obey(f, true);
 }
 
@@ -88,15 +88,15 @@ static long upon_one(const struct runtime_filter *f, const struct call *x)
 
 	runtime_filter_obey(f, false);
 	if (!f->tries || was)
-		return osthread_change(true, x);
-	osthread_own(true); /* first: what it does without is noted of its kernel thread, too */
+		return threadstate_change(true, x);
+	threadstate_own(true); /* first: what it does without is noted of its kernel thread, too */
 	filter_born(&self_thread);
-	r = osthread_change(true, x);
+	r = threadstate_change(true, x);
 	if (r < 0) {
 		self_thread.filtered = false;
 		runtime_filter_behind(false);
 		if (!owned)
-			osthread_disown();
+			threadstate_disown();
 	}
 	return r;
 }
@@ -104,7 +104,7 @@ static long upon_one(const struct runtime_filter *f, const struct call *x)
 void filter_fork_child(void)
 {
 	if (on_g() && self_thread.filtered)
-		netfd_tries_end();
+		fdtable_tries_end();
 }
 
 /* On a G, the only one: its filter as everybody's; false: it must be its own. */
@@ -116,7 +116,7 @@ static bool synced(long flags, const void *program, long *r)
 	*r = direct3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_TSYNC, program);
 	/* TSYNC gives no_new_privs along, so the caller has nothing of its own any more. */
 	if (*r == 0 && self_thread.owns_nnp)
-		osthread_disown();
+		threadstate_disown();
 	/* An id: that thread has another filter.  The others: what came before allows prctl alone. */
 	return *r <= 0 && *r != -ENOSYS && *r != -EPERM;
 }
@@ -131,7 +131,7 @@ long installs_filter(const struct call *x)
 
 	atomic_store(&filter_any, true);
 	if (!is_filter(x, &flags, &program) || !runtime_filter_ask(program, &f))
-		return on_g() ? osthread_change(true, x) : call_plain(x);
+		return on_g() ? threadstate_change(true, x) : call_plain(x);
 	say(&f);
 	own_uid(); /* while it may be asked */
 	if (!on_g())
@@ -146,7 +146,7 @@ long installs_filter(const struct call *x)
 		upon_all(&f);
 		if (synced(flags, program, &r))
 			return r;
-		return osthread_change(true, x);
+		return threadstate_change(true, x);
 	}
 	return upon_one(&f, x);
 }

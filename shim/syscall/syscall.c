@@ -59,7 +59,7 @@ long call_by_table(struct call *x)
 	case HOW_NAMES:
 		return names(x, row->arg);
 	case HOW_PASSES:
-		return osthread_change(true, x);
+		return threadstate_change(true, x);
 	case HOW_CALL:
 		return row->call(x);
 	}
@@ -83,14 +83,14 @@ long by_priority(const struct call *x)
 {
 	long r;
 
-	return sched_call(x->nr, x->a, x->b, x->c, x->d, &r) ? r : call_plain(x);
+	return schedparam_call(x->nr, x->a, x->b, x->c, x->d, &r) ? r : call_plain(x);
 }
 
 long kills_thread(const struct call *x)
 {
 	long r;
 
-	return ids_kill(x->nr, x->a, x->b, x->c, x->d, &r) ? r : call_plain(x);
+	return tid_kill(x->nr, x->a, x->b, x->c, x->d, &r) ? r : call_plain(x);
 }
 
 long kcmp_names(const struct call *x)

@@ -126,7 +126,7 @@ EXPORT int pthread_getattr_np(pthread_t t, pthread_attr_t *attr)
 	pthread_attr_init(attr);
 	pthread_attr_setstack(attr, (char *)base + guard, size - guard);
 	pthread_attr_setguardsize(attr, guard);
-	sched_describe(th, attr);
+	schedparam_describe(th, attr);
 	pthread_attr_setinheritsched(attr, th->inheritsched);
 	if (pthread_getaffinity_np(t, sizeof(cpus), &cpus) == 0)
 		pthread_attr_setaffinity_np(attr, sizeof(cpus), &cpus);

@@ -79,7 +79,7 @@ static void wait_for(int *control, int seen)
 	if (!weft_on)
 		plain_syscall(SYS_futex, (long)control, FUTEX_WAIT_PRIVATE, seen);
 	else if (lot_park(&pk) == -EINTR)
-		interrupt_in_lock();
+		eintr_in_lock();
 }
 
 static void leave(struct run *r)

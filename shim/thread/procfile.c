@@ -24,7 +24,7 @@
 
 #include <string.h>
 
-enum { TEXT = 4096, TICK = 10000000 }; /* bytes of a status; ns, of the kernel's stat: always 1/100 s */
+enum { STATUS_TEXT = 4096, STAT_TICK = 10000000 }; /* bytes of a status; ns, of the kernel's stat: always 1/100 s */
 
 /* ---- the path -------------------------------------------------------------------------------- */
 
@@ -47,7 +47,7 @@ static long number(const char **s)
 	return n;
 }
 
-enum kind { NOTHING, PROCESS, THREAD };
+enum kind { OF_NOTHING, OF_PROCESS, OF_THREAD };
 
 /* rest: from the slash behind the thread, or the end. */
 static enum kind parse(const char *path, struct thread **th, const char **rest)
@@ -59,20 +59,20 @@ static enum kind parse(const char *path, struct thread **th, const char **rest)
 	*rest = s + sizeof("thread-self") - 1;
 	if (on_g() && starts(&s, "thread-self/")) {
 		*th = &self_thread;
-		return THREAD;
+		return OF_THREAD;
 	}
 	if (!starts(&s, "self")) {
 		id = number(&s);
 		by_thread = id >= G_ID_MIN && thread_by_id(id);
 		if (!by_thread && id != direct3(SYS_getpid, 0, 0, 0))
-			return NOTHING;
+			return OF_NOTHING;
 	}
 	*rest = s;
 	if (!starts(&s, "/task/"))
-		return by_thread && (!*s || *s == '/') ? PROCESS : NOTHING;
+		return by_thread && (!*s || *s == '/') ? OF_PROCESS : OF_NOTHING;
 	*th = thread_by_id(number(&s));
 	*rest = s;
-	return *th && (!*s || *s == '/') ? THREAD : NOTHING;
+	return *th && (!*s || *s == '/') ? OF_THREAD : OF_NOTHING;
 }
 
 /* ---- the text -------------------------------------------------------------------------------- */
@@ -84,7 +84,7 @@ struct text {
 	bool on;      /* gp is there */
 	int fd;
 	size_t n;
-	char from[TEXT];
+	char from[STATUS_TEXT];
 };
 
 static void put(const struct text *t, const char *s, size_t n)
@@ -108,7 +108,7 @@ static bool slurp(struct text *t, const char *name)
 	fd = direct3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return false;
-	for (t->n = 0; (r = direct3(SYS_read, fd, t->from + t->n, TEXT - 1 - t->n)) > 0;)
+	for (t->n = 0; (r = direct3(SYS_read, fd, t->from + t->n, STATUS_TEXT - 1 - t->n)) > 0;)
 		t->n += (size_t)r;
 	t->from[t->n] = '\0';
 	direct3(SYS_close, fd, 0, 0);
@@ -138,11 +138,11 @@ static bool text_stat(struct text *t)
 		if (!s++)
 			return false;
 	}
-	thread_usage(t->th, t->on ? t->ostid : 0, strtoull(fields[SYSTEM], NULL, 10) * TICK, &user, &system);
+	thread_usage(t->th, t->on ? t->ostid : 0, strtoull(fields[SYSTEM], NULL, 10) * STAT_TICK, &user, &system);
 	g_getname(t->gp, name);
 	PUT(t, "%u (%s) %c ", g_tid(t->gp), name, state(t, *fields[STATE]));
 	put(t, fields[STATE + 1], (size_t)(fields[USER] - fields[STATE + 1]));
-	PUT(t, "%llu %llu ", (unsigned long long)user / TICK, (unsigned long long)system / TICK);
+	PUT(t, "%llu %llu ", (unsigned long long)user / STAT_TICK, (unsigned long long)system / STAT_TICK);
 	put(t, s, strlen(s));
 	return true;
 }
@@ -256,11 +256,11 @@ bool procfile_find(const char *path, struct procfile *pf)
 
 	pf->fd = -1;
 	switch (parse(path, &th, &rest)) {
-	case NOTHING:
+	case OF_NOTHING:
 		return false;
-	case PROCESS:
+	case OF_PROCESS:
 		return snprintf(pf->path, sizeof(pf->path), "/proc/self%s", rest) < (int)sizeof(pf->path);
-	case THREAD:
+	case OF_THREAD:
 		break;
 	}
 	ostid = th == &self_thread ? (int)direct3(SYS_gettid, 0, 0, 0) : g_ostid(th->g);

@@ -2,7 +2,7 @@
  * schedparam: policy, priority, nice and affinity of a thread.
  *
  * They are properties of a kernel thread.  A G that has none of its own runs on any M, and all Ms
- * have what the process had when weft started (base).  A G that asks for something else is wired to
+ * have what the process had when weft started (base).  A G that asks for something else is locked to
  * an M and the kernel is asked there, so its answer, permission and all, is the native one; back at
  * base it is let go.
  *
@@ -28,13 +28,13 @@ struct attrs {
 	uint64_t cpus[MAXCPUS / 64];
 };
 
-enum { POLICY = 1, NICE = 2, CPUS = 4, ALL = 7 };
+enum { POLICY = 1, NICE = 2, CPUS = 4, ALL_ATTRS = 7 };
 
 /* Zero at the start of a life: all as base. */
 struct own {
 	unsigned set;     /* which of attrs are not base's */
 	unsigned pending; /* which are not the kernel's yet */
-	bool wired;       /* (o) */
+	bool m_locked;    /* (o) */
 	struct attrs attrs;
 };
 
@@ -121,17 +121,17 @@ static unsigned differences(const struct attrs *a)
 
 /* ---- one's own ------------------------------------------------------------------------------- */
 
-static void wire(struct own *o)
+static void lock_m(struct own *o)
 {
-	if (o->wired)
+	if (o->m_locked)
 		return;
 	leavem0();
 	lockosthread();
-	o->wired = true;
+	o->m_locked = true;
 }
 
-/* Takes over what the kernel has now; a G that is as all are is wired no more. */
-static void settle(struct own *o)
+/* Takes over what the kernel has now; a G that is as all are is locked to its M no more. */
+static void sync_attrs(struct own *o)
 {
 	struct attrs now;
 
@@ -140,10 +140,10 @@ static void settle(struct own *o)
 	o->attrs = now;
 	o->set = differences(&now);
 	own_unlock(o);
-	if (o->wired)
+	if (o->m_locked)
 		runtime_realtime(o->set & POLICY && has_order(now.policy) ? now.priority : 0);
-	if (!o->set && o->wired) {
-		o->wired = false;
+	if (!o->set && o->m_locked) {
+		o->m_locked = false;
 		unlockosthread();
 	}
 }
@@ -153,11 +153,11 @@ static long set_own(const struct attrs *a, unsigned which)
 	struct own *o = &own;
 	long r;
 
-	sched_apply();
+	schedparam_apply();
 	if (differences(a) & which)
-		wire(o);
+		lock_m(o);
 	r = kernel_write(a, which);
-	settle(o);
+	sync_attrs(o);
 	return r;
 }
 
@@ -171,44 +171,44 @@ static void apply(struct own *o)
 	set = o->set;
 	a = o->attrs;
 	o->pending = 0;
-	atomic_store(&self_thread.sched_pending, false);
+	atomic_store(&self_thread.schedparam_pending, false);
 	own_unlock(o);
 	if (!which)
 		return;
 	if (set)
-		wire(o);
+		lock_m(o);
 	kernel_write(&a, which);
-	settle(o);
+	sync_attrs(o);
 }
 
-void sched_apply(void)
+void schedparam_apply(void)
 {
-	if (unlikely(atomic_load_explicit(&self_thread.sched_pending, memory_order_relaxed)))
+	if (unlikely(atomic_load_explicit(&self_thread.schedparam_pending, memory_order_relaxed)))
 		apply(&own);
 }
 
-void sched_apply_here(void)
+void schedparam_apply_here(void)
 {
 	struct own *o = &own;
 
-	if (likely(!atomic_load_explicit(&self_thread.sched_pending, memory_order_relaxed)))
+	if (likely(!atomic_load_explicit(&self_thread.schedparam_pending, memory_order_relaxed)))
 		return;
 	/* On the kernel thread that must be left first: later. */
-	if (!o->wired && self_thread.g != g_main() &&
+	if (!o->m_locked && self_thread.g != g_main() &&
 	    direct3(SYS_gettid, 0, 0, 0) == direct3(SYS_getpid, 0, 0, 0))
 		return;
 	apply(o);
 }
 
-void sched_leave(void)
+void schedparam_leave(void)
 {
-	/* Any other M ends with the G that was wired to it. */
-	if (own.wired && own.set && direct3(SYS_gettid, 0, 0, 0) == direct3(SYS_getpid, 0, 0, 0))
+	/* Any other M ends with the G that was locked to it. */
+	if (own.m_locked && own.set && direct3(SYS_gettid, 0, 0, 0) == direct3(SYS_getpid, 0, 0, 0))
 		kernel_write(&base, own.set);
 }
 
 /* The child's only thread is on a copy of its kernel thread. */
-void sched_fork_child(void)
+void schedparam_fork_child(void)
 {
 	for (int i = 0; i < OWN_LOCKS; i++)
 		shimlock_fork_child(&own_locks[i]);
@@ -216,7 +216,7 @@ void sched_fork_child(void)
 		kernel_read(&base);
 }
 
-void sched_init(void)
+void schedparam_init(void)
 {
 	kernel_read(&base);
 }
@@ -274,7 +274,7 @@ static void get_attrs(struct thread *th, struct attrs *a)
 	struct own *o = own_of(th);
 
 	if (th == &self_thread) {
-		sched_apply();
+		schedparam_apply();
 		kernel_read(a);
 		return;
 	}
@@ -305,7 +305,7 @@ static void note(struct thread *th, const struct attrs *a, unsigned which)
 	put(&o->attrs, a, which);
 	o->set = differences(&o->attrs);
 	o->pending |= which;
-	atomic_store(&th->sched_pending, true);
+	atomic_store(&th->schedparam_pending, true);
 	own_unlock(o);
 }
 
@@ -378,17 +378,17 @@ static int inherit(struct thread *th, const pthread_attr_t *attr)
 	return 0;
 }
 
-int sched_inherit(struct thread *th, const pthread_attr_t *attr)
+int schedparam_inherit(struct thread *th, const pthread_attr_t *attr)
 {
 	if (on_g())
-		sched_apply();
+		schedparam_apply();
 	/* The base's own attributes are what every kernel thread has. */
 	if (likely(!attr && !(on_g() && own.set)))
 		return 0;
 	return inherit(th, attr);
 }
 
-void sched_describe(struct thread *th, pthread_attr_t *attr)
+void schedparam_describe(struct thread *th, pthread_attr_t *attr)
 {
 	struct attrs a;
 	struct sched_param sp;
@@ -476,7 +476,7 @@ static long get_cpus(struct thread *th, size_t n, void *set)
 	long size;
 
 	if (th == &self_thread) {
-		sched_apply();
+		schedparam_apply();
 		return direct3(SYS_sched_getaffinity, 0, n, set);
 	}
 	/* How many bytes there are, and whether n is enough of them, is the kernel's to say. */
@@ -614,16 +614,16 @@ static long by_attr(struct thread *th, long nr, long b, long c, long d)
 
 	if (th != &self_thread)
 		return -EPERM;
-	sched_apply();
+	schedparam_apply();
 	if (nr == SYS_sched_getattr)
 		return direct4(nr, 0, b, c, d);
-	wire(&own);
+	lock_m(&own);
 	r = direct4(nr, 0, b, c, d);
-	settle(&own);
+	sync_attrs(&own);
 	return r;
 }
 
-bool sched_call(long nr, long a, long b, long c, long d, long *r)
+bool schedparam_call(long nr, long a, long b, long c, long d, long *r)
 {
 	bool prio = nr == SYS_getpriority || nr == SYS_setpriority;
 	struct thread *th;
@@ -675,7 +675,7 @@ bool sched_call(long nr, long a, long b, long c, long d, long *r)
 	{                                                                                          \
 		long r;                                                                            \
                                                                                                    \
-		if (!sched_call(SYS_##name, (long)(a), (long)(b), (long)(c), 0, &r))               \
+		if (!schedparam_call(SYS_##name, (long)(a), (long)(b), (long)(c), 0, &r))          \
 			return real.name args;                                                     \
 		return (ret)syscall_ret(r);                                                        \
 	}
@@ -697,7 +697,7 @@ EXPORT int sched_setattr(pid_t id, void *attr, unsigned int flags)
 {
 	long r;
 
-	if (!sched_call(SYS_sched_setattr, id, (long)attr, (long)flags, 0, &r))
+	if (!schedparam_call(SYS_sched_setattr, id, (long)attr, (long)flags, 0, &r))
 		return (int)real.syscall(SYS_sched_setattr, id, attr, flags);
 	return (int)syscall_ret(r);
 }
@@ -706,7 +706,7 @@ EXPORT int sched_getattr(pid_t id, void *attr, unsigned int size, unsigned int f
 {
 	long r;
 
-	if (!sched_call(SYS_sched_getattr, id, (long)attr, (long)size, (long)flags, &r))
+	if (!schedparam_call(SYS_sched_getattr, id, (long)attr, (long)size, (long)flags, &r))
 		return (int)real.syscall(SYS_sched_getattr, id, attr, size, flags);
 	return (int)syscall_ret(r);
 }
@@ -724,7 +724,7 @@ EXPORT int getpriority(__priority_which_t which, id_t who)
 {
 	long r;
 
-	if (!sched_call(SYS_getpriority, (long)which, (long)who, 0, 0, &r))
+	if (!schedparam_call(SYS_getpriority, (long)which, (long)who, 0, 0, &r))
 		return real.getpriority(which, who);
 	return 20 - (int)r;
 }

@@ -5,24 +5,24 @@
 #include "shim/thread/tid.h"
 
 /* What the kernel gives every M from the start. */
-void sched_init(void) hidden;
+void schedparam_init(void) hidden;
 /* A new thread's attributes, from its creator and attr; 0 or the error of pthread_create. */
-int sched_inherit(struct thread *th, const pthread_attr_t *attr) hidden;
+int schedparam_inherit(struct thread *th, const pthread_attr_t *attr) hidden;
 /* What getattr_np reports. */
-void sched_describe(struct thread *th, pthread_attr_t *attr) hidden;
+void schedparam_describe(struct thread *th, pthread_attr_t *attr) hidden;
 /* On the calling G: what others set for it, or it was born with, becomes its kernel thread's. */
-void sched_apply(void) hidden;
+void schedparam_apply(void) hidden;
 /*
  * The same from a signal handler, which may not go to another M; what it leaves, the next look
  * does.
  */
-void sched_apply_here(void) hidden;
+void schedparam_apply_here(void) hidden;
 /* Before the end of the calling G: gives the kernel thread back as it was, if that goes on. */
-void sched_leave(void) hidden;
+void schedparam_leave(void) hidden;
 /*
  * The system calls on priorities and affinity.  True: they named a G, *r is the result or -errno.
  */
-bool sched_call(long nr, long a, long b, long c, long d, long *r) hidden;
-void sched_fork_child(void) hidden;
+bool schedparam_call(long nr, long a, long b, long c, long d, long *r) hidden;
+void schedparam_fork_child(void) hidden;
 
 #endif

@@ -62,7 +62,7 @@ static void __attribute__((noreturn)) leave(struct thread *th)
 	robust_exit();
 	robustlist_thread_ends();
 	futexpi_thread_ends();
-	sched_leave();
+	schedparam_leave();
 	if (th->g != g_main())
 		tcb_leave();
 	goexit(ended, th);
@@ -115,7 +115,7 @@ void thread_gmain(struct g *gp)
 	tcb_enter();
 	if (unlikely(th->filtered))
 		filter_born(th);
-	sched_apply();
+	schedparam_apply();
 	if (__sigsetjmp_cancel(buf.__cancel_jmp_buf, 0) == 0) {
 		compat_register_cancel(&buf);
 		signals_deliver(); /* what came before it started */
@@ -195,7 +195,7 @@ static struct g *make(const pthread_attr_t *attr, int *err)
 /* *lets: signals that the attribute lets in. */
 static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp, uint64_t *lets)
 {
-	int err = sched_inherit(th, attr);
+	int err = schedparam_inherit(th, attr);
 	uint64_t mask;
 
 	if (on_g())
@@ -221,9 +221,9 @@ static int begin(struct thread *th)
 		g_start(th->g);
 		return 0;
 	}
-	osthread_born(th);
+	threadstate_born(th);
 	libc_enter();
-	err = g_start_wired(th->g);
+	err = g_start_locked(th->g);
 	libc_leave();
 	return -err;
 }
@@ -240,7 +240,7 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	if (runtime_nomore())
 		return direct3(SYS_clone3, NULL, 0, 0) == -EPERM ? EPERM : EAGAIN;
 	/* Once a process.  Without the signal thread signals that find no G would be lost. */
-	if (!runtime_monitor() || !sigroute_start())
+	if (!runtime_start_sysmon() || !sigroute_start())
 		return EAGAIN;
 	dumpsig_start();
 	if (unlikely(dl_loading()))
@@ -278,7 +278,7 @@ EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*star
 {
 	if (!weft_on && !activate())
 		return activate_later() ? EAGAIN : real.pthread_create(t, attr, start, arg);
-	if (unlikely(guest_among_us(__builtin_return_address(0))))
+	if (unlikely(dlguest_present(__builtin_return_address(0))))
 		return real.pthread_create(t, attr, start, arg);
 	return create(t, attr, start, NULL, arg);
 }
@@ -287,7 +287,7 @@ EXPORT int thrd_create(thrd_t *t, thrd_start_t start, void *arg)
 {
 	if (!weft_on && !activate())
 		return activate_later() ? thrd_nomem : real.thrd_create(t, start, arg);
-	if (unlikely(guest_among_us(__builtin_return_address(0))))
+	if (unlikely(dlguest_present(__builtin_return_address(0))))
 		return real.thrd_create(t, start, arg);
 	switch (create(t, NULL, NULL, start, arg)) {
 	case 0:

@@ -41,29 +41,29 @@ struct thread {
 	volatile bool leaving;
 	/* the thread is at its lists: a handler that comes now must not touch them */
 	volatile bool taking;
-	volatile uint8_t taken;      /* what act() is about to handle, until its mask is in place */
+	volatile uint8_t acting_on;  /* what act() is about to handle, until its mask is in place */
 	/*
 	 * signals that its mask lets in and that the kernel keeps out until taking ends
 	 * (sighandler.c)
 	 */
-	volatile uint64_t shut;
+	volatile uint64_t blocked_meanwhile;
 	uint64_t waitset;            /* what its sigwait waits for, else 0 */
 	/* the thread is in a call with a mask of its own (waitmask.h) */
 	_Atomic bool masked;
-	_Atomic uint64_t callmask;   /* the mask of that call, while masked */
+	_Atomic uint64_t waitmask;   /* the mask of that call, while masked */
 	uint64_t sigdone;            /* handlers run so far (own) */
 	_Atomic uint64_t said[2];    /* rusage.c: the most that was told of its user time, and the kernel's */
 	uint64_t sigtaken;           /* signals taken off its queue to be acted on, ignored ones too (own) */
 	bool robustlist_set;         /* by number, see robustlist.c (own): */
 	struct robust_list_head *robustlist;
 	volatile bool setxid;        /* in setuid or one of its family: compat/setxid.c (own) */
-	bool holds, piped;           /* in a pinned call that may raise SIGPIPE; it did (own) */
+	bool catches_sigpipe, got_sigpipe; /* in a pinned call that may raise SIGPIPE; it did (own) */
 	bool sigrestart;             /* the last handler had SA_RESTART (own) */
-	bool owns_os;                /* wired for good: its M carries state that only it may have (own) */
+	bool owns_os;                /* locked for good: its M carries state that only it may have (own) */
 	bool owns_nnp;               /* that state is no_new_privs alone (own) */
 	bool filtered;               /* behind a filter: its calls are not tried (own) */
 	bool passes_os;              /* the threads that this one makes get that state, too (own) */
-	_Atomic bool sched_pending;  /* attributes wait to be made real: sched_apply() */
+	_Atomic bool schedparam_pending; /* attributes wait to be made real: schedparam_apply() */
 };
 
 extern __thread struct thread self_thread hidden __attribute__((tls_model("initial-exec")));
@@ -94,7 +94,7 @@ static inline uint64_t thread_mask(const struct thread *th)
 
 	if (unlikely(!gp))
 		return ~UINT64_C(0);
-	return atomic_load(&th->masked) ? atomic_load_explicit(&th->callmask, memory_order_relaxed)
+	return atomic_load(&th->masked) ? atomic_load_explicit(&th->waitmask, memory_order_relaxed)
 					: g_mask(gp);
 }
 
@@ -146,7 +146,7 @@ int signals_take(uint64_t set, siginfo_t *info) hidden;
 uint64_t signals_pending(void) hidden; /* directed at the calling G and masked */
 /* Directs a signal at a G.  0 or an errno value; info NULL: as pthread_kill sends it. */
 int thread_kill(struct thread *th, int sig, const siginfo_t *info) hidden;
-void kick_init(void) hidden;
+void sig32_init(void) hidden;
 void signal_init(void) hidden;
 bool sigroute_start(void) hidden; /* false: no memory or no kernel thread */
 /* describe.c: runtime_hooks.describe */

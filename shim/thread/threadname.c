@@ -32,7 +32,7 @@ static void rename_g(struct g *gp, const char *name)
 		show_main(name);
 }
 
-void name_init(void)
+void threadname_init(void)
 {
 	char name[16] = "";
 
@@ -40,7 +40,7 @@ void name_init(void)
 	g_setname(g_main(), name);
 }
 
-void name_show(void)
+void threadname_show(void)
 {
 	char name[16];
 

@@ -2,12 +2,12 @@
  * threadstate: what the kernel keeps of a thread and only the kernel can.
  *
  * Capabilities, namespaces, filters and their like are of the kernel thread that asks.  All Ms are
- * alike, so what is read is the same on each; the G that changes something is wired to its M for
+ * alike, so what is read is the same on each; the G that changes something is locked to its M for
  * good, and the M ends with it.  M0 cannot end, so a G that is not main leaves it first.
  *
  * Natively a new thread gets most of this from its maker.  So does it here: the threads of a G that
- * changed such a thing are wired as well, each to an M that the maker's own M makes
- * (g_start_wired()).  What concerns the caller alone (KEEPS) is not passed on.
+ * changed such a thing are locked as well, each to an M that the maker's own M makes
+ * (g_start_locked()).  What concerns the caller alone (KEEPS) is not passed on.
  *
  * In a child of fork(2) the M of the caller is all there is, and what will be made is like it: the
  * G is let go.
@@ -23,7 +23,7 @@
 #include "shim/syscall/usermem.h"
 
 /* From here on the caller has a kernel thread of its own; again and again costs nothing more. */
-void osthread_own(bool passes)
+void threadstate_own(bool passes)
 {
 	struct thread *th = &self_thread;
 
@@ -35,37 +35,37 @@ void osthread_own(bool passes)
 	lockosthread();
 }
 
-void osthread_born(struct thread *th)
+void threadstate_born(struct thread *th)
 {
 	th->owns_os = th->passes_os = true;
 	if (unlikely(self_thread.filtered))
 		filter_born(th);
 }
 
-void osthread_disown(void)
+void threadstate_disown(void)
 {
 	self_thread.owns_os = self_thread.owns_nnp = self_thread.passes_os = false;
 	unlockosthread();
 }
 
-void osthread_fork_child(void)
+void threadstate_fork_child(void)
 {
 	if (self_thread.owns_os)
-		osthread_disown();
+		threadstate_disown();
 }
 
-long osthread_change(bool passes, const struct call *x)
+long threadstate_change(bool passes, const struct call *x)
 {
 	struct thread *th = &self_thread;
 	bool owned = th->owns_os, nnp = th->owns_nnp, passed = th->passes_os;
 	long r;
 
-	osthread_own(passes);
+	threadstate_own(passes);
 	th->owns_nnp = (!owned || nnp) && x->nr == SYS_prctl && (int)x->a == PR_SET_NO_NEW_PRIVS;
 	r = call_blocks(x);
 	if (unlikely(r < 0 && r > -4096)) {
 		if (!owned)
-			osthread_disown();
+			threadstate_disown();
 		th->passes_os = passed;
 		th->owns_nnp = owned && nnp;
 	}
@@ -105,7 +105,7 @@ long sets_by_prctl(const struct call *x)
 	case PASSES:
 		if ((int)x->a == PR_SET_TSC && x->b == PR_TSC_SIGSEGV)
 			runtime_notsc();
-		return osthread_change(how == PASSES, x);
+		return threadstate_change(how == PASSES, x);
 	}
 	return call_plain(x);
 }
@@ -132,7 +132,7 @@ EXPORT int prctl(int op, ...)
 
 long sets_personality(const struct call *x)
 {
-	return (uint32_t)x->a == UINT32_MAX ? call_plain(x) : osthread_change(true, x);
+	return (uint32_t)x->a == UINT32_MAX ? call_plain(x) : threadstate_change(true, x);
 }
 
 /* FS is the thread block's: code that uses it for something else gives it back before any call. */
@@ -144,7 +144,7 @@ long sets_registers(const struct call *x)
 	case SET_GS:
 		return g_setgs((uintptr_t)x->b);
 	case SET_CPUID:
-		return osthread_change(true, x);
+		return threadstate_change(true, x);
 	}
 	return call_plain(x);
 }
@@ -152,7 +152,7 @@ long sets_registers(const struct call *x)
 /* They cannot fail: the old id is the answer either way, and -1 only asks. */
 long sets_fsid(const struct call *x)
 {
-	return (uint32_t)x->a == UINT32_MAX ? call_plain(x) : osthread_change(true, x);
+	return (uint32_t)x->a == UINT32_MAX ? call_plain(x) : threadstate_change(true, x);
 }
 
 /* The kernel's id for what it is asked about a G: one that changed nothing is as the signal thread. */
@@ -179,7 +179,7 @@ static long caps(const struct call *x, bool change)
 	if (th)
 		mine.pid = (int)kernel_id(th);
 	y.a = (long)&mine;
-	r = change ? osthread_change(true, &y) : call_plain(&y);
+	r = change ? threadstate_change(true, &y) : call_plain(&y);
 	if (h->version != mine.version)
 		h->version = mine.version; /* the kernel's own, when it did not know the caller's */
 	return r;
@@ -212,7 +212,7 @@ long by_ioprio(const struct call *x)
 		return call_plain(&y);
 	}
 	y.b = 0;
-	return change ? osthread_change(true, &y) : call_plain(&y);
+	return change ? threadstate_change(true, &y) : call_plain(&y);
 }
 
 /*
@@ -222,7 +222,7 @@ long by_ioprio(const struct call *x)
  */
 long uses_keys(const struct call *x)
 {
-	enum { THREAD = -1, PROCESS = -2 };
+	enum { THREAD_KEYRING = -1, PROCESS_KEYRING = -2 };
 	enum { JOIN_SESSION_KEYRING = 1, SET_REQKEY_KEYRING = 14 };
 	const long all[] = { x->a, x->b, x->c, x->d, x->e };
 	bool own = false, passes = false;
@@ -233,12 +233,12 @@ long uses_keys(const struct call *x)
 	else if (x->nr == SYS_request_key)
 		first = last = 3;
 	else if (x->a == JOIN_SESSION_KEYRING || x->a == SET_REQKEY_KEYRING)
-		return osthread_change(true, x);
+		return threadstate_change(true, x);
 	for (int i = first; i <= last; i++) {
-		own |= (int)all[i] == THREAD;
-		passes |= (int)all[i] == PROCESS;
+		own |= (int)all[i] == THREAD_KEYRING;
+		passes |= (int)all[i] == PROCESS_KEYRING;
 	}
-	return own || passes ? osthread_change(passes, x) : call_blocks(x);
+	return own || passes ? threadstate_change(passes, x) : call_blocks(x);
 }
 
 /* Counted is a kernel thread: the caller's, from now on its alone. */
@@ -251,7 +251,7 @@ long counts_events(const struct call *x)
 		return call_plain(x);
 	y.b = th && th != &self_thread ? g_ostid(th->g) : 0;
 	if (!y.b)
-		return osthread_change(false, &y);
+		return threadstate_change(false, &y);
 	return th->owns_os ? call_plain(&y) : -ESRCH;
 }
 
@@ -265,7 +265,7 @@ long makes_ring(const struct call *x)
 
 	/* A caller that hands something in: it is ended with the kernel thread. */
 	runtime_keepms();
-	return params && params->flags & SINGLE_ISSUER ? osthread_change(false, x) : call_blocks(x);
+	return params && params->flags & SINGLE_ISSUER ? threadstate_change(false, x) : call_blocks(x);
 }
 
 long registers_ring(const struct call *x)
@@ -273,11 +273,11 @@ long registers_ring(const struct call *x)
 	enum { ENABLE_RINGS = 12, RING_FDS = 20 };
 	int op = (int)x->b & INT32_MAX; /* the highest bit says how the ring is named */
 
-	return op == ENABLE_RINGS || op == RING_FDS ? osthread_change(false, x) : call_blocks(x);
+	return op == ENABLE_RINGS || op == RING_FDS ? threadstate_change(false, x) : call_blocks(x);
 }
 
 /* The kernel lets a tracer's own kernel thread alone speak to what it traces. */
 long traces(const struct call *x)
 {
-	return osthread_change(false, x);
+	return threadstate_change(false, x);
 }

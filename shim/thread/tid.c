@@ -37,7 +37,7 @@ struct thread *thread_by_id(long id)
 	return NULL;
 }
 
-pid_t ids_process(pid_t id)
+pid_t tid_process(pid_t id)
 {
 	return likely(id < G_ID_MIN) || !thread_by_id(id) ? id : (pid_t)direct3(SYS_getpid, 0, 0, 0);
 }
@@ -79,7 +79,7 @@ static bool ours(long tgid, long tid)
 	       (tid >= G_ID_MIN || tid == (long)g_tid(g_main()));
 }
 
-bool ids_kill(long nr, long a, long b, long c, long d, long *r)
+bool tid_kill(long nr, long a, long b, long c, long d, long *r)
 {
 	switch (nr) {
 	case SYS_tkill:
@@ -105,7 +105,7 @@ EXPORT int tgkill(pid_t tgid, pid_t tid, int sig)
 {
 	long r;
 
-	if (!ids_kill(SYS_tgkill, tgid, tid, sig, 0, &r))
+	if (!tid_kill(SYS_tgkill, tgid, tid, sig, 0, &r))
 		return real.tgkill(tgid, tid, sig);
 	return (int)syscall_ret(r);
 }

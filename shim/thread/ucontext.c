@@ -13,10 +13,10 @@
 #include "shim/shim.h"
 #include "shim/signal/sigroute.h"
 
-void *context_note(const ucontext_t *to, bool swap) hidden __attribute__((used));
+void *ucontext_note(const ucontext_t *to, bool swap) hidden __attribute__((used));
 
 /* Returns libc's function, to jump to. */
-void *context_note(const ucontext_t *to, bool swap)
+void *ucontext_note(const ucontext_t *to, bool swap)
 {
 	if (on_g()) {
 		uint64_t mask = sigs_of(&to->uc_sigmask) & ~SIGS_NEVER, was = g_mask(getg());
@@ -42,7 +42,7 @@ __asm__(".pushsection .text\n"
 	"	sub $8, %rsp\n	.cfi_adjust_cfa_offset 8\n"
 	"	mov %rsi, %rdi\n"
 	"	mov $1, %esi\n"
-	"	call context_note\n"
+	"	call ucontext_note\n"
 	"	add $8, %rsp\n	.cfi_adjust_cfa_offset -8\n"
 	"	pop %rsi\n	.cfi_adjust_cfa_offset -8\n"
 	"	pop %rdi\n	.cfi_adjust_cfa_offset -8\n"
@@ -53,7 +53,7 @@ __asm__(".pushsection .text\n"
 	"	.cfi_startproc\n"
 	"	push %rdi\n	.cfi_adjust_cfa_offset 8\n"
 	"	xor %esi, %esi\n"
-	"	call context_note\n"
+	"	call ucontext_note\n"
 	"	pop %rdi\n	.cfi_adjust_cfa_offset -8\n"
 	"	jmp *%rax\n"
 	"	.cfi_endproc\n"

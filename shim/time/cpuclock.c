@@ -74,7 +74,7 @@ struct thread *clock_thread(clockid_t clock)
 	return gp ? g_data(gp) : NULL;
 }
 
-bool clock_call(clockid_t clock, struct timespec *ts, long *r)
+bool cpuclock_call(clockid_t clock, struct timespec *ts, long *r)
 {
 	struct thread *th = clock_thread(clock);
 	uint64_t ns;
@@ -95,7 +95,7 @@ bool clock_call(clockid_t clock, struct timespec *ts, long *r)
 /* Sleeps until gp's clock shows ns: never sooner than that takes at full speed. */
 static int sleep_on(clockid_t clock, int64_t ns, bool cp)
 {
-	enum { TICK = 4000000 }; /* ns: as exact as the kernel, which looks at each tick of 250 Hz */
+	enum { CLOCK_TICK = 4000000 }; /* ns: as exact as the kernel, which looks at each tick of 250 Hz */
 	struct park pk = { .reason = WaitSleep };
 	struct timespec now;
 	long r;
@@ -104,17 +104,17 @@ static int sleep_on(clockid_t clock, int64_t ns, bool cp)
 		uint64_t done = self_thread.sigdone;
 		int64_t left;
 
-		if (!clock_call(clock, &now, &r) || r)
+		if (!cpuclock_call(clock, &now, &r) || r)
 			return EINVAL;
 		left = ns - (now.tv_sec * 1000000000LL + now.tv_nsec);
 		if (left <= 0)
 			return 0;
-		pk.deadline = nanotime() + (uint64_t)(left > TICK ? left : TICK);
+		pk.deadline = nanotime() + (uint64_t)(left > CLOCK_TICK ? left : CLOCK_TICK);
 		if (lot_sleep(&pk) == -EINTR) {
 			if (cp)
 				testcancel();
 			else
-				interrupt_in_lock();
+				eintr_in_lock();
 		}
 		if (self_thread.sigdone != done)
 			return EINTR;
@@ -133,7 +133,7 @@ bool clock_sleep(clockid_t clock, int flags, const struct timespec *req, struct 
 		return false;
 	*err = EINVAL;
 	if (req->tv_nsec < 0 || req->tv_nsec >= 1000000000 || req->tv_sec < 0 || th == &self_thread ||
-	    !clock_call(clock, &now, &r) || r)
+	    !cpuclock_call(clock, &now, &r) || r)
 		return true; /* one's own does not go on while one sleeps: as the kernel */
 	until = flags & TIMER_ABSTIME ? 0 : now.tv_sec * 1000000000LL + now.tv_nsec;
 	if (__builtin_add_overflow(until, (int64_t)req->tv_nsec, &until) || req->tv_sec > INT32_MAX ||
@@ -142,7 +142,7 @@ bool clock_sleep(clockid_t clock, int flags, const struct timespec *req, struct 
 	if (cp)
 		testcancel();
 	*err = sleep_on(clock, until, cp);
-	if (*err == EINTR && rem && !(flags & TIMER_ABSTIME) && clock_call(clock, &now, &r) && !r) {
+	if (*err == EINTR && rem && !(flags & TIMER_ABSTIME) && cpuclock_call(clock, &now, &r) && !r) {
 		int64_t left = until - (now.tv_sec * 1000000000LL + now.tv_nsec);
 
 		left = left > 0 ? left : 0;
@@ -151,7 +151,7 @@ bool clock_sleep(clockid_t clock, int flags, const struct timespec *req, struct 
 	return true;
 }
 
-void clock_init(void)
+void cpuclock_init(void)
 {
 	if (asked)
 		cputime_enable();
@@ -165,7 +165,7 @@ EXPORT int clock_gettime(clockid_t clock, struct timespec *ts)
 		return real.clock_gettime(clock, ts);
 	if (!weft_on)
 		asked = true;
-	if (!clock_call(clock, ts, &r))
+	if (!cpuclock_call(clock, ts, &r))
 		return real.clock_gettime(clock, ts);
 	return (int)syscall_ret(r);
 }
@@ -182,7 +182,7 @@ long reads_clock(const struct call *x)
 	struct timespec ts;
 	long r;
 
-	if (!clock_call((clockid_t)x->a, &ts, &r))
+	if (!cpuclock_call((clockid_t)x->a, &ts, &r))
 		return call_plain(x);
 	return r == 0 && !user_write((void *)x->b, &ts, sizeof(ts)) ? -EFAULT : r;
 }

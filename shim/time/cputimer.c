@@ -22,7 +22,7 @@
 #include "shim/sync/sync.h"
 
 enum {
-	TIMERS = 2048,
+	CPUTIMERS = 2048,
 	TICK = 4000000,   /* ns: as exact as the kernel, which looks at each tick of 250 Hz */
 	PAUSE = 64000000, /* ns between two looks at a thread that does not run */
 };
@@ -40,7 +40,7 @@ struct cputimer {
 };
 
 static struct shimlock lock = SHIMLOCK(Cputimer);
-static void *_Atomic part;  /* TIMERS of them, mapped when first needed */
+static void *_Atomic part;  /* CPUTIMERS of them, mapped when first needed */
 static _Atomic uint32_t used; /* (L) rows that have ever been used, of the first ones */
 
 static struct cputimer *rows(void)
@@ -70,14 +70,14 @@ static bool time_of(uint32_t id, uint64_t *ns)
 
 bool cputimer_note(timer_t timer, struct thread *th)
 {
-	struct cputimer *rows = runtime_part(&part, TIMERS * sizeof(*rows));
+	struct cputimer *rows = runtime_part(&part, CPUTIMERS * sizeof(*rows));
 	bool noted = false;
 
 	if (!rows)
 		return false;
 	cputime_enable();
 	shimlock(&lock);
-	for (uint32_t i = 0; i < TIMERS && !noted; i++) {
+	for (uint32_t i = 0; i < CPUTIMERS && !noted; i++) {
 		if (rows[i].kind != FREE)
 			continue;
 		rows[i] = (struct cputimer){ .timer = timer,
@@ -260,7 +260,7 @@ uint64_t cputimer_look(void)
 void cputimer_fork_child(void)
 {
 	shimlock_fork_child(&lock);
-	for (uint32_t i = 0; rows() && i < TIMERS && i < atomic_load(&used); i++)
+	for (uint32_t i = 0; rows() && i < CPUTIMERS && i < atomic_load(&used); i++)
 		rows()[i].kind = FREE;
 	atomic_store(&used, 0);
 }

@@ -6,8 +6,8 @@
  * (Rejected: that signal itself.  Where all keep it out, for a sigwait, the signal thread does too,
  * and it stayed there.)  A timer that names main, and was made before weft started, sends main's
  * kernel thread its own signal; its slot here tells the G that runs there that the signal is
- * main's.  SIGEV_SIGNAL is the process's, SIGEV_THREAD runs on a thread of libc's own (foreign to
- * us): both stay as they are.
+ * main's.  SIGEV_SIGNAL is the process's, SIGEV_THREAD runs on a thread of libc's own (native)
+ * : both stay as they are.
  *
  * A timer on the CPU time of a thread: cputimer.c.
  *
@@ -22,8 +22,8 @@
 
 enum { TIMERS = 1024 };
 
-/* Slots are taken and freed by compare-and-swap on target; number is written while it is BUSY. */
-enum { FREE = 0, BUSY = 1 };
+/* Slots are taken and freed by compare-and-swap on target; number is written while it is TIMER_BUSY. */
+enum { TIMER_FREE = 0, TIMER_BUSY = 1 };
 static struct {
 	_Atomic long target; /* a G's id */
 	_Atomic int number;
@@ -33,40 +33,40 @@ static struct {
 static int reserve(void)
 {
 	for (int i = 0; i < TIMERS; i++) {
-		long none = FREE;
+		long none = TIMER_FREE;
 
-		if (atomic_compare_exchange_strong(&named[i].target, &none, BUSY))
+		if (atomic_compare_exchange_strong(&named[i].target, &none, TIMER_BUSY))
 			return i;
 	}
 	return -1;
 }
 
 /*
- * ev names a G, main included: a slot, and *to is the event for the kernel.  NONE: it does not;
+ * ev names a G, main included: a slot, and *to is the event for the kernel.  TIMER_NONE: it does not;
  * else -errno.
  */
-enum { NONE = TIMERS };
+enum { TIMER_NONE = TIMERS };
 static int reroute(const struct sigevent *ev, struct sigevent *to)
 {
 	int slot;
 
 	activate_for(ev);
 	if (!ev || ev->sigev_notify != SIGEV_THREAD_ID)
-		return NONE;
+		return TIMER_NONE;
 	*to = *ev;
 	if (!weft_on) {
-		slot = ev->_sigev_un._tid == (pid_t)direct3(SYS_getpid, 0, 0, 0) ? reserve() : NONE;
-		return slot < 0 ? NONE : slot;
+		slot = ev->_sigev_un._tid == (pid_t)direct3(SYS_getpid, 0, 0, 0) ? reserve() : TIMER_NONE;
+		return slot < 0 ? TIMER_NONE : slot;
 	}
 	if (ev->_sigev_un._tid < G_ID_MIN && !thread_by_id(ev->_sigev_un._tid))
-		return NONE;
+		return TIMER_NONE;
 	if (!thread_by_id(ev->_sigev_un._tid) || ev->sigev_signo < 1 || ev->sigev_signo > NSIG_)
 		return -EINVAL;
 	slot = reserve();
 	if (slot < 0)
 		return -EAGAIN;
 	to->_sigev_un._tid = sigroute_tid();
-	to->sigev_signo = SIGKICK;
+	to->sigev_signo = SIGWEFT;
 	return slot;
 }
 
@@ -77,16 +77,16 @@ static void name_it(int slot, const struct sigevent *ev, long r, const int *numb
 		atomic_store(&named[slot].number, *number);
 		atomic_store(&named[slot].sig, ev->sigev_signo);
 	}
-	atomic_store(&named[slot].target, r == 0 ? ev->_sigev_un._tid : FREE);
+	atomic_store(&named[slot].target, r == 0 ? ev->_sigev_un._tid : TIMER_FREE);
 }
 
 static void forget(int number)
 {
 	cputimer_forget((timer_t)(intptr_t)number);
 	for (int i = 0; i < TIMERS; i++)
-		if (atomic_load(&named[i].target) > BUSY &&
+		if (atomic_load(&named[i].target) > TIMER_BUSY &&
 		    atomic_load(&named[i].number) == number)
-			atomic_store(&named[i].target, FREE);
+			atomic_store(&named[i].target, TIMER_FREE);
 }
 
 /*
@@ -99,7 +99,7 @@ static struct thread *cpu_clock(clockid_t *clock)
 	if (!th)
 		return NULL;
 	if (th == &self_thread)
-		osthread_own(false);
+		threadstate_own(false);
 	*clock = th == &self_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
 	return th;
 }
@@ -123,9 +123,9 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *ev, timer_t *timer)
 
 	if (slot < 0)
 		return (int)syscall_ret(slot);
-	r = create(clock, slot == NONE ? ev : &to, timer);
+	r = create(clock, slot == TIMER_NONE ? ev : &to, timer);
 	number = r ? 0 : (int)(intptr_t)*timer;
-	if (slot != NONE)
+	if (slot != TIMER_NONE)
 		name_it(slot, ev, r, &number);
 	return r;
 }
@@ -187,8 +187,8 @@ long makes_timer(const struct call *x)
 	slot = reroute(ev, &to);
 	if (slot < 0)
 		return slot;
-	r = makes(x, slot == NONE ? ev : &to);
-	if (slot != NONE)
+	r = makes(x, slot == TIMER_NONE ? ev : &to);
+	if (slot != TIMER_NONE)
 		name_it(slot, ev, r, (const int *)x->c);
 	return r;
 }
@@ -224,7 +224,7 @@ long ends_timer(const struct call *x)
 static int slot_of(const siginfo_t *si)
 {
 	for (int i = 0; si->si_code == SI_TIMER && i < TIMERS; i++)
-		if (atomic_load(&named[i].target) > BUSY &&
+		if (atomic_load(&named[i].target) > TIMER_BUSY &&
 		    atomic_load(&named[i].number) == si->si_timerid)
 			return i;
 	return -1;
@@ -254,6 +254,6 @@ void timer_fired(const siginfo_t *si)
 void timer_fork_child(void)
 {
 	for (int i = 0; i < TIMERS; i++)
-		atomic_store(&named[i].target, FREE);
+		atomic_store(&named[i].target, TIMER_FREE);
 	cputimer_fork_child();
 }

@@ -107,9 +107,9 @@ verdict $? "who computes without a P is called back and gets a slice like others
 
 # ---- the report --------------------------------------------------------------------------------------------
 
-timeout 60 "$weft" --procs=2 -o pinreport=1 -- "$tmp/unseen" 5 8 60 >"$tmp/out" 2>"$tmp/err"
-grep -Eq '^weft\[[0-9]+\]: pinreport: [1-9][0-9]* times a thread blocked unseen, ' "$tmp/err" &&
-	grep -Eq 'pinreport: +[1-9][0-9]* times, .* at most: (futex|nanosleep) at unseen\+0x' "$tmp/err"
+timeout 60 "$weft" --procs=2 -o blockreport=1 -- "$tmp/unseen" 5 8 60 >"$tmp/out" 2>"$tmp/err"
+grep -Eq '^weft\[[0-9]+\]: blockreport: [1-9][0-9]* times a thread blocked unseen, ' "$tmp/err" &&
+	grep -Eq 'blockreport: +[1-9][0-9]* times, .* at most: (futex|nanosleep) at unseen\+0x' "$tmp/err"
 verdict $? "the report names the call and the place" "$(head -n 3 "$tmp/err")"
 timeout 60 "$weft" --procs=2 -- "$tmp/unseen" 5 2 5 >"$tmp/out" 2>"$tmp/err"
 [ ! -s "$tmp/err" ]

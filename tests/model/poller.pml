@@ -2,14 +2,14 @@
  * poller: runtime/sched/idle.c's rule for who sleeps as the poller.
  *
  * Three Ms.  Each has a P at first, adds or deletes timers with it, gives the P up and goes idle.
- * token stands for sched.lastpoll != 0, until0 for sched.polluntil, bell for sched.pollbreak; watched
+ * token stands for sched.lastpoll != 0, until0 for sched.polluntil, wakesig for sched.netpollwakesig; watched
  * says that some descriptor is registered.  An M that is asleep for good is stuck here on purpose:
  * nobody hands a P over any more.  At the end, when nothing can move, no timer may be pending.
  *
  * TAKES_BLIND and LOOKS_ONCE are the two halves of a fault that was once there; tests/model/run sees
  * that the model finds it.
  */
-bool token = true, bell = false;
+bool token = true, wakesig = false;
 bool until0 = false; /* the poller sleeps until a deadline; false: for ever */
 bool watched = false;
 byte pending = 1;
@@ -19,7 +19,7 @@ inline ring()
 	if
 	:: !token ->
 		if
-		:: !until0 -> bell = true
+		:: !until0 -> wakesig = true
 		:: else
 		fi
 	:: else
@@ -53,11 +53,11 @@ proctype M(byte adds; byte deletes)
 		if
 		:: until || watched ->
 			until0 = until;
-			/* Sleeps in epoll: the deadline comes, or the bell rings. */
+			/* Sleeps in epoll: the deadline comes, or the eventfd is written. */
 end_polls:
 			if
 			:: until
-			:: bell -> bell = false
+			:: wakesig -> wakesig = false
 			fi;
 			until0 = false;
 			token = true;

@@ -283,7 +283,7 @@ Test(g, a_guard_by_mprotect_is_a_guard_too, .signal = SIGSEGV)
 {
 	struct g *gp;
 
-	os_deny(1u << OS_guard, 0);
+	os_faultinject(1u << OS_guard, 0);
 	os_guard_init();
 	gp = new_g(&usual);
 	*(volatile char *)(gp->stack.slot + 4095) = 1;
@@ -314,13 +314,13 @@ Test(g, a_thread_block_goes_without_its_neighbours)
 	struct g gs[40] = { 0 };
 
 	for (size_t k = 0; k < nelem(gs); k++) {
-		cr_assert(area_alloc(&gs[k], &a));
+		cr_assert(tlsarea_alloc(&gs[k], &a));
 		memset(gs[k].area, (int)k + 1, a.tlsarea);
 	}
 	for (size_t gone = 0; gone < nelem(gs); gone++) {
 		size_t i = gone * 7 % nelem(gs);
 
-		area_discard(&gs[i]);
+		tlsarea_discard(&gs[i]);
 		gs[i].areas = NULL; /* no more */
 		for (size_t k = 0; k < nelem(gs); k++)
 			for (size_t at = 0; at < a.tlsarea; at += 64)
@@ -334,18 +334,18 @@ Test(g, a_thread_block_comes_back_beside_one_that_goes)
 	struct g gs[8] = { 0 };
 
 	for (size_t k = 0; k < nelem(gs); k++)
-		cr_assert(area_alloc(&gs[k], &a));
+		cr_assert(tlsarea_alloc(&gs[k], &a));
 	for (size_t k = 0; k < nelem(gs); k++)
-		area_discard(&gs[k]);
+		tlsarea_discard(&gs[k]);
 	for (size_t k = 0; k < nelem(gs); k += 2) {
 		char *was = gs[k].area;
 
-		cr_assert(area_alloc(&gs[k], &a));
+		cr_assert(tlsarea_alloc(&gs[k], &a));
 		cr_expect_eq(gs[k].area, was);
 		memset(gs[k].area, (int)k + 1, a.tlsarea);
 	}
 	for (size_t k = 1; k < nelem(gs); k += 2)
-		area_discard(&gs[k]);
+		tlsarea_discard(&gs[k]);
 	for (size_t k = 0; k < nelem(gs); k++)
 		for (size_t at = 0; at < a.tlsarea; at += 64)
 			cr_assert_eq(gs[k].area[at], (char)(k % 2 ? 0 : k + 1));
@@ -362,7 +362,7 @@ Test(g, a_thread_block_has_the_alignment_that_it_needs)
 		struct g gs[5] = { 0 };
 
 		for (size_t k = 0; k < nelem(gs); k++) {
-			cr_assert(area_alloc(&gs[k], &a));
+			cr_assert(tlsarea_alloc(&gs[k], &a));
 			cr_expect_eq((uintptr_t)gs[k].area % align, 0);
 			memset(gs[k].area, (int)k + 1, a.tlsarea);
 		}
@@ -427,7 +427,7 @@ Test(g, of_many_that_ended_a_few_keep_their_place_and_none_its_memory)
 	cr_expect_eq(kept, KEPT);
 	cr_expect_eq(dropped, N - KEPT);
 	cr_expect_eq(atomic_load(&sched.nspare), N - KEPT);
-	cr_expect_not(gfree_unsettled(), "nothing is left to be done");
+	cr_expect_not(gfree_unscavenged(), "nothing is left to be done");
 	for (int i = 0; i < N; i++)
 		cr_assert(new_g(&usual));
 	cr_expect_eq(atomic_load(&sched.nallgs), N, "all of them live again");
@@ -500,22 +500,22 @@ Test(g, what_is_reserved_is_little_more_than_what_is_used)
 	uint32_t largest = 0;
 
 	for (int i = 0; i < 1000; i++) {
-		cr_assert(reserved(&r, 4096));
+		cr_assert(reservation_cut(&r, 4096));
 		cr_assert_leq(r.left, (uint32_t)i);
 		largest = r.left > largest ? r.left : largest;
 	}
 	cr_expect_eq(largest, 63);
-	reserved_trim(&r);
+	reservation_trim(&r);
 	cr_expect_eq(r.left, 0);
 	runtime_memory_filled(true);
-	cr_assert(reserved(&r, 4096));
+	cr_assert(reservation_cut(&r, 4096));
 	cr_expect_eq(r.left, 0);
 	runtime_memory_filled(false);
 	getrlimit(RLIMIT_AS, &limit);
 	limit.rlim_cur = (rlim_t)1 << 40;
 	setrlimit(RLIMIT_AS, &limit);
 	for (int i = 0; i < 10; i++) {
-		cr_assert(reserved(&r, 4096));
+		cr_assert(reservation_cut(&r, 4096));
 		cr_expect_eq(r.left, 0);
 	}
 }

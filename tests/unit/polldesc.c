@@ -55,7 +55,7 @@ Test(polldesc, a_bell_rung_before_it_was_there_is_rung_again_after)
 	netpoll_break();
 	cr_assert(netpoll_open());
 	cr_expect_eq(netpoll_wait(ev, far), 0);
-	cr_expect_eq(atomic_load(&sched.pollbreak), 0);
+	cr_expect_eq(atomic_load(&sched.netpollwakesig), 0);
 	netpoll_break();
 	cr_expect_eq(netpoll_wait(ev, far), 0);
 	cr_expect_lt(nanotime(), far, "woken, both times");
@@ -70,12 +70,12 @@ Test(polldesc, an_edge_is_counted_once)
 	cr_expect_eq(atomic_load(&nwatched), 1);
 	was = in(pd);
 	cr_expect_eq(netpoll_park(pd, NETPOLL_IN, was + 1, 0, WaitIO), 0, "the count is another: no sleep");
-	netpoll_look();
+	netpoll_nowait();
 	cr_expect_eq(in(pd), was, "nothing came");
 	put(p[1]);
-	netpoll_look();
+	netpoll_nowait();
 	cr_expect_eq(in(pd), was + 1);
-	netpoll_look();
+	netpoll_nowait();
 	cr_expect_eq(in(pd), was + 1, "still readable is no edge");
 	cr_expect_eq(netpoll_hold(&slot, p[0]), pd, "one for all users");
 	netpoll_release(pd);
@@ -89,7 +89,7 @@ Test(polldesc, bytes_that_were_there_are_an_edge)
 
 	put(p[1]);
 	pd = netpoll_hold(&slot, p[0]);
-	netpoll_look();
+	netpoll_nowait();
 	cr_expect_gt(in(pd), 0);
 }
 
@@ -98,17 +98,17 @@ Test(polldesc, drained_until_the_next_edge_and_never_after_the_end)
 	struct polldesc *pd = netpoll_hold(&slot, p[0]);
 	char c;
 
-	cr_expect_not(netpoll_is_drained(pd, in(pd)), "nobody said so");
-	netpoll_drained(pd, in(pd));
-	cr_expect(netpoll_is_drained(pd, in(pd)));
+	cr_expect_not(netpoll_known_empty(pd, in(pd)), "nobody said so");
+	netpoll_note_empty(pd, in(pd));
+	cr_expect(netpoll_known_empty(pd, in(pd)));
 	put(p[1]);
-	netpoll_look();
-	cr_expect_not(netpoll_is_drained(pd, in(pd)));
+	netpoll_nowait();
+	cr_expect_not(netpoll_known_empty(pd, in(pd)));
 	cr_assert_eq(read(p[0], &c, 1), 1);
 	close(p[1]);
-	netpoll_look();
-	netpoll_drained(pd, in(pd));
-	cr_expect_not(netpoll_is_drained(pd, in(pd)), "the end came already: no edge will follow");
+	netpoll_nowait();
+	netpoll_note_empty(pd, in(pd));
+	cr_expect_not(netpoll_known_empty(pd, in(pd)), "the end came already: no edge will follow");
 }
 
 Test(polldesc, an_event_of_a_former_life_is_ignored)
@@ -139,14 +139,14 @@ Test(polldesc, a_held_file_outlives_its_number)
 
 	netpoll_forget(&slot, p[0], false);
 	close(p[0]);
-	own = netpoll_begin(pd);
-	netpoll_end(pd);
+	own = netpoll_fdget(pd);
+	netpoll_fdput(pd);
 	cr_expect_neq(own, p[0]);
 	cr_expect_eq(file_of(own), file);
-	netpoll_look();
+	netpoll_nowait();
 	was = in(pd);
 	put(p[1]);
-	netpoll_look();
+	netpoll_nowait();
 	cr_expect_eq(in(pd), was + 1, "it is watched as before");
 	netpoll_release(pd);
 	cr_expect_eq(fcntl(own, F_GETFD), -1, "gone with its last user");
@@ -163,15 +163,15 @@ Test(polldesc, who_comes_while_a_number_is_closed_watches_by_another)
 	netpoll_closing(&slot, p[0]);
 	pd = netpoll_hold(&slot, p[0]);
 	cr_expect_null(atomic_load(&slot.pd), "the number's own place stays empty");
-	own = netpoll_begin(pd);
-	netpoll_end(pd);
+	own = netpoll_fdget(pd);
+	netpoll_fdput(pd);
 	cr_expect_neq(own, p[0]);
 	close(p[0]);
 	netpoll_closed(&slot);
 	cr_expect_eq(file_of(own), file);
 	was = in(pd);
 	put(p[1]);
-	netpoll_look();
+	netpoll_nowait();
 	cr_expect_eq(in(pd), was + 1, "it hears of what comes");
 	netpoll_release(pd);
 	cr_expect_eq(fcntl(own, F_GETFD), -1, "gone with its user");
@@ -183,7 +183,7 @@ Test(polldesc, a_call_that_closes_numbers_without_a_place_is_for_all)
 	struct polldesc *pd;
 
 	netpoll_closing_any();
-	netpoll_settled();
+	netpoll_synchronize();
 	pd = netpoll_hold(&slot, p[0]);
 	cr_expect_null(atomic_load(&slot.pd));
 	netpoll_release(pd);
@@ -199,8 +199,8 @@ Test(polldesc, a_barred_file_is_not_watched_until_its_number_is_made_anew)
 	struct polldesc *pd = netpoll_hold(&slot, p[0]);
 
 	netpoll_bar(&slot, p[0]);
-	cr_expect_eq(netpoll_begin(pd), -1, "its users are told");
-	netpoll_end(pd);
+	cr_expect_eq(netpoll_fdget(pd), -1, "its users are told");
+	netpoll_fdput(pd);
 	netpoll_release(pd);
 	cr_expect_null(netpoll_hold(&slot, p[0]));
 	netpoll_forget(&slot, p[0], true);
@@ -221,8 +221,8 @@ Test(polldesc, another_file_behind_our_back_is_found)
 	cr_assert_eq(dup2(q[0], p[0]), p[0]);
 	cr_expect_not(netpoll_same(&slot, p[0]));
 	cr_expect_null(atomic_load(&slot.pd));
-	cr_expect_eq(netpoll_begin(pd), -1, "its users have no number any more");
-	netpoll_end(pd);
+	cr_expect_eq(netpoll_fdget(pd), -1, "its users have no number any more");
+	netpoll_fdput(pd);
 	cr_expect_gt(in(pd), was, "and are told at once");
 	netpoll_release(pd);
 	cr_expect(netpoll_same(&slot, p[0]), "nothing is registered, so nothing is wrong");
@@ -239,19 +239,19 @@ Test(polldesc, a_set_fires_on_its_own_events)
 	while (write(s[0], big, sizeof big) > 0)
 		;
 	l.pd = netpoll_hold(&slot, s[0]);
-	netpoll_look();
+	netpoll_nowait();
 	netpoll_link(&l);
 	while (read(s[1], big, sizeof big) > 0)
 		;
-	netpoll_look();
+	netpoll_nowait();
 	cr_expect_eq(atomic_load(&set.fired), 0, "room to write was not asked for");
 	put(s[1]);
-	netpoll_look();
+	netpoll_nowait();
 	cr_expect_eq(atomic_load(&set.fired), 1);
 	netpoll_unlink(&l);
 	atomic_store(&set.fired, 0);
 	put(s[1]);
-	netpoll_look();
+	netpoll_nowait();
 	cr_expect_eq(atomic_load(&set.fired), 0, "not linked any more");
 }
 
@@ -266,6 +266,6 @@ Test(polldesc, our_own_numbers_give_way)
 	cr_expect_not(netpoll_owns(own));
 	cr_assert_eq(dup2(p[0], own), own);
 	put(p[1]);
-	netpoll_look();
+	netpoll_nowait();
 	cr_expect_gt(in(atomic_load(&slot.pd)), 0, "the poller works on");
 }

@@ -16,7 +16,7 @@ TestSuite(proc, .init = two, .timeout = 60);
 static unsigned choose(void)
 {
 	bool inherit;
-	struct g *gp = lookaround(&m0, &inherit);
+	struct g *gp = findwork(&m0, &inherit);
 
 	if (m0.spinning) {
 		m0.spinning = false;
@@ -78,7 +78,7 @@ Test(proc, where_gs_compute_the_global_queue_is_left_to_who_has_less)
 	struct g *gs = make_gs(4);
 
 	weft_opt.slice = 3600 * 1000000000ULL;
-	atomic_store(&allp[0]->mon_computes, true);
+	atomic_store(&allp[0]->sysmon_cpubound, true);
 	globrunqput(&gs[0], false);
 	runqput(allp[0], &gs[1], false);
 	runqput(allp[0], &gs[2], false);
@@ -99,19 +99,19 @@ Test(proc, how_long_they_run_is_the_mean_of_what_was_worked_off)
 
 	at_tick(1);
 	for (int round = 0; round < 40; round++) {
-		p_begins(pp);
+		p_batch_begins(pp);
 		for (int i = 0; i < 2; i++) {
 			runqput(pp, &gs[i], false);
 			choose();
 			atomic_fetch_add(&pp->runs, 1);
 		}
-		pp->workwhen -= 2 * 50000; /* ns that both took */
+		pp->batchwhen -= 2 * 50000; /* ns that both took */
 		cr_assert_eq(choose(), 0);
-		cr_assert_eq(pp->workwhen, 0);
+		cr_assert_eq(pp->batchwhen, 0);
 	}
 	/* 7/8 to the power of 40 is missing, and what the test itself takes is added. */
-	cr_expect_gt(atomic_load(&pp->burst), 49000);
-	cr_expect_leq(atomic_load(&pp->burst), BURST_MAX);
+	cr_expect_gt(atomic_load(&pp->meanservice), 49000);
+	cr_expect_leq(atomic_load(&pp->meanservice), SERVICE_MAX);
 }
 
 Test(proc, a_chain_of_runnext_is_one_slice)
@@ -149,7 +149,7 @@ Test(proc, an_m_without_work_steals_and_counts_as_spinning)
 	atomic_store(&sched.npidle, 0);
 	for (int i = 0; i < 4; i++)
 		runqput(allp[1], &gs[i], false);
-	gp = lookaround(&m0, &inherit);
+	gp = findwork(&m0, &inherit);
 	cr_expect_eq(gp, &gs[1]);
 	cr_expect(m0.spinning);
 	cr_expect_eq(atomic_load(&sched.nmspinning), 1);
@@ -181,11 +181,11 @@ Test(proc, spinners_are_at_most_half_of_the_busy)
 	atomic_store(&sched.npidle, 0);
 	atomic_store(&sched.nmspinning, 1);
 	runqput(allp[1], &gs[0], false);
-	cr_expect_null(lookaround(&m0, &inherit));
+	cr_expect_null(findwork(&m0, &inherit));
 	cr_expect_not(m0.spinning);
 	/* None spins: 0 < 2. */
 	atomic_store(&sched.nmspinning, 0);
-	cr_expect_eq(lookaround(&m0, &inherit), &gs[0]);
+	cr_expect_eq(findwork(&m0, &inherit), &gs[0]);
 	cr_expect(m0.spinning);
 }
 

@@ -57,7 +57,7 @@ Test(timer, without_room_in_the_heap_they_fire_in_order_all_the_same)
 	bool ran = false;
 	unsigned listed = 0;
 
-	os_deny(0, 1);
+	os_faultinject(0, 1);
 	for (unsigned i = 0; i < MANY; i++) {
 		add(i, 1000 + i * 7919 % MANY / 2);
 		listed += allp[0]->timers == NULL;
@@ -367,7 +367,7 @@ static void set_clock(void)
 	cr_assert_eq(clock_gettime(CLOCK_REALTIME, &ts), 0);
 	if (clock_settime(CLOCK_REALTIME, &ts))
 		cr_skip("not privileged to set the clock");
-	netpoll_look();
+	netpoll_nowait();
 }
 
 Test(timer, the_poller_hears_that_a_clock_was_set)
@@ -385,7 +385,7 @@ Test(timer, the_list_is_aimed_anew_as_well)
 {
 	bool ran = false;
 
-	os_deny(0, 1);
+	os_faultinject(0, 1);
 	add_wall(0, shows() + HOUR * 1000000000ULL);
 	cr_assert_eq(allp[0]->timerlist, &timers[0]);
 	timers[0].wall = 1;

@@ -15,7 +15,7 @@
 
 long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
-	long r = unlikely(os_denying) ? os_denied(nr, a, b, c) : 0;
+	long r = unlikely(os_missing_any) ? os_missing(nr, a, b, c) : 0;
 	register long r10 __asm__("r10") = d;
 	register long r8 __asm__("r8") = e;
 	register long r9 __asm__("r9") = f;

@@ -20,15 +20,15 @@
 #define SYS_close_range_ 436
 #define CLOSE_RANGE_UNSHARE_ 2
 #define MADV_GUARD_INSTALL_ 102
-enum { EPOLL_CTL_ADD_ = 1, NUMBERS = 512, ROWS = 64 };
+enum { EPOLL_CTL_ADD_ = 1, NR_MAX = 512, MISSING_ROWS = 64 };
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-bool os_denying;
+bool os_missing_any;
 bool (*os_isapart)(void);
 static unsigned denied; /* 1 << enum os_feature; written at start and by os_forbid() */
 static uint64_t off, offapart, forbidden; /* lines of own.def: for all; for some; by a filter */
-static uint64_t concerned[NUMBERS / 64]; /* numbers of these */
+static uint64_t concerned[NR_MAX / 64]; /* numbers of these */
 static unsigned failat;
 static unsigned ncalls; /* atomic */
 
@@ -44,7 +44,7 @@ static void concern(uint64_t calls)
 			__atomic_fetch_or(&concerned[own_calls[i].nr / 64],
 					  UINT64_C(1) << own_calls[i].nr % 64, __ATOMIC_RELAXED);
 	if (calls || failat)
-		__atomic_store_n(&os_denying, true, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&os_missing_any, true, __ATOMIC_SEQ_CST);
 }
 
 static void take_away(unsigned features, uint64_t calls)
@@ -75,7 +75,7 @@ void os_forbid(const struct os_forbidden *what, bool everywhere)
 	concern(here);
 }
 
-void os_deny(unsigned features, unsigned nth)
+void os_faultinject(unsigned features, unsigned nth)
 {
 	uint64_t calls = 0;
 
@@ -114,9 +114,9 @@ static long lacking(long nr, long a, long b, long c)
 	const long arg[] = { a, b, c };
 	uint64_t none = off | (unlikely(offapart) && os_isapart && os_isapart() ? offapart : 0);
 
-	if ((unsigned long)nr >= NUMBERS || !(concerned[nr / 64] >> nr % 64 & 1))
+	if ((unsigned long)nr >= NR_MAX || !(concerned[nr / 64] >> nr % 64 & 1))
 		return 0;
-	for (unsigned i = 0; i < ROWS; i++) {
+	for (unsigned i = 0; i < MISSING_ROWS; i++) {
 		const struct own *o = &own_calls[i];
 
 		if (o->nr != nr || !(none >> i & 1))
@@ -156,7 +156,7 @@ static long faulting(long nr, long b, long c)
 	return 0;
 }
 
-long os_denied(long nr, long a, long b, long c)
+long os_missing(long nr, long a, long b, long c)
 {
 	long r = lacking(nr, a, b, c);
 

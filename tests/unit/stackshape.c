@@ -1,5 +1,5 @@
 /*
- * shape: no two parts of a slot overlap, whatever is asked for.
+ * stackshape: no two parts of a slot overlap, whatever is asked for.
  */
 #include "tests/unit/world.h"
 

@@ -1,5 +1,5 @@
 /*
- * lot: who waits is woken, in order, once; as foreign kernel threads see it, which is what plain
+ * parkinglot: who waits is woken, in order, once; as foreign kernel threads see it, which is what plain
  * threads are to a runtime that runs no G.
  */
 #include "tests/unit/world.h"
@@ -10,7 +10,7 @@
 static void one(void)
 {
 	world(1);
-	weft_tls.m = NULL; /* a foreign thread, as all others here */
+	weft_tls.m = NULL; /* a native thread, as all others here */
 }
 
 TestSuite(lot, .init = one, .timeout = 60);

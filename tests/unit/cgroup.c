@@ -1,5 +1,5 @@
 /*
- * grant: CPUs and memory that a process may use, over trees of files like /proc and /sys.
+ * cgroup: CPUs and memory that a process may use, over trees of files like /proc and /sys.
  */
 #include <criterion/criterion.h>
 #include <sched.h>

@@ -1,13 +1,13 @@
 /*
- * wireall: from some moment on every G keeps the kernel thread that it is on.
+ * lockall: from some moment on every G keeps the kernel thread that it is on.
  *
  * For a run-time in the process that takes a thread for a kernel thread while it is inside, with
  * masks, stacks and ids of the kernel's that it sets itself, and cannot be seen to be entered or
- * left: Go, loaded as a library.  A G is wired when it leaves its M for the first time after that
+ * left: Go, loaded as a library.  A G is locked when it leaves its M for the first time after that
  * moment, before another M can run it.  Such a run-time also spins and waits for others without a
  * word to us, so there are as many Ps as Gs, and none waits for a turn.
  *
- * Rejected: to wire each G at once; a parked one has no M yet, and wherever it goes on is as good.
+ * Rejected: to lock each G at once; a parked one has no M yet, and wherever it goes on is as good.
  *
  * Must never: be undone.
  */
@@ -24,8 +24,8 @@ void duties_leave(struct g *gp, struct m *mp)
 		cputime_leave(gp, mp);
 	if (d & DutyGs)
 		gp->gs = mp->gs = arch_getgs();
-	if ((d & DutyWire) && !gp->kept) {
-		gp->kept = true;
+	if ((d & DutyLockAll) && !gp->lockedforgood) {
+		gp->lockedforgood = true;
 		if (gp->lockdepth++ == 0) {
 			gp->lockedm = mp;
 			mp->lockedg = gp;
@@ -38,11 +38,11 @@ void runtime_uses_gs(void)
 	atomic_fetch_or(&duties, DutyGs);
 }
 
-void runtime_wireall(void)
+void runtime_lockall(void)
 {
 	unsigned gs = (unsigned)atomic_load(&sched.nglive) + 1;
 	unsigned ps = (unsigned)atomic_load(&gomaxprocs);
 
-	atomic_fetch_or(&duties, DutyWire);
+	atomic_fetch_or(&duties, DutyLockAll);
 	procresize(gs > ps ? gs : ps, 0);
 }
