@@ -250,6 +250,32 @@ static const struct option_desc *find_option(struct word key)
 	return NULL;
 }
 
+static const struct renamed {
+	const char *old, *name;
+} renamed[] = {
+#define OPT(name, type, dflt, help)
+#define RENAMED(old, name) { old, #name },
+#include "runtime/base/options.def"
+#undef RENAMED
+#undef OPT
+};
+
+/* Whether key is what an option was called before; NULL: it is not. */
+static const struct renamed *find_renamed(struct word key)
+{
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i++)
+		if (word_is(key, renamed[i].old))
+			return &renamed[i];
+	return NULL;
+}
+
+static struct word key_of(struct word entry)
+{
+	const char *eq = memchr(entry.p, '=', entry.n);
+
+	return (struct word){ entry.p, eq ? (size_t)(eq - entry.p) : entry.n };
+}
+
 void weft_options_default(struct weft_options *opt)
 {
 	memset(opt, 0, sizeof(*opt));
@@ -265,14 +291,18 @@ void weft_options_default(struct weft_options *opt)
 
 static const char *parse_entry(struct weft_options *opt, struct word entry)
 {
-	const char *eq = memchr(entry.p, '=', entry.n);
-	struct word key = { entry.p, eq ? (size_t)(eq - entry.p) : entry.n };
-	const struct option_desc *d = find_option(key);
+	struct word key = key_of(entry);
+	size_t n = key.n; /* of the word that stands there */
+	const struct renamed *r = find_renamed(key);
+	const struct option_desc *d;
 
+	if (r)
+		key = (struct word){ r->name, strlen(r->name) };
+	d = find_option(key);
 	if (!d)
 		return "no such option";
-	if (eq)
-		return set_option(opt, key, (struct word){ eq + 1, entry.n - key.n - 1 });
+	if (n < entry.n)
+		return set_option(opt, key, (struct word){ entry.p + n + 1, entry.n - n - 1 });
 	if (strcmp(d->type, "bool") == 0)
 		return set_option(opt, key, (struct word){ "1", 1 });
 	return "its value is missing";
@@ -303,6 +333,20 @@ static void warn(const char *entry, int len, const char *why)
 	weft_say("WEFT: %.*s: %s (ignored)", len, entry, why);
 }
 
+/* Only here, not in the launcher: the one line comes from the process that reads it. */
+static void say_renamed(const char *text)
+{
+	while (*text) {
+		struct word entry = { text, strcspn(text, ",") };
+		const struct renamed *r = find_renamed(key_of(entry));
+
+		if (r)
+			weft_say("WEFT: %s: is called %s now (read all the same, for one release)", r->old,
+				 r->name);
+		text += entry.n + (text[entry.n] == ',');
+	}
+}
+
 static const char *find_env(char *const envp[], const char *name)
 {
 	size_t n = strlen(name);
@@ -319,8 +363,10 @@ void weft_options_init(char *const envp[])
 	const char *gomaxprocs = find_env(envp, "GOMAXPROCS");
 
 	weft_options_default(&weft_opt);
-	if (text)
+	if (text) {
 		weft_options_parse(&weft_opt, text, warn);
+		say_renamed(text);
+	}
 	/* Go ignores a GOMAXPROCS that it cannot read, without a word; so do we. */
 	if (weft_opt.procs == 0 && gomaxprocs)
 		read_uint((struct word){ gomaxprocs, strlen(gomaxprocs) }, NULL, &weft_opt.procs);

@@ -2,7 +2,8 @@
  * options: the WEFT variable, parsed once into weft_opt.
  *
  * WEFT=key=value,key=value; the keys are the table options.def.  A later entry wins over an earlier
- * one.  GOMAXPROCS is honoured where procs is not set.
+ * one.  GOMAXPROCS is honoured where procs is not set.  An option that was renamed is read by its old name
+ * for one release; inside a program a line says so.
  *
  * Inside a program a bad entry costs one line on stderr and keeps its default: a typo must not stop
  * a server.  The launcher runs the same parser on the same text and refuses instead.

@@ -115,6 +115,10 @@ timeout 60 "$weft" --procs=2 -- "$tmp/unseen" 5 2 5 >"$tmp/out" 2>"$tmp/err"
 [ ! -s "$tmp/err" ]
 verdict $? "no report without the option" "$(head -n 1 "$tmp/err")"
 
+timeout 60 "$weft" --procs=2 -o pinreport=1 -- "$tmp/unseen" 5 8 60 >"$tmp/out" 2>"$tmp/err"
+[ "$(grep -c ': WEFT: pinreport: is called blockreport now ' "$tmp/err")" = 1 ] && grep -q ': blockreport: [1-9]' "$tmp/err"
+verdict $? "the option's old name brings it too, and one line says the new one" "$(head -n 2 "$tmp/err")"
+
 # ---- idle ------------------------------------------------------------------------------------------------------
 
 cat >"$tmp/idle.c" <<'X'

@@ -57,6 +57,21 @@ Test(options, every_default_is_accepted_by_its_own_parser)
 	}
 }
 
+Test(options, an_old_name_sets_what_is_called_otherwise_now)
+{
+	ACCEPTED("pinreport=1");
+	cr_expect(opt.blockreport);
+	ACCEPTED("pinreport=0");
+	cr_expect_not(opt.blockreport);
+	ACCEPTED("pinreport");
+	cr_expect(opt.blockreport);
+	REFUSED("pinreport=2");
+	cr_expect_str_eq(complaints, "pinreport=2: neither 0 nor 1\n", "the user's own word: %s", complaints);
+	REFUSED("pinreports=1");
+	for (size_t i = 0; i < weft_option_count; i++)
+		cr_expect_str_neq(weft_option_table[i].name, "pinreport");
+}
+
 Test(options, numbers)
 {
 	ACCEPTED("procs=4");
