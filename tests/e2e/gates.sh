@@ -176,6 +176,22 @@ case_of "an operation of prctl" check-syscalls '^PR_SET_TIMERSLACK: no line'
 fresh
 sed -i '/ capset,/d' "$tmp/src/shim/symbols.def"
 case_of "libc's function passes by" check-syscalls "^capset: libc's function is not interposed"
+# ---- names --------------------------------------------------------------------------------------
+
+fresh
+case_of "the tree as it is" check-names ""
+two_values()	# two_values NAME FIRST SECOND PATTERN
+{
+	printf '%s\n' "$2" >"$tmp/src/shim/zz.c"
+	printf '%s\n' "$3" >"$tmp/src/runtime/zz.c"
+	case_of "$1" check-names "$4"
+	rm "$tmp/src/shim/zz.c" "$tmp/src/runtime/zz.c"
+}
+two_values "an enumerator with two values" 'enum { ZZ_MAX = 4 };' 'enum { ZZ_MAX = 5 };' '^ZZ_MAX: 4 in shim/zz.c; 5 in runtime/zz.c'
+two_values "a macro and an enumerator" '#define ZZ_MAX 4' 'enum { ZZ_A, ZZ_MAX };' '^ZZ_MAX: '
+two_values "by its place in the enumeration" 'enum { ZZ_A, ZZ_B };' 'enum { ZZ_B, ZZ_A };' '^ZZ_A: '
+two_values "one value written in two ways" 'enum { ZZ_MAX = 1 << 4 };' '#define ZZ_MAX 16ULL' ''
+
 # ---- locks --------------------------------------------------------------------------------------
 
 fresh
