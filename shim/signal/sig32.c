@@ -24,6 +24,8 @@
 #include "shim/signal/safepoint.h"
 #include "shim/thread/schedparam.h"
 
+#include <linux/futex.h>
+
 struct kernel_sigaction {
 	void (*handler)(int, siginfo_t *, void *);
 	unsigned long flags;
@@ -42,12 +44,14 @@ struct sig32_work {
 /* ---- what was interrupted -------------------------------------------------------------------- */
 
 /*
- * A system call of libc's own (stdio, pclose) that the kernel is about to begin again, or that has
- * not begun.  A handler without SA_RESTART ends these calls with EINTR, which their callers accept.
+ * A system call of libc's own (stdio, pclose, a shared semaphore, aio_suspend) that the kernel is about
+ * to begin again, or that has not begun.  A handler without SA_RESTART ends these calls with EINTR,
+ * which their callers accept.  Of futex these are the waits: the kernel never ends a FUTEX_LOCK_PI so.
  */
 static bool libc_call(const struct sigframe *f)
 {
 	const unsigned char *pc = (const unsigned char *)sigframe_pc(f);
+	long op = f->uc.mc.gregs[REG_RSI] & FUTEX_CMD_MASK;
 
 	if (safepoint_at_caller(pc) || pc[0] != 0x0f || pc[1] != 0x05)
 		return false;
@@ -59,6 +63,8 @@ static bool libc_call(const struct sigframe *f)
 	case SYS_wait4:
 	case SYS_waitid:
 		return true;
+	case SYS_futex:
+		return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
 	}
 	return false;
 }
