@@ -66,7 +66,10 @@ static int raise_to(int ceiling)
 	r->at[ceiling]++;
 	err = highest(r) == ceiling && r->at[ceiling] == 1 && ceiling > r->base ? apply(r) : 0;
 	if (err) {
-		r->at[ceiling]--;
+		/*
+		 * A thread without priorities: it counts as raised from now on, as with libc, which
+		 * refuses such a thread its first lock of a ceiling alone.
+		 */
 		unlockosthread();
 		return err;
 	}
