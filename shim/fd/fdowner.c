@@ -175,11 +175,24 @@ static bool of_a_file(const siginfo_t *si)
 	return si->si_code >= POLL_IN && si->si_code <= POLL_HUP;
 }
 
-struct thread *fdowner_target(const siginfo_t *si)
+/* The note of the file that sent this; -1: none. */
+static int note_of_signal(const siginfo_t *si)
 {
 	int i = of_a_file(si) ? note_of(si->si_fd) : -1;
 
-	return i < 0 || sig_of(i) != si->si_signo ? NULL : thread_by_id(atomic_load(&notes[i].target));
+	return i < 0 || sig_of(i) != si->si_signo ? -1 : i;
+}
+
+struct thread *fdowner_target(const siginfo_t *si)
+{
+	int i = note_of_signal(si);
+
+	return i < 0 ? NULL : thread_by_id(atomic_load(&notes[i].target));
+}
+
+bool fdowner_names_thread(const siginfo_t *si)
+{
+	return note_of_signal(si) >= 0;
 }
 
 void fdowner_fired(const siginfo_t *si)

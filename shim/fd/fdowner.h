@@ -14,6 +14,8 @@ static inline bool fdowner_cmd(int cmd)
 bool fdowner_call(int fd, int cmd, void *arg, long *r) hidden;
 /* the thread that this signal of a file is for, or NULL */
 struct thread *fdowner_target(const siginfo_t *si) hidden;
+/* The file has a note for one thread, which may have ended. */
+bool fdowner_names_thread(const siginfo_t *si) hidden;
 void fdowner_fired(const siginfo_t *si) hidden; /* signal 32 that the signal thread got from a file */
 
 #endif

@@ -288,6 +288,12 @@ static struct thread *named(const siginfo_t *si)
 	return si->si_code == SI_TIMER ? timer_target(si) : fdowner_target(si);
 }
 
+/* It was sent to one thread, which has ended: as in the kernel, nobody gets it. */
+static bool names_ended(const siginfo_t *si)
+{
+	return timer_names_thread(si) || fdowner_names_thread(si);
+}
+
 /*
  * In the handler, on a thread that might run the program's handler: is the signal for another
  * thread?  True: it is on its way there.  With many under way already the kernel should keep the
@@ -343,6 +349,8 @@ static bool route(int sig, siginfo_t *si)
 {
 	struct thread *th = named(si);
 
+	if (!th && names_ended(si))
+		return true;
 	for (;;) {
 		struct g *gp = th ? th->g : sigroute_choose(sig, si, NULL);
 		enum given given;

@@ -133,6 +133,8 @@ void nosigthread_fork_child(void) hidden;
 void sigback_fork_child(void) hidden;
 void timer_fork_child(void) hidden;
 struct thread *timer_target(const siginfo_t *si) hidden;
+/* The timer was made for one thread, which may have ended. */
+bool timer_names_thread(const siginfo_t *si) hidden;
 void timer_fired(const siginfo_t *si) hidden; /* signal 32 that the signal thread got from a timer */
 /* sigchild.c: the thread that made the child whose end this tells; NULL: not known, or no such signal. */
 struct thread *sigchild_parent(const siginfo_t *si) hidden;

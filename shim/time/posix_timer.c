@@ -238,6 +238,11 @@ struct thread *timer_target(const siginfo_t *si)
 	return slot < 0 ? NULL : thread_by_id(atomic_load(&named[slot].target));
 }
 
+bool timer_names_thread(const siginfo_t *si)
+{
+	return slot_of(si) >= 0;
+}
+
 /* Signal 32 of a timer, in the signal thread's handler. */
 void timer_fired(const siginfo_t *si)
 {
