@@ -63,9 +63,10 @@ bool os_has(enum os_feature f);
  * What a filter forbids (filtered.c): features of which it does not allow a call, so that weft must not
  * make it; the first call without which nothing works.
  */
+enum { OS_CALL_WORDS = 2 };    /* a bit for each line of own.def */
 struct os_forbidden {
 	unsigned features;         /* 1 << enum os_feature */
-	uint64_t calls;            /* lines of own.def */
+	uint64_t calls[OS_CALL_WORDS]; /* lines of own.def */
 	bool start;                /* what weft's start needs */
 	bool threads;              /* libc's way to make one */
 	const char *all;           /* NULL: none of those that libc makes, too */

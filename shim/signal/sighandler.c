@@ -99,11 +99,27 @@ static void mask_handler(uint64_t let, int sig, const struct sigaction *sa)
 		sigmask_closed(during & ~let);
 }
 
-/* A fault is the fault of the code that runs: never deferred. */
+/*
+ * A fault is the fault of the code that runs: never deferred.  SIGSYS is one, too: by a filter's answer
+ * (or the dispatch of system calls) the handler stands in for the call, and what it writes into the frame
+ * is the call's result.
+ */
 static bool synchronous(int sig, const siginfo_t *si)
 {
 	return si->si_code > 0 && (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||
-				   sig == SIGILL || sig == SIGTRAP);
+				   sig == SIGILL || sig == SIGTRAP || sig == SIGSYS);
+}
+
+/*
+ * A filter's answer to a call that weft makes where no handler may run.  The program did not make the call,
+ * and its handler must not see it: the answer is that of a kernel that lacks the call.
+ */
+static bool own_call_trapped(int sig, struct sigframe *f)
+{
+	if (sig != SIGSYS || !synchronous(sig, &f->si) || !weft_on || !signals_busy())
+		return false;
+	f->uc.mc.gregs[REG_RAX] = -ENOSYS;
+	return true;
 }
 
 /* SA_RESETHAND gave another thread the handler.  A fault comes again, and finds the action of now. */
@@ -257,6 +273,10 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 	if (on_g()) {
 		runtime_sigstack(f->uc.stack.ss_sp);
 		finish_mask(ctx);
+	}
+	if (unlikely(own_call_trapped(sig, f))) {
+		errno = a.saved;
+		return;
 	}
 	if (weft_on && !synchronous(sig, si) && (signals_busy() || between_stacks(sig, f))) {
 		if (unlikely(aborting(sig, si))) {

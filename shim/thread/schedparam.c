@@ -75,16 +75,23 @@ static bool has_order(int policy)
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
+/*
+ * Weft's own questions: libc asks none of them when a program sets something or asks by pthread_t for the
+ * second time.  What the kernel does not answer stays what *a says.
+ */
 static void kernel_read(struct attrs *a)
 {
 	struct sched_param sp = {0};
+	long policy = own3(SYS_sched_getscheduler, 0, 0, 0);
+	long nice = own3(SYS_getpriority, PRIO_PROCESS, 0, 0);
 
-	memset(a, 0, sizeof(*a));
-	a->policy = (int)direct3(SYS_sched_getscheduler, 0, 0, 0);
-	direct3(SYS_sched_getparam, 0, &sp, 0);
-	a->priority = sp.sched_priority;
-	a->nice = 20 - (int)direct3(SYS_getpriority, PRIO_PROCESS, 0, 0);
-	direct3(SYS_sched_getaffinity, 0, sizeof(a->cpus), a->cpus);
+	if (policy >= 0)
+		a->policy = (int)policy;
+	if (own3(SYS_sched_getparam, 0, &sp, 0) == 0)
+		a->priority = sp.sched_priority;
+	if (nice > 0)
+		a->nice = 20 - (int)nice;
+	own3(SYS_sched_getaffinity, 0, sizeof(a->cpus), a->cpus);
 	/* POSIX 2.8.4: these policies say which thread is next. */
 	if (a->policy == SCHED_FIFO || a->policy == SCHED_RR)
 		runtime_promised();
@@ -130,11 +137,38 @@ static void lock_m(struct own *o)
 	o->m_locked = true;
 }
 
-/* Takes over what the kernel has now; a G that is as all are is locked to its M no more. */
-static void sync_attrs(struct own *o)
+static void put(struct attrs *to, const struct attrs *from, unsigned which)
 {
-	struct attrs now;
+	if (which & POLICY) {
+		to->policy = from->policy;
+		to->priority = from->priority;
+	}
+	if (which & NICE)
+		to->nice = from->nice;
+	if (which & CPUS)
+		memcpy(to->cpus, from->cpus, sizeof(to->cpus));
+}
 
+/* Others may note something for the thread meanwhile. */
+static struct attrs known(struct own *o)
+{
+	struct attrs a;
+
+	own_lock(o);
+	a = o->set ? o->attrs : base;
+	own_unlock(o);
+	return a;
+}
+
+/*
+ * Takes over what the kernel has now; a G that is as all are is locked to its M no more.  changed: what the
+ * kernel has just taken of a, should it not say so.
+ */
+static void sync_attrs(struct own *o, const struct attrs *a, unsigned changed)
+{
+	struct attrs now = known(o);
+
+	put(&now, a, changed);
 	kernel_read(&now);
 	own_lock(o);
 	o->attrs = now;
@@ -157,7 +191,7 @@ static long set_own(const struct attrs *a, unsigned which)
 	if (differences(a) & which)
 		lock_m(o);
 	r = kernel_write(a, which);
-	sync_attrs(o);
+	sync_attrs(o, a, r ? 0 : which);
 	return r;
 }
 
@@ -177,8 +211,7 @@ static void apply(struct own *o)
 		return;
 	if (set)
 		lock_m(o);
-	kernel_write(&a, which);
-	sync_attrs(o);
+	sync_attrs(o, &a, kernel_write(&a, which) ? 0 : which);
 }
 
 void schedparam_apply(void)
@@ -230,17 +263,17 @@ static bool may_nice(int n)
 	struct __user_cap_data_struct data[2] = {{0}};
 	struct rlimit lim = {0};
 
-	direct4(SYS_prlimit64, 0, RLIMIT_NICE, NULL, &lim);
+	own4(SYS_prlimit64, 0, RLIMIT_NICE, NULL, &lim);
 	if ((rlim_t)(20 - n) <= lim.rlim_cur)
 		return true;
-	direct3(SYS_capget, &head, data, 0);
+	own3(SYS_capget, &head, data, 0);
 	return data[CAP_SYS_NICE / 32].effective >> CAP_SYS_NICE % 32 & 1;
 }
 
 /* Would the kernel agree?  a's affinity becomes what the kernel makes of it. */
 static long try_out(struct attrs *a, unsigned which, int nice_now)
 {
-	struct attrs was;
+	struct attrs was = known(&own);
 	long r = 0;
 
 	kernel_read(&was);
@@ -261,7 +294,7 @@ static long try_out(struct attrs *a, unsigned which, int nice_now)
 	if (!r && which & CPUS) {
 		r = kernel_write(a, CPUS);
 		if (!r) {
-			direct3(SYS_sched_getaffinity, 0, sizeof(a->cpus), a->cpus);
+			own3(SYS_sched_getaffinity, 0, sizeof(a->cpus), a->cpus);
 			kernel_write(&was, CPUS);
 		}
 	}
@@ -275,24 +308,13 @@ static void get_attrs(struct thread *th, struct attrs *a)
 
 	if (th == &self_thread) {
 		schedparam_apply();
+		*a = known(o);
 		kernel_read(a);
 		return;
 	}
 	own_lock(o);
 	*a = o->set | o->pending ? o->attrs : base;
 	own_unlock(o);
-}
-
-static void put(struct attrs *to, const struct attrs *from, unsigned which)
-{
-	if (which & POLICY) {
-		to->policy = from->policy;
-		to->priority = from->priority;
-	}
-	if (which & NICE)
-		to->nice = from->nice;
-	if (which & CPUS)
-		memcpy(to->cpus, from->cpus, sizeof(to->cpus));
 }
 
 static void note(struct thread *th, const struct attrs *a, unsigned which)
@@ -394,8 +416,11 @@ void schedparam_describe(struct thread *th, pthread_attr_t *attr)
 	struct sched_param sp;
 
 	get_attrs(th, &a);
-	sp.sched_priority = a.priority;
 	pthread_attr_setschedpolicy(attr, a.policy & ~SCHED_RESET_ON_FORK);
+	/* libc asks the kernel, by calls that a filter may forbid, whether the policy has the priority. */
+	if (pthread_attr_getschedparam(attr, &sp) || sp.sched_priority == a.priority)
+		return;
+	sp.sched_priority = a.priority;
 	pthread_attr_setschedparam(attr, &sp);
 }
 
@@ -561,8 +586,9 @@ static long get_param(struct thread *th, struct sched_param *sp)
 
 	if (!sp)
 		return -EINVAL;
-	r = direct3(SYS_sched_getparam, 0, sp, 0); /* can it be written? */
-	if (r)
+	schedparam_apply();
+	r = direct3(SYS_sched_getparam, 0, sp, 0); /* of another: can it be written? */
+	if (r || th == &self_thread)
 		return r;
 	get_attrs(th, &a);
 	sp->sched_priority = a.priority;
@@ -576,18 +602,27 @@ static long set_nice(struct thread *th, int n)
 	return set_attrs(th, &a, NICE);
 }
 
-static int get_nice(struct thread *th)
+/* As getpriority: 20 - nice, or -errno.  Of oneself that is the kernel's answer, whatever it is. */
+static long get_nice(struct thread *th)
 {
 	struct attrs a;
 
+	if (th == &self_thread) {
+		schedparam_apply();
+		return direct3(SYS_getpriority, PRIO_PROCESS, 0, 0);
+	}
 	get_attrs(th, &a);
-	return a.nice;
+	return 20 - a.nice;
 }
 
-static int get_policy(struct thread *th)
+static long get_policy(struct thread *th)
 {
 	struct attrs a;
 
+	if (th == &self_thread) {
+		schedparam_apply();
+		return direct3(SYS_sched_getscheduler, 0, 0, 0);
+	}
 	get_attrs(th, &a);
 	return a.policy;
 }
@@ -595,9 +630,7 @@ static int get_policy(struct thread *th)
 /* A slice is a matter of the policy: the caller's kernel thread answers for all that share its. */
 static long rr_interval(struct thread *th, struct timespec *ts)
 {
-	int policy = get_policy(th) & ~SCHED_RESET_ON_FORK;
-
-	if (th != &self_thread && policy == SCHED_FIFO) {
+	if (th != &self_thread && (get_policy(th) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO) {
 		*ts = (struct timespec){0};
 		return 0;
 	}
@@ -619,7 +652,7 @@ static long by_attr(struct thread *th, long nr, long b, long c, long d)
 		return direct4(nr, 0, b, c, d);
 	lock_m(&own);
 	r = direct4(nr, 0, b, c, d);
-	sync_attrs(&own);
+	sync_attrs(&own, &base, 0);
 	return r;
 }
 
@@ -663,7 +696,7 @@ bool schedparam_call(long nr, long a, long b, long c, long d, long *r)
 		*r = set_nice(th, (int)c);
 		return true;
 	case SYS_getpriority:
-		*r = 20 - get_nice(th);
+		*r = get_nice(th);
 		return true;
 	}
 	return false;

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #ifndef SECCOMP_RET_KILL_PROCESS
@@ -53,7 +54,7 @@ const struct own own_calls[] = {
 };
 const unsigned own_ncalls = sizeof(own_calls) / sizeof(own_calls[0]);
 
-_Static_assert(sizeof(own_calls) / sizeof(own_calls[0]) <= 64, "struct os_forbidden has a bit for each");
+_Static_assert(sizeof(own_calls) / sizeof(own_calls[0]) <= OWN_MAX, "struct os_forbidden has a bit for each");
 
 enum {
 	LONGEST = BPF_MAXINSNS,
@@ -230,7 +231,7 @@ static void ask_all(const struct sock_filter *text, unsigned n, struct os_forbid
 
 		if (allows_own(text, n, o))
 			continue;
-		out->calls |= UINT64_C(1) << i;
+		own_add(out->calls, i);
 		if (o->feature >= 0)
 			out->features |= 1U << o->feature;
 		else if (o->feature == OS_start)

@@ -20,14 +20,16 @@
 #define SYS_close_range_ 436
 #define CLOSE_RANGE_UNSHARE_ 2
 #define MADV_GUARD_INSTALL_ 102
-enum { EPOLL_CTL_ADD_ = 1, NR_MAX = 512, MISSING_ROWS = 64 };
+enum { EPOLL_CTL_ADD_ = 1, NR_MAX = 512 };
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 bool os_missing_any;
 bool (*os_isapart)(void);
 static unsigned denied; /* 1 << enum os_feature; written at start and by os_forbid() */
-static uint64_t off, offapart, forbidden; /* lines of own.def: for all; for some; by a filter */
+/* Lines of own.def: for all; for some; by a filter. */
+static uint64_t off[OS_CALL_WORDS], offapart[OS_CALL_WORDS], forbidden[OS_CALL_WORDS];
+static bool anyapart; /* atomic */
 static uint64_t concerned[NR_MAX / 64]; /* numbers of these */
 static unsigned failat;
 static unsigned ncalls; /* atomic */
@@ -37,21 +39,18 @@ bool os_has(enum os_feature f)
 	return !(__atomic_load_n(&denied, __ATOMIC_RELAXED) >> f & 1);
 }
 
-static void concern(uint64_t calls)
+/* The line is of these, and its number is looked up from now on. */
+static void lack(uint64_t *calls, unsigned line)
 {
-	for (unsigned i = 0; i < own_ncalls; i++)
-		if (calls >> i & 1)
-			__atomic_fetch_or(&concerned[own_calls[i].nr / 64],
-					  UINT64_C(1) << own_calls[i].nr % 64, __ATOMIC_RELAXED);
-	if (calls || failat)
-		__atomic_store_n(&os_missing_any, true, __ATOMIC_SEQ_CST);
+	own_add(calls, line);
+	__atomic_fetch_or(&concerned[own_calls[line].nr / 64], UINT64_C(1) << own_calls[line].nr % 64,
+			  __ATOMIC_RELAXED);
+	__atomic_store_n(&os_missing_any, true, __ATOMIC_SEQ_CST);
 }
 
-static void take_away(unsigned features, uint64_t calls)
+static void deny(unsigned features)
 {
-	__atomic_fetch_or(&off, calls, __ATOMIC_RELAXED);
 	__atomic_fetch_or(&denied, features, __ATOMIC_RELAXED);
-	concern(calls);
 }
 
 void os_forbid(const struct os_forbidden *what, bool everywhere)
@@ -59,33 +58,32 @@ void os_forbid(const struct os_forbidden *what, bool everywhere)
 	/* Of these it is no matter for the others that one thread may not. */
 	enum { HERE = 1 << OS_proc | 1 << OS_cpuclock | 1 << OS_cpus | 1 << OS_tries };
 	unsigned features = everywhere ? what->features : what->features & ~(unsigned)HERE;
-	uint64_t calls = what->calls, here = 0;
 
 	for (unsigned i = 0; i < own_ncalls; i++) {
-		uint64_t bit = UINT64_C(1) << i;
-
-		if (own_calls[i].feature < 0)
-			calls &= ~bit;
-		else if (calls & bit && !(features >> own_calls[i].feature & 1))
-			here |= bit;
+		if (own_calls[i].feature < 0 || !own_has(what->calls, i))
+			continue;
+		own_add(forbidden, i);
+		if (features >> own_calls[i].feature & 1) {
+			lack(off, i);
+		} else {
+			lack(offapart, i);
+			__atomic_store_n(&anyapart, true, __ATOMIC_RELAXED);
+		}
 	}
-	__atomic_fetch_or(&forbidden, calls, __ATOMIC_RELAXED);
-	__atomic_fetch_or(&offapart, here, __ATOMIC_RELAXED);
-	take_away(features, calls & ~here);
-	concern(here);
+	deny(features);
 }
 
 void os_faultinject(unsigned features, unsigned nth)
 {
-	uint64_t calls = 0;
-
 	failat = nth;
+	if (failat)
+		__atomic_store_n(&os_missing_any, true, __ATOMIC_SEQ_CST);
 	/* Descriptors are the shim's: without tries it does not come here. */
 	for (unsigned i = 0; i < own_ncalls; i++)
 		if (own_calls[i].feature >= 0 && own_calls[i].feature != OS_tries &&
 		    features >> own_calls[i].feature & 1)
-			calls |= UINT64_C(1) << i;
-	take_away(features, calls);
+			lack(off, i);
+	deny(features);
 }
 
 static void tell(const char *what)
@@ -112,17 +110,18 @@ bool os_fault(const char *what)
 static long lacking(long nr, long a, long b, long c)
 {
 	const long arg[] = { a, b, c };
-	uint64_t none = off | (unlikely(offapart) && os_isapart && os_isapart() ? offapart : 0);
+	bool apart;
 
 	if ((unsigned long)nr >= NR_MAX || !(concerned[nr / 64] >> nr % 64 & 1))
 		return 0;
-	for (unsigned i = 0; i < MISSING_ROWS; i++) {
+	apart = unlikely(__atomic_load_n(&anyapart, __ATOMIC_RELAXED)) && os_isapart && os_isapart();
+	for (unsigned i = 0; i < own_ncalls; i++) {
 		const struct own *o = &own_calls[i];
 
-		if (o->nr != nr || !(none >> i & 1))
+		if (o->nr != nr || !(own_has(off, i) || (apart && own_has(offapart, i))))
 			continue;
 		/* Of files only those are missing; under a filter none may be opened. */
-		if (nr == SYS_openat && !(forbidden >> i & 1) && strncmp((const char *)b, "/proc", 5))
+		if (nr == SYS_openat && !own_has(forbidden, i) && strncmp((const char *)b, "/proc", 5))
 			continue;
 		if (o->arg < 0 || o->value == OWNPID || (nr == SYS_clock_gettime ? (int)arg[o->arg] < 0
 							   : (int)arg[o->arg] == (int)o->value))

@@ -8,6 +8,7 @@
 
 enum { CPUCLOCK = -2, OWNPID = -3 }; /* values */
 enum { OS_LIBC = -1, OS_start = -2 };
+enum { OWN_MAX = OS_CALL_WORDS * 64 };
 
 struct own {
 	short nr;
@@ -19,6 +20,16 @@ struct own {
 };
 
 extern const struct own own_calls[] __attribute__((visibility("hidden")));
-extern const unsigned own_ncalls __attribute__((visibility("hidden"))); /* at most 64 */
+extern const unsigned own_ncalls __attribute__((visibility("hidden"))); /* at most OWN_MAX */
+
+static inline bool own_has(const uint64_t *calls, unsigned line)
+{
+	return __atomic_load_n(&calls[line / 64], __ATOMIC_RELAXED) >> line % 64 & 1;
+}
+
+static inline void own_add(uint64_t *calls, unsigned line)
+{
+	__atomic_fetch_or(&calls[line / 64], UINT64_C(1) << line % 64, __ATOMIC_RELAXED);
+}
 
 #endif
