@@ -47,8 +47,8 @@ void runtime_filter_obey(const struct runtime_filter *f, bool everywhere)
 {
 	os_forbid((const struct os_forbidden *)f->answers, everywhere);
 	if (weft_on && !handoff_still_possible())
-		weft_say("seccomp: the filter allows neither membarrier nor a look at CPU clocks (a "
-			 "thread that blocks in a call of its own keeps others waiting)");
+		weft_say("seccomp: the filter allows neither other threads' CPU clocks nor membarrier with "
+			 "/proc (a thread that blocks in a call of its own keeps others waiting)");
 }
 
 bool runtime_alone(void)

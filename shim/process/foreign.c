@@ -44,8 +44,8 @@ enum {
 
 static int open_look(int dir, const char *path, int flags)
 {
-	return (int)direct4(SYS_openat, dir, path,
-			    flags | O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	return (int)own4(SYS_openat, dir, path,
+			 flags | O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 }
 
 /* To open a pipe or a device may do something; no program is one. */
@@ -53,7 +53,7 @@ static bool is_file(int dir, const char *path, int flags, mode_t *mode)
 {
 	struct stat st;
 
-	if (direct4(SYS_newfstatat, dir, path, &st, flags))
+	if (own4(SYS_newfstatat, dir, path, &st, flags))
 		return false;
 	*mode = st.st_mode;
 	return S_ISREG(st.st_mode);
@@ -89,7 +89,7 @@ static bool foreign_loader(int fd, const Elf64_Phdr *interp)
 	    !elf_read(fd, path, interp->p_filesz, interp->p_offset))
 		return false;
 	path[interp->p_filesz] = '\0';
-	if (direct4(SYS_newfstatat, AT_FDCWD, path, &st, 0) || !S_ISREG(st.st_mode))
+	if (own4(SYS_newfstatat, AT_FDCWD, path, &st, 0) || !S_ISREG(st.st_mode))
 		return false;
 	if (atomic_load_explicit(&known, memory_order_relaxed) == identity(&st))
 		return false;
@@ -140,7 +140,7 @@ static bool foreign_fd(int fd, int depth)
 	} head;
 	mode_t mode;
 	char *next;
-	long n = direct4(SYS_pread64, fd, head.line, SCRIPT_LINE, 0);
+	long n = own4(SYS_pread64, fd, head.line, SCRIPT_LINE, 0);
 	bool foreign;
 
 	if (n < 4)

@@ -38,7 +38,11 @@ void nosigthread_arm(void)
 		atomic_store(&arm_state, ARM_NONE); /* no memory: at the next signal, or park */
 		return;
 	}
-	direct4(SYS_timer_settime, timer, 0, &often, NULL);
+	if (own4(SYS_timer_settime, timer, 0, &often, NULL)) {
+		own3(SYS_timer_delete, timer, 0, 0);
+		atomic_store(&arm_state, ARM_NONE);
+		return;
+	}
 	atomic_store(&arm_state, ARM_SET);
 }
 
@@ -48,7 +52,7 @@ void nosigthread_disarm(void)
 
 	if (!atomic_compare_exchange_strong(&arm_state, &was, ARM_CHANGING))
 		return;
-	direct3(SYS_timer_delete, timer, 0, 0);
+	own3(SYS_timer_delete, timer, 0, 0);
 	atomic_store(&arm_state, ARM_NONE);
 }
 

@@ -121,15 +121,12 @@ static bool synced(long flags, const void *program, long *r)
 	return *r <= 0 && *r != -ENOSYS && *r != -EPERM;
 }
 
-_Atomic bool filter_any;
-
 long installs_filter(const struct call *x)
 {
 	struct runtime_filter f = { 0 };
 	const void *program;
 	long flags, r;
 
-	atomic_store(&filter_any, true);
 	if (!is_filter(x, &flags, &program) || !runtime_filter_ask(program, &f))
 		return on_g() ? threadstate_change(true, x) : call_plain(x);
 	say(&f);

@@ -9,7 +9,6 @@
 
 /* prctl(PR_SET_SECCOMP) or seccomp(2) that installs one; on any thread, before the start too. */
 long installs_filter(const struct call *x) hidden;
-extern _Atomic bool filter_any hidden; /* the program has installed one, or tried */
 void filter_born(struct thread *th) hidden; /* th has the filter of a thread that may not try its calls */
 void filter_fork_child(void) hidden;
 

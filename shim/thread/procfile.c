@@ -18,7 +18,6 @@
  */
 #include "shim/thread/procfile.h"
 
-#include "shim/syscall/seccomp.h"
 #include "shim/thread/tid.h"
 #include "shim/signal/sigroute.h"
 
@@ -105,7 +104,7 @@ static bool slurp(struct text *t, const char *name)
 	long fd, r;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/%s", t->ostid, name);
-	fd = direct3(SYS_open, path, O_RDONLY | O_CLOEXEC, 0);
+	fd = own4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return false;
 	for (t->n = 0; (r = direct3(SYS_read, fd, t->from + t->n, STATUS_TEXT - 1 - t->n)) > 0;)
@@ -215,11 +214,11 @@ static bool (*writer(const char *name))(struct text *t)
 static int memory_file(const char *name)
 {
 	enum { HIGH = 512 };
-	long low = direct3(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */, 0), high;
+	long low = own3(SYS_memfd_create, name, 1 /* MFD_CLOEXEC */, 0), high;
 
 	if (low < 0)
 		return -1;
-	high = direct3(SYS_fcntl, low, F_DUPFD_CLOEXEC, HIGH);
+	high = own3(SYS_fcntl, low, F_DUPFD_CLOEXEC, HIGH);
 	if (high < 0)
 		return (int)low;
 	direct3(SYS_close, low, 0, 0);
@@ -264,8 +263,8 @@ bool procfile_find(const char *path, struct procfile *pf)
 		break;
 	}
 	ostid = th == &self_thread ? (int)direct3(SYS_gettid, 0, 0, 0) : g_ostid(th->g);
-	/* Of the calls it takes a filter may not know: then the text is the M's. */
-	if (*rest && !atomic_load_explicit(&filter_any, memory_order_relaxed) && writer(rest + 1))
+	/* A filter may forbid the calls that it takes: then the text is the M's. */
+	if (*rest && writer(rest + 1))
 		pf->fd = write_text(th, ostid ? ostid : sigroute_tid(), ostid != 0, rest + 1);
 	if (pf->fd >= 0) {
 		snprintf(pf->path, sizeof(pf->path), "/proc/self/fd/%d", pf->fd);

@@ -764,16 +764,18 @@ EXPORT int getpriority(__priority_which_t which, id_t who)
 
 EXPORT int nice(int more)
 {
-	int now;
-	long r;
+	long r, now;
 
 	if (!on_g())
 		return real.nice(more);
 	now = get_nice(&self_thread);
+	if (now < 0)
+		return (int)syscall_ret(now);
 	if (more > 40 || more < -40)
 		more = more > 0 ? 40 : -40;
-	r = set_nice(&self_thread, now + more);
+	r = set_nice(&self_thread, 20 - (int)now + more);
 	if (r)
 		return (int)syscall_ret(r == -EACCES ? -EPERM : r);
-	return get_nice(&self_thread);
+	now = get_nice(&self_thread);
+	return now < 0 ? (int)syscall_ret(now) : 20 - (int)now;
 }

@@ -89,6 +89,9 @@ fresh
 case_of "weft's own calls are in the table" check-own ""
 echo 'void zz(void) { os_syscall(SYS_getcpu, 0, 0, 0, 0, 0, 0); }' >>"$tmp/src/runtime/os/linux/time.c"
 case_of "one that is not" check-own '^check-own: getcpu: weft makes this call'
+fresh
+echo 'long zz(void) { return direct3(SYS_swapoff, 0, 0, 0); }' >>"$tmp/src/shim/fd/io.c"
+case_of "one that the shim makes" check-own '^check-own: swapoff: weft makes this call'
 
 # ---- options ------------------------------------------------------------------------------------
 

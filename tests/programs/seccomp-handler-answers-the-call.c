@@ -64,6 +64,20 @@ static void install(int flags)
 	CHECK(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program));
 }
 
+/* The number that the kernel's text about the calling thread has for it. */
+static int number_in_text(void)
+{
+	FILE *f = fopen("/proc/thread-self/status", "re");
+	char line[128];
+	int n = -1;
+
+	CHECK(f);
+	while (n < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "Pid: %d", &n);
+	fclose(f);
+	return n;
+}
+
 static void *caller(void *arg)
 {
 	int me = *(int *)arg, policy;
@@ -84,6 +98,7 @@ static void *caller(void *arg)
 	CHECK(!pthread_getattr_np(pthread_self(), &attr));
 	CHECK(!pthread_attr_getschedpolicy(&attr, &policy) && policy == SCHED_OTHER);
 	pthread_attr_destroy(&attr);
+	CHECK(number_in_text() > 0);
 	CHECK(answered == CALLS);
 	errno = 0;
 	CHECK(getpriority(PRIO_PROCESS, 0) == 0 && !errno);
@@ -119,6 +134,26 @@ static void *asker(void *arg)
 	return arg;
 }
 
+static void *reader(void *arg)
+{
+	CHECK(number_in_text() == gettid());
+	return arg;
+}
+
+/* A filter that allows all. */
+static void behind_nothing(void)
+{
+	struct sock_filter f = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = { 1, &f };
+	pthread_t thread;
+
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+	CHECK(!pthread_create(&thread, NULL, reader, NULL));
+	CHECK(!pthread_join(thread, NULL));
+	puts("a filter that allows all hides nothing of a thread");
+}
+
 int main(void)
 {
 	struct sigaction sa = { .sa_sigaction = on_sys, .sa_flags = SA_SIGINFO | SA_NODEFER };
@@ -128,6 +163,7 @@ int main(void)
 
 	CHECK(!sigaction(SIGSYS, &sa, NULL));
 	CHECK(!pthread_getschedparam(pthread_self(), &policy, &sp));
+	behind_nothing();
 	row("a filter upon all threads", SECCOMP_FILTER_FLAG_TSYNC);
 	row("threads made behind a filter", 0);
 	CHECK(!pthread_create(&thread, NULL, asker, NULL));
