@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# guests: run-times that manage kernel threads themselves (Go, sanitizers, valgrind) work under weft as without it.
+# guests: run-times that manage kernel threads themselves (Go, sanitizers, valgrind) work under weft as without it, and
+# so do programs on a kernel that keeps no robust lists, as an emulator does.
 #
 # Each is known by what it is.  weft leaves its process alone and says so in one line that names it; of a Go program
 # that is a child it says nothing.  What is not installed is skipped.
@@ -87,6 +88,21 @@ if command -v valgrind >/dev/null && ${CC:-cc} -g -o plain "$here/sane.c" -pthre
 	same "a program under helgrind" "threads: valgrind $plain" valgrind -q --tool=helgrind --error-exitcode=9 ./plain
 else
 	echo "# no valgrind here"
+fi
+
+# --- kernels without a list of robust mutexes: libc does without it, weft cannot ---
+robust="robust lists: the kernel keeps none for this process, as under an emulator (running with plain pthreads)"
+${CC:-cc} -g -O1 -o plain "$here/sane.c" -pthread
+if ${CC:-cc} -o without "$here/without.c" 2>/dev/null && ./without 273 true; then
+	same "a kernel that registers no robust list" "$robust" ./without 273 ./plain
+	same "a kernel that tells no robust list" "$robust" ./without 274 ./plain
+else
+	echo "# no filters of system calls here"
+fi
+if command -v qemu-x86_64 >/dev/null && qemu-x86_64 ./plain >/dev/null 2>&1; then
+	same "a program under qemu's emulation" "$robust" qemu-x86_64 ./plain
+else
+	echo "# no qemu-user here"
 fi
 
 echo "$passed passed, $failed failed"
