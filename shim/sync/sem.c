@@ -133,6 +133,9 @@ EXPORT int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *abs
 		return real.sem_clockwait(sem, clock, abs);
 	if (!wait_clock(clock) || bad_nsec(abs))
 		return sem_ret(EINVAL);
+	/* Only this one of libc's looks for a cancellation no sooner than it must wait. */
+	if (sem_take(sem_of(sem)))
+		return 0;
 	return wait_any(sem, &u);
 }
 

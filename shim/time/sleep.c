@@ -90,9 +90,9 @@ static int sleep_in(const struct timespec *rel, struct timespec *left)
 	uint64_t now;
 	time_t asked = rel->tv_sec;
 
+	testcancel(); /* whatever the time is, as libc's */
 	if (deadline_in(rel, &pk.deadline))
 		return EINVAL;
-	testcancel();
 	if (rel->tv_sec == 0 && rel->tv_nsec == 0) {
 		gosched(); /* sleeping for no time is how old programs say "others first" */
 		return 0;
@@ -119,10 +119,10 @@ static int sleep_until(int clock, const struct timespec *abs)
 {
 	struct park pk = { .reason = WaitSleep };
 
+	testcancel(); /* whatever the time is, as libc's */
 	/* The kernel refuses what no clock can show, while timed locks take it as long past. */
 	if (abs->tv_sec < 0 || park_until(clock, abs, &pk))
 		return EINVAL;
-	testcancel();
 	if (pk.deadline && pk.deadline <= clock_ns(clock))
 		return 0;
 	return handler_ended_sleep(&pk) ? EINTR : 0;
