@@ -86,7 +86,7 @@ long os_missing(long nr, long a, long b, long c); /* 0 or the -errno that system
 
 /* ---- memory: zero-filled, never NULL-mapped; NULL when the kernel has none ------------------- */
 void *os_alloc(size_t n);                /* committed, read-write */
-void *os_reserve(size_t n);              /* read-write on touch, not accounted, never huge pages */
+void *os_reserve(size_t n);              /* read-write on touch, never huge pages */
 int os_free(void *p, size_t n);          /* 0, or -errno and all is as it was */
 bool os_memory_is_limited(void);         /* to so many mapped bytes, touched or not (RLIMIT_AS, _DATA) */
 int os_guard(void *p, size_t n);         /* makes [p, p+n) fault: MADV_GUARD_INSTALL or mprotect */

@@ -36,7 +36,8 @@ void *os_alloc(size_t n)
 
 void *os_reserve(size_t n)
 {
-	void *p = map(n, MAP_NORESERVE | MAP_STACK);
+	/* Counted by the kernel as libc's stacks are: what can never be there is refused at once. */
+	void *p = map(n, MAP_STACK);
 
 	/* One touched page of a stack must not become a 2 MB page. */
 	if (p)
