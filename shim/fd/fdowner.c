@@ -113,7 +113,12 @@ static bool set_owner(int fd, const struct f_owner_ex *arg, long *r)
 	i = noted(fd);
 	if (i >= 0)
 		disown(i);
-	return false;
+	if (!arg || !runtime_peek(arg, &o, sizeof(o)) || o.type != F_OWNER_PID)
+		return false;
+	/* Any thread's id names its process. */
+	o.pid = tid_process(o.pid);
+	*r = direct3(SYS_fcntl, fd, F_SETOWN_EX, &o);
+	return true;
 }
 
 bool fdowner_call(int fd, int cmd, void *arg, long *r)
@@ -125,6 +130,12 @@ bool fdowner_call(int fd, int cmd, void *arg, long *r)
 	if (cmd == F_SETOWN_EX)
 		return set_owner(fd, arg, r);
 	i = noted(fd);
+	if (cmd == F_SETOWN && (int)(long)arg >= G_ID_MIN) {
+		if (i >= 0)
+			disown(i);
+		*r = direct3(SYS_fcntl, fd, F_SETOWN, tid_process((int)(long)arg));
+		return true;
+	}
 	if (i < 0)
 		return false;
 	switch (cmd) {

@@ -4,6 +4,7 @@
  * A call with MSG_DONTWAIT cannot wait, so it keeps its P.  EINTR is no danger there: with nothing
  * done such a call ends in EAGAIN before it looks at signals, with something done in a count.
  */
+#include "shim/fd/credentials.h"
 #include "shim/fd/fdevents.h"
 #include "shim/fd/nonblock.h"
 
@@ -105,13 +106,21 @@ EXPORT ssize_t send(int fd, const void *buf, size_t n, int flags)
 }
 ALIAS(__send, send);
 
+static long send_on_g(int fd, const struct msghdr *msg, int flags)
+{
+	return flags & MSG_DONTWAIT ? now3(SYS_sendmsg, fd, msg, flags) : fd_sendmsg(fd, msg, flags);
+}
+
 static long send_message(int fd, const struct msghdr *msg, int flags)
 {
+	long r;
+
 	if (!on_g())
 		return real.sendmsg(fd, msg, flags);
-	if (flags & MSG_DONTWAIT)
-		return syscall_ret(now3(SYS_sendmsg, fd, msg, flags));
-	return syscall_ret(fd_sendmsg(fd, msg, flags));
+	r = send_on_g(fd, msg, flags);
+	if (unlikely(r == -ESRCH))
+		r = credentials_again(fd, msg, flags, send_on_g);
+	return syscall_ret(r);
 }
 
 EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
@@ -121,11 +130,20 @@ EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 
 static long send_messages(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 {
+	long r;
+
 	if (!on_g())
 		return real.sendmmsg(fd, msgs, n, flags);
-	if (flags & MSG_DONTWAIT)
-		return syscall_ret(now6(SYS_sendmmsg, fd, msgs, n, flags, 0, 0));
-	return syscall_ret(fd_sendmmsg(fd, msgs, n, flags));
+	r = flags & MSG_DONTWAIT ? now6(SYS_sendmmsg, fd, msgs, n, flags, 0, 0)
+				 : fd_sendmmsg(fd, msgs, n, flags);
+	if (likely(r != -ESRCH))
+		return syscall_ret(r);
+	/* The first was refused; the caller sends the others by another call, as after any short count. */
+	r = credentials_again(fd, &msgs[0].msg_hdr, flags, send_on_g);
+	if (r < 0)
+		return syscall_ret(r);
+	msgs[0].msg_len = (unsigned int)r;
+	return 1;
 }
 
 EXPORT int sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)

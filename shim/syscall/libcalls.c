@@ -29,6 +29,8 @@ LIBCALL(int, getrusage, SYS_getrusage, (__rusage_who_t who, struct rusage *usage
 LIBCALL(pid_t, getpgid, SYS_getpgid, (pid_t id), (id), id, 0, 0, 0, 0, 0)
 ALIAS(__getpgid, getpgid);
 ALIAS(__bsd_getpgrp, getpgid);
+LIBCALL(int, setpgid, SYS_setpgid, (pid_t id, pid_t group), (id, group), id, group, 0, 0, 0, 0)
+ALIAS(__setpgid, setpgid);
 LIBCALL(pid_t, getsid, SYS_getsid, (pid_t id), (id), id, 0, 0, 0, 0, 0)
 LIBCALL(ssize_t, process_vm_readv, SYS_process_vm_readv,
 	(pid_t id, const struct iovec *to, unsigned long n, const struct iovec *from, unsigned long m,

@@ -15,6 +15,7 @@
 #include "shim/thread/tid.h"
 #include "shim/process/memlock.h"
 #include "shim/thread/rseq.h"
+#include "shim/signal/sigroute.h"
 #include "shim/thread/schedparam.h"
 #include "shim/syscall/syscall.h"
 
@@ -91,6 +92,36 @@ long kills_thread(const struct call *x)
 	long r;
 
 	return tid_kill(x->nr, x->a, x->b, x->c, x->d, &r) ? r : call_plain(x);
+}
+
+/* A thread that is not its process's first, which alone these two are for. */
+static bool names_follower(long id)
+{
+	const struct thread *th = thread_by_id((int)id);
+
+	return th && th->g != g_main();
+}
+
+long groups(const struct call *x)
+{
+	return names_follower(x->a) ? -EINVAL : call_plain(x);
+}
+
+/*
+ * The kernel knows nothing of the G.  For the process as a whole it says no by a code that has changed
+ * (EINVAL, then ENOENT), so it is asked about another thread that is not the first.  For the one thread
+ * (PIDFD_THREAD) weft is a kernel that cannot do it yet.
+ */
+long opens_pidfd(const struct call *x)
+{
+	struct call y = *x;
+
+	if (!names_follower(x->a))
+		return call_plain(x);
+	if (x->b || !sigroute_start())
+		return -EINVAL;
+	y.a = sigroute_tid();
+	return call_plain(&y);
 }
 
 long kcmp_names(const struct call *x)
