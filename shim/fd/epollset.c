@@ -8,10 +8,6 @@
  * the program's own question would find nothing any more.  An epoll with such a file in it is
  * barred: its waiters wait in the kernel, each on a kernel thread, as natively.
  *
- * So is one in which a file is EPOLLEXCLUSIVE.  Of all epolls that have the file the kernel tells one
- * in which a thread of its own waits; those in which Gs are parked are inside another epoll, and it
- * would tell each.
- *
  * The kernel allows epolls in epolls four deep, and ours would be one more: where it refuses for
  * that, all are barred, and the program's call is made again.
  *
@@ -67,11 +63,6 @@ static bool adding(struct fdslot *s, int ep, int fd)
 	return kind == FDK_FILE && bar(s, ep);
 }
 
-static bool wakes_one(const void *event)
-{
-	return ((const struct epoll_event *)event)->events & EPOLLEXCLUSIVE;
-}
-
 long epollset_ctl(int ep, int op, int fd, void *event)
 {
 	struct fdslot *s = op == EPOLL_CTL_ADD ? fdslot_of(ep) : NULL;
@@ -81,10 +72,6 @@ long epollset_ctl(int ep, int op, int fd, void *event)
 	/* A file that cannot be waited for: nothing was put in. */
 	if (r < 0 && barred)
 		fdslot_unbar(s);
-	/* The kernel has read the event.  Only this one: by which number it is known is no matter. */
-	if (r == 0 && s && !barred && wakes_one(event) && fdslot_kind(s, ep) == FDK_EPOLL &&
-	    !fdslot_is_barred(s))
-		fdslot_bar(s, ep);
 	if (r == -ELOOP && s && fdslot_of(fd) && fdslot_kind(fdslot_of(fd), fd) == FDK_EPOLL) {
 		bar_all();
 		r = direct4(SYS_epoll_ctl, ep, op, fd, event);
