@@ -3,7 +3,8 @@
  *written.
  *
  *	0  the kernel keeps the list of robust mutexes that libc registered; emulators of user
- *	   programs (qemu-user) do not, and a filter may refuse it
+ *	   programs (qemu-user) do not, and a filter may refuse it.  No filter refuses the calls
+ *	   without which a step could not be ended
  *	1  symbols and descriptors are there and consistent
  *	2  the calling thread's own block agrees with them, and with the kernel
  *	3  three live threads agree; every field is found exactly once
@@ -192,6 +193,22 @@ static bool kernel_keeps_robust_list(void)
 	return !sys_3(SYS_get_robust_list, 0, &head, &len) && head;
 }
 
+/*
+ * Calls that cannot fail so unless a filter refuses them: a donor that cannot be woken from its
+ * sleep is waited for without end, and a child that cannot be waited for still runs on our memory
+ * when that goes.
+ */
+static const char *refused(void)
+{
+	int status;
+
+	if (sys_3(SYS_tgkill, sys_getpid(), sys_gettid(), 0))
+		return "tgkill";
+	if (sys_4(SYS_wait4, sys_getpid(), &status, 1 /* WNOHANG */, NULL) != -ECHILD)
+		return "wait4";
+	return NULL;
+}
+
 static const char *run(void)
 {
 	const char *e = glibc_bind();
@@ -221,6 +238,12 @@ int compat_init(void)
 	why[0] = 0;
 	if (!kernel_keeps_robust_list()) {
 		say("robust lists: the kernel keeps none for this process, as under an emulator");
+		return -1;
+	}
+	e = refused();
+	if (e) {
+		say(e);
+		say(": refused, and the self-test needs it");
 		return -1;
 	}
 	mask = sys_sigmask(SYS_MASK_ALL);

@@ -57,13 +57,6 @@ size_t m_sigstack_size(void)
 	return SIGSTACK;
 }
 
-static void tell_kernel(void *arg)
-{
-	struct m *mp = arg;
-
-	os_sigaltstack(mp->sigstack, SIGSTACK, 0);
-}
-
 /* Sigreturn takes the alternate stack of the frame for the thread's. */
 static void in_frame(struct sigframe *f, void *arg)
 {
@@ -73,13 +66,30 @@ static void in_frame(struct sigframe *f, void *arg)
 	f->uc.mask = os_sigmask_get();
 }
 
-/* On the M itself.  A thread that stands on the stack the kernel knows may not change it: main may. */
+static bool told(struct m *mp)
+{
+	return os_has(OS_altstack) && !os_sigaltstack(mp->sigstack, SIGSTACK, 0);
+}
+
+static void tell_kernel(void *arg)
+{
+	if (!told(arg))
+		sigframe_call(0, in_frame, arg);
+}
+
+/*
+ * On the M itself.  A thread that stands on the stack the kernel knows may not change it: main may
+ * stand so, and changes it from g0.  A filter of system calls answers with the same error, to an M
+ * that libc made too, which has no other stack than the one it is on.
+ */
 void m_sigstack(struct m *mp)
 {
-	if (!os_has(OS_altstack))
-		sigframe_call(0, in_frame, mp);
-	else if (os_sigaltstack(mp->sigstack, SIGSTACK, 0))
+	if (told(mp))
+		return;
+	if (os_has(OS_altstack) && mp->g0top)
 		sigframe_callon((uintptr_t)mp->g0top, tell_kernel, mp);
+	else
+		sigframe_call(0, in_frame, mp);
 }
 
 char *m0_sigstack(void)

@@ -96,6 +96,12 @@ ${CC:-cc} -g -O1 -o plain "$here/sane.c" -pthread
 if ${CC:-cc} -o without "$here/without.c" 2>/dev/null && ./without 273 true; then
 	same "a kernel that registers no robust list" "$robust" ./without 273 ./plain
 	same "a kernel that tells no robust list" "$robust" ./without 274 ./plain
+	for call in tgkill:234 wait4:61; do
+		same "a kernel without ${call%:*}" \
+			"${call%:*}: refused, and the self-test needs it (running with plain pthreads)" ./without ${call#*:} ./plain
+	done
+	same "a kernel without sigaltstack" "" ./without 131 ./plain
+	options="-o slice=200us" same "the same, preempted often" "" ./without 131 ./plain
 else
 	echo "# no filters of system calls here"
 fi
