@@ -659,6 +659,12 @@ bool runtime_filter_ask(const void *prog, struct runtime_filter *f);
 /* Before it is there: what it does not allow is not done any more.  everywhere: upon all Ms and helpers. */
 void runtime_filter_obey(const struct runtime_filter *f, bool everywhere);
 bool runtime_alone(void);          /* no other G lives */
+/*
+ * On a G, outside handlers.  True: it is main, alone, and the only one of weft's kernel threads; the others
+ * come again when they are needed.  False: nothing, or not all, of them could end.  stop_sigthread: ends
+ * the signal thread, with all signals kept out.
+ */
+bool runtime_single(void (*stop_sigthread)(void));
 void runtime_filter_behind(bool is); /* the calling G, locked, and its M are behind one that others are not */
 bool runtime_filter_tries(void);   /* no filter, and no WEFT=without, forbids tries on descriptors */
 bool runtime_filter_syncs(void);   /* seccomp(2) may be called */

@@ -92,11 +92,18 @@ int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uint
 	return -err;
 }
 
-static void joinosproc(uintptr_t os)
+void thread_native_join(uintptr_t os)
 {
+	struct timespec us50 = { 0, 50000 };
 	MAIN_ARENA;
 
-	real.pthread_join((pthread_t)os, NULL);
+	if (!on_g()) {
+		real.pthread_join((pthread_t)os, NULL);
+		return;
+	}
+	/* Main, alone (single.c): libc's own wait is a cancellation point. */
+	while (real.pthread_tryjoin_np((pthread_t)os, NULL) == EBUSY)
+		own3(SYS_nanosleep, &us50, NULL, 0);
 }
 
 /* Main's kernel thread runs g0 too: that stack needs a thread block of its own. */
@@ -141,7 +148,7 @@ static bool leftovers(void)
 
 	if (tcb_orphans() <= ORPHANS || thread_native(bury, NULL, stack, BURY_STACK, &os))
 		return false;
-	joinosproc(os);
+	thread_native_join(os);
 	return true;
 }
 
@@ -167,7 +174,7 @@ static bool calling(void)
 static const struct runtime_hooks hooks = {
 	.newosproc = thread_native,
 	.stacktaken = tcb_area_size,
-	.joinosproc = joinosproc,
+	.joinosproc = thread_native_join,
 	.gmain = thread_gmain,
 	.newmtls = newmtls,
 	.dropblock = dropblock,

@@ -327,6 +327,7 @@ struct sched {
 	int32_t mnext;            /* (L) next id */
 	int32_t maxm;             /* limit (c) */
 	_Atomic bool keepms;      /* idle Ms stay */
+	_Atomic bool single;      /* every M but M0 leaves instead of going idle: single.c */
 	_Atomic bool named;       /* some G but main was given a name: mnames.c */
 	struct m *mdead;          /* (L) Ms that left, to be joined by the spawner */
 	struct m *mfree;          /* (L) structs to reuse */
@@ -631,6 +632,7 @@ void p_leave_slow(struct p *pp, uint32_t to) hidden;
 
 /* ---- sysmon.c, schedtrace.c ---- */
 void sysmon_note_retaken(void) hidden; /* sysmon's notice that a P was taken */
+void sysmon_stop(void) hidden;      /* single.c: it has ended; the caller owns a P */
 void sysmon_fork_child(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
 void schedtrace(bool detail) hidden;
@@ -654,6 +656,7 @@ bool spawner_start(void) hidden;    /* once a process; false: no kernel thread *
 bool spawner_runs(void) hidden;     /* it makes Ms, and the caller is not it */
 bool spawner_wake(void) hidden;     /* there are Ms to make or to join; false: it does not run */
 void spawner_want_spare(void) hidden; /* asks for one M in reserve */
+void spawner_stop(void) hidden;     /* single.c: it has ended; spawner_start() makes it again */
 void spawner_fork_child(void) hidden;
 
 /* ---- procfs.c: sysmon only ---- */
@@ -662,6 +665,7 @@ bool procfs_oncpu(int tid) hidden; /* on a CPU right now; needs no look at /proc
 /* on a CPU, or waiting for one; false also if the kernel does not tell */
 bool procfs_runnable(int tid) hidden;
 unsigned procfs_ncpu(void) hidden; /* as os_ncpu */
+void procfs_stop(void) hidden;      /* single.c: sysmon has ended, and so has this thread now */
 void procfs_fork_child(void) hidden;
 
 void procfs_rename(int tid, const char *name) hidden;

@@ -145,7 +145,9 @@ void idle(struct m *mp)
 	for (;;) {
 		uint64_t nap = naptime(mp);
 
-		if (must_poll() && atomic_exchange(&sched.lastpoll, 0) != 0) {
+		/* single.c: M0 comes to be woken, all others leave. */
+		if (must_poll() && !atomic_load_explicit(&sched.single, memory_order_relaxed) &&
+		    atomic_exchange(&sched.lastpoll, 0) != 0) {
 			poll_idle(mp, nap);
 			if (mp->p)
 				return;

@@ -115,7 +115,7 @@ static uintptr_t mp_os(const struct m *mp)
 	return __atomic_load_n(&mp->os, __ATOMIC_ACQUIRE);
 }
 
-/* Joins an M that left (spawner only: it may block).  False: there is none. */
+/* Joins an M that left (the spawner, or main where there is none: it may block).  False: there is none. */
 bool m_reap(void)
 {
 	struct m **link, *mp;
@@ -318,6 +318,10 @@ void stopm(struct m *mp, uint64_t until)
 		unlock(&sched.lock);
 		acquirep(mp, pp);
 		return;
+	}
+	if (unlikely(atomic_load_explicit(&sched.single, memory_order_relaxed)) && mp != &m0) {
+		unlock(&sched.lock);
+		mexit(mp);
 	}
 	mp->schedlink = sched.midle;
 	sched.midle = mp;

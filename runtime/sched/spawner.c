@@ -18,6 +18,9 @@
 static _Atomic uint32_t wakeups; /* futex: counts calls */
 static _Atomic bool spare_wanted; /* one M in reserve, without a P, is wanted */
 static bool spawner_running;  /* atomic */
+static _Atomic bool spawner_quits; /* asked to end */
+static char *spawner_stack;   /* kept: the next one runs on it, in a fork child too */
+static uintptr_t spawner_os;  /* for joining it */
 static _Atomic int32_t spawner_tid; /* its kernel id */
 
 static void *spawner_main(void *unused)
@@ -34,6 +37,8 @@ static void *spawner_main(void *unused)
 		/* Thousands of Ms may have left, and an M may be wanted between two of them. */
 		if (m_reap())
 			continue;
+		if (atomic_load(&spawner_quits))
+			return NULL;
 		rest = scavenge_step();
 		os_futex_wait((uint32_t *)&wakeups, n, rest ? nanotime() + rest : 0);
 	}
@@ -43,16 +48,13 @@ static void *spawner_main(void *unused)
 static bool begin(void)
 {
 	size_t size = runtime_ostack(128 * 1024);
-	char *stack;
-	uintptr_t os;
 
 	if (__atomic_exchange_n(&spawner_running, true, __ATOMIC_ACQUIRE))
 		return true;
-	stack = os_reserve(size);
-	if (stack && !hooks.newosproc(spawner_main, NULL, stack, size, &os))
+	if (!spawner_stack)
+		spawner_stack = os_reserve(size);
+	if (spawner_stack && !hooks.newosproc(spawner_main, NULL, spawner_stack, size, &spawner_os))
 		return true;
-	if (stack)
-		os_free(stack, size);
 	__atomic_store_n(&spawner_running, false, __ATOMIC_RELEASE);
 	return false;
 }
@@ -87,9 +89,20 @@ bool spawner_runs(void)
 	       (weft_tls.g || weft_tls.m || atomic_load(&spawner_tid) != os_gettid());
 }
 
+void spawner_stop(void)
+{
+	if (!__atomic_load_n(&spawner_running, __ATOMIC_RELAXED))
+		return;
+	atomic_store(&spawner_quits, true);
+	spawner_wake();
+	hooks.joinosproc(spawner_os);
+	spawner_fork_child();
+}
+
 void spawner_fork_child(void)
 {
 	spawner_running = false;
+	atomic_store(&spawner_quits, false);
 	atomic_store(&spare_wanted, false);
 	atomic_store(&spawner_tid, 0);
 }

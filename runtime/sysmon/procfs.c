@@ -15,14 +15,15 @@
  */
 #include "runtime/sched/gmp.h"
 
-enum { PROCFS_NOT_YET, PROCFS_STARTING, PROCFS_READY, PROCFS_WITHOUT };
+enum { PROCFS_NOT_YET, PROCFS_STARTING, PROCFS_READY, PROCFS_WITHOUT, PROCFS_ENDING };
 enum { PROCFS_STACK = 64 * 1024, PROCFS_SPINS = 2000 };
 
 static _Atomic uint32_t procfs_state;   /* futex while PROCFS_STARTING */
 static _Atomic uint32_t asked, answered; /* futexes: numbers of the last question and the last answer */
 static void (*question)(void *arg);     /* by the asker, before asked */
 static void *argument;
-static char *stack;                     /* kept: a fork child starts a thread on it again */
+static char *stack;                     /* kept: the next thread runs on it, in a fork child too */
+static uintptr_t procfs_os;             /* for joining it */
 
 static void *procfs_main(void *unused)
 {
@@ -37,6 +38,8 @@ static void *procfs_main(void *unused)
 		while (atomic_load(&asked) == n)
 			os_futex_wait((uint32_t *)&asked, n, 0);
 		n = atomic_load(&asked);
+		if (atomic_load(&procfs_state) == PROCFS_ENDING)
+			break;
 		question(argument);
 		atomic_store(&answered, n);
 		os_futex_wake((uint32_t *)&answered, 1);
@@ -46,14 +49,12 @@ static void *procfs_main(void *unused)
 
 static void procfs_start(void)
 {
-	uintptr_t os;
-
 	atomic_store(&procfs_state, PROCFS_STARTING);
 	atomic_store(&asked, 0);
 	atomic_store(&answered, 0);
 	if (!stack)
 		stack = os_reserve(runtime_ostack(PROCFS_STACK));
-	if (!stack || hooks.newosproc(procfs_main, NULL, stack, runtime_ostack(PROCFS_STACK), &os))
+	if (!stack || hooks.newosproc(procfs_main, NULL, stack, runtime_ostack(PROCFS_STACK), &procfs_os))
 		atomic_store(&procfs_state, PROCFS_WITHOUT);
 	while (atomic_load(&procfs_state) == PROCFS_STARTING)
 		os_futex_wait((uint32_t *)&procfs_state, PROCFS_STARTING, 0);
@@ -78,6 +79,18 @@ static void procfs_call(void (*fn)(void *arg), void *arg)
 		arch_pause();
 	while (atomic_load(&answered) != n)
 		os_futex_wait((uint32_t *)&answered, n - 1, 0);
+}
+
+void procfs_stop(void)
+{
+	/* One that could not leave the common table has ended, but was not joined: its stack stays taken. */
+	if (atomic_load(&procfs_state) != PROCFS_READY)
+		return;
+	atomic_store(&procfs_state, PROCFS_ENDING);
+	atomic_fetch_add(&asked, 1);
+	os_futex_wake((uint32_t *)&asked, 1);
+	hooks.joinosproc(procfs_os);
+	procfs_fork_child();
 }
 
 void procfs_fork_child(void)

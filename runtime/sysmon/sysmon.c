@@ -191,6 +191,11 @@ static void sleep_deep(void)
 	atomic_store(&sched.sysmonwait, 0);
 }
 
+static bool sysmon_running;
+static _Atomic bool sysmon_quits; /* asked to end */
+static char *sysmon_stack;        /* kept: the next one runs on it, in a fork child too */
+static uintptr_t sysmon_os;       /* for joining it */
+
 static void *sysmon_main(void *arg)
 {
 	uint64_t lasttrace = nanotime(), lastcpu = lasttrace;
@@ -208,6 +213,8 @@ static void *sysmon_main(void *arg)
 		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
 			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
 		sysmon_sleep(blocked_delay && blocked_delay < delay ? blocked_delay : delay);
+		if (unlikely(atomic_load_explicit(&sysmon_quits, memory_order_relaxed)))
+			return NULL;
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
 			/* blockreport has to see when a block ends. */
@@ -252,21 +259,16 @@ static void *sysmon_main(void *arg)
 	return NULL;
 }
 
-static bool sysmon_running;
-
 static bool begin(void)
 {
 	size_t size = runtime_ostack(128 * 1024);
-	char *stack;
-	uintptr_t os;
 
 	if (__atomic_exchange_n(&sysmon_running, true, __ATOMIC_ACQUIRE))
 		return true;
-	stack = os_reserve(size);
-	if (stack && !hooks.newosproc(sysmon_main, NULL, stack, size, &os))
+	if (!sysmon_stack)
+		sysmon_stack = os_reserve(size);
+	if (sysmon_stack && !hooks.newosproc(sysmon_main, NULL, sysmon_stack, size, &sysmon_os))
 		return true;
-	if (stack)
-		os_free(stack, size);
 	__atomic_store_n(&sysmon_running, false, __ATOMIC_RELEASE);
 	return false;
 }
@@ -276,10 +278,29 @@ bool runtime_start_sysmon(void)
 	return (likely(__atomic_load_n(&sysmon_running, __ATOMIC_RELAXED)) || begin()) && spawner_start();
 }
 
-void sysmon_fork_child(void)
+static void sysmon_forget(void)
 {
 	retaken = false;
 	sysmon_running = false;
 	sysmon = (struct sysmon){ 0 };
+}
+
+void sysmon_stop(void)
+{
+	if (!sysmon_running)
+		return;
+	atomic_store(&sysmon_quits, true);
+	sysmon_wake_by(0);
+	sysmon_wake();
+	hooks.joinosproc(sysmon_os);
+	atomic_store(&sysmon_quits, false);
+	atomic_store(&sched.sysmonwake, 0);
+	sysmon_forget();
+}
+
+void sysmon_fork_child(void)
+{
+	sysmon_forget();
+	atomic_store(&sysmon_quits, false);
 	spawner_fork_child();
 }

@@ -64,6 +64,8 @@ static _Atomic uint64_t to_block;
 static _Atomic int sigthread_started;
 static _Atomic bool sigthread_made; /* its kernel thread is there, and will run */
 static _Atomic int sigthread_tid; /* 0 until it runs */
+static _Atomic bool sigthread_quits; /* asked to end */
+static uintptr_t sigthread_os;    /* for joining it */
 /* the signal thread's own: signals that it blocks until it has taken what is in the ring */
 static uint64_t held_back;
 static __thread bool is_sigthread __attribute__((tls_model("initial-exec")));
@@ -611,6 +613,8 @@ static void *sigthread_main(void *arg)
 		apply_to_unblock();
 		apply_to_block();
 		all = sigroute_drain();
+		if (unlikely(atomic_load_explicit(&sigthread_quits, memory_order_relaxed)))
+			return NULL;
 		if (all && held_back)
 			let_in_again();
 		wake_flushers();
@@ -637,7 +641,6 @@ static bool begin(void)
 {
 	size_t size = runtime_ostack(128 * 1024);
 	static void *stack;
-	uintptr_t os;
 
 	/*
 	 * A thread that comes while another starts the signal thread need not wait: the ring holds
@@ -650,7 +653,7 @@ static bool begin(void)
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (stack == MAP_FAILED)
 		stack = NULL;
-	if (stack && !thread_native(sigthread_main, NULL, stack, size, &os)) {
+	if (stack && !thread_native(sigthread_main, NULL, stack, size, &sigthread_os)) {
 		atomic_store(&sigthread_made, true);
 		runtime_set_allblocked(blocked_by_all(~SIGS_OURS)); /* before an idle M0 looks at it */
 		runtime_sigthread_runs(true, ~SIGS_OURS);
@@ -666,6 +669,43 @@ bool sigroute_start(void)
 	return likely(sigroute_started()) || begin();
 }
 
+static void no_sigthread(void)
+{
+	atomic_store(&to_unblock, 0);
+	atomic_store(&to_block, 0);
+	runtime_set_allblocked(0);
+	atomic_store(&sigthread_started, 0);
+	atomic_store(&sigthread_made, false);
+	atomic_store(&sigthread_tid, 0);
+	held_back = 0;
+	runtime_sigthread_runs(false, 0);
+}
+
+/*
+ * Main is alone, and keeps out all signals until it has returned from here.  What the ring has, and what
+ * is queued on main, main finds by itself then (nosigthread.c).
+ */
+void sigroute_stop(void)
+{
+	struct thread *th = g_data(g_main());
+
+	if (!sigroute_started())
+		return;
+	atomic_store(&sigthread_quits, true);
+	sigroute_ring();
+	thread_native_join(sigthread_os);
+	atomic_store(&sigthread_quits, false);
+	atomic_store(&blocked, 0);
+	no_sigthread();
+	/* After sigthread_started is 0: pairs with wake_sigthread(), which reads it after the slot is FULL. */
+	if (atomic_load(&head) != atomic_load(&tail) || atomic_load(&coalesced))
+		nosigthread_arm();
+	if (atomic_exchange(&watching, 0)) {
+		atomic_store(&th->kicked, false);
+		sigroute_kick(g_main());
+	}
+}
+
 void sigroute_fork_child(void)
 {
 	/* A slot that a thread of the parent was about to fill is before head too. */
@@ -679,16 +719,10 @@ void sigroute_fork_child(void)
 	atomic_store(&tail, 0);
 	atomic_store(&limit, 0);
 	atomic_store(&routed, 0);
-	atomic_store(&to_unblock, 0);
-	atomic_store(&to_block, 0);
-	runtime_set_allblocked(0);
 	atomic_store(&coalesced, 0);
 	atomic_store(&watching, 0);
 	atomic_store(&flushers, 0);
-	atomic_store(&sigthread_started, 0);
-	atomic_store(&sigthread_made, false);
-	atomic_store(&sigthread_tid, 0);
-	held_back = 0;
-	runtime_sigthread_runs(false, 0);
+	atomic_store(&sigthread_quits, false);
+	no_sigthread();
 	nosigthread_fork_child();
 }

@@ -120,6 +120,7 @@ static inline void taking_ends(uint64_t let_in)
 	}
 }
 void sigroute_ring(void) hidden; /* the signal thread has something to look at */
+void sigroute_stop(void) hidden; /* on main, alone, all signals kept out: the signal thread has ended */
 int sigroute_tid(void) hidden; /* kernel id of the signal thread */
 bool sigroute_started(void) hidden;
 bool sigroute_drain(void) hidden; /* called by the one thread that takes from the ring */

@@ -144,6 +144,7 @@ void thread_default_attr(void) hidden; /* re-reads libc's default attributes */
 bool signals_deliver(void) hidden;
 /* A kernel thread of libc's on the given stack, all signals blocked. 0 or -errno. */
 int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os) hidden;
+void thread_native_join(uintptr_t os) hidden;
 /* A signal of the set directed at the calling G is taken without a handler: its number, or 0. */
 int signals_take(uint64_t set, siginfo_t *info) hidden;
 uint64_t signals_pending(void) hidden; /* directed at the calling G and masked */

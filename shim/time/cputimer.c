@@ -239,6 +239,11 @@ static uint64_t look(struct cputimer *t)
 	return nanotime() + (left > t->pause ? left : t->pause);
 }
 
+bool cputimer_any(void)
+{
+	return atomic_load(&used) != 0;
+}
+
 uint64_t cputimer_look(void)
 {
 	uint64_t first = 0;

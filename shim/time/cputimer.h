@@ -18,6 +18,7 @@ bool cputimer_set(timer_t timer, int flags, const struct itimerspec **new, struc
 bool cputimer_get(timer_t timer, struct itimerspec *it) hidden; /* false: the kernel's */
 /* The signal thread: what is due goes off; when to look again (CLOCK_MONOTONIC ns), 0: not. */
 uint64_t cputimer_look(void) hidden;
+bool cputimer_any(void) hidden; /* there is, or has been, one */
 void cputimer_fork_child(void) hidden;
 
 #endif

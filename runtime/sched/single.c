@@ -1,0 +1,166 @@
+/*
+ * single: main becomes the only thread that the kernel knows.
+ *
+ * The kernel grants some things to a process of one thread alone (unshare(CLONE_NEWUSER), setns), and
+ * a program that looks at /proc/self/task expects one entry when its threads have ended.  So when main
+ * is the only G left, main goes to M0, every other M leaves, and then sysmon, the /proc reader, the
+ * signal thread and the spawner end.  What is left is what a fork child has, queues and descriptors
+ * kept: all of it starts again with the next thread (runtime_start_sysmon()), the signal thread with
+ * the next park.
+ *
+ * Main is pinned meanwhile and keeps out all signals, so it stays on M0 with its P.  sched.single makes
+ * every M that would go idle leave, and none becomes the poller: no G is parked, so nothing is missed.
+ *
+ * Rejected: Ms that leave by themselves when main alone was left for a while.  Main's next park starts
+ * the signal thread again, so the program would never see one thread for sure.
+ *
+ * Must never: begin while another G lives; wait without bound for an M, which may be in a call of the
+ * kernel's that does not return.
+ */
+#include "runtime/sched/gmp.h"
+
+enum { SINGLE_TRIES = 4000, SINGLE_US = 50 }; /* 200 ms, and more where the CPUs are busy */
+
+/* sched.lock held. */
+static bool take_m0_off(void)
+{
+	struct m **link;
+
+	for (link = &sched.midle; *link && *link != &m0; link = &(*link)->schedlink)
+		;
+	if (!*link)
+		return false;
+	*link = m0.schedlink;
+	sched.nmidle--;
+	return true;
+}
+
+/* On g0: M0 gets the P and gp as the next to run, if M0 is on the idle list. */
+static void to_m0(void *arg)
+{
+	struct g *gp = arg;
+	struct m *mp = offm(gp);
+	bool idle;
+
+	runqput(mp->p, gp, true);
+	lock(&sched.lock);
+	idle = take_m0_off();
+	if (idle) {
+		m0.nextp = releasep(mp);
+		m0.spinning = false;
+	}
+	unlock(&sched.lock);
+	if (idle) {
+		mwake(&m0);
+		while (!mp->p)
+			stopm(mp, 0);
+	}
+	schedule(NULL);
+}
+
+/* Locks the calling G, main, to M0; false: M0 does not come. */
+static bool lock_to_m0(struct g *gp)
+{
+	if (gp->lockdepth || gp->home) {
+		lockosthread(); /* on M0, says may_begin() */
+		return true;
+	}
+	for (int i = 0; i < SINGLE_TRIES; i++) {
+		if (getm() == &m0) {
+			lockosthread();
+			if (gp->lockedm == &m0)
+				return true;
+			unlockosthread();
+		}
+		mcall(to_m0);
+		if (getm() != &m0) {
+			netpoll_break(); /* M0 may be the poller */
+			os_usleep(SINGLE_US);
+		}
+	}
+	return false;
+}
+
+/* Tells all idle Ms to leave.  True: all but M0 have left, and the spawner has seen the last. */
+static bool retire(void)
+{
+	struct m *mp, *idle;
+	bool gone;
+
+	lock(&sched.lock);
+	idle = sched.midle;
+	sched.midle = NULL;
+	sched.nmidle = 0;
+	for (mp = idle; mp; mp = mp->schedlink)
+		mp->dying = true;
+	gone = !idle && sched.nm == 1 && !sched.nmstarting && !sched.npstart && !sched.mdead &&
+	       !blocked_lists(&m0);
+	unlock(&sched.lock);
+	while ((mp = idle)) {
+		idle = mp->schedlink; /* the M uses the field once it is awake */
+		mwake(mp);
+	}
+	return gone;
+}
+
+static bool retire_all(void)
+{
+	for (int i = 0; i < SINGLE_TRIES; i++) {
+		if (retire())
+			return true;
+		netpoll_break();
+		/* After an earlier time there may be Ms, made by one that had to hand its P over, and no spawner. */
+		if (!spawner_wake())
+			while (m_reap())
+				;
+		os_usleep(SINGLE_US);
+	}
+	return false;
+}
+
+static bool may_begin(const struct g *gp)
+{
+	return gp && gp == g_main_ && runtime_alone() && !gp->sysdepth && !weft_tls.locks && !runtime_nomore() &&
+	       (!gp->home || gp->home == &m0) && (!gp->lockdepth || gp->lockedm == &m0) &&
+	       !atomic_load_explicit(&sched.keepms, memory_order_relaxed);
+}
+
+/* What main made elsewhere may have been waited for elsewhere: only there is it seen that none is left. */
+static void leave_home(const struct g *gp)
+{
+	if (!gp || !gp->home || gp->home == &m0 || gp->lockdepth || gp->sysdepth || weft_tls.locks)
+		return;
+	lockosthread();
+	runtime_child_gone();
+	unlockosthread();
+}
+
+bool runtime_single(void (*stop_sigthread)(void))
+{
+	struct g *gp = weft_tls.g;
+	uint64_t mask;
+	bool done;
+
+	leave_home(gp);
+	if (!may_begin(gp))
+		return false;
+	atomic_store(&sched.single, true);
+	done = lock_to_m0(gp);
+	if (done) {
+		mask = os_sigmask_get();
+		os_sigmask(~UINT64_C(0));
+		pin();
+		done = retire_all();
+		if (done) {
+			sysmon_stop();
+			procfs_stop();
+			stop_sigthread();
+			spawner_stop();
+		}
+		unpin();
+		os_sigmask(mask);
+		unlockosthread();
+	}
+	atomic_store(&sched.single, false);
+	return done;
+}

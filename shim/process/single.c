@@ -1,0 +1,52 @@
+/*
+ * single: what the kernel grants to a process of one thread, when main is the only thread left.
+ *
+ * unshare(2) and setns(2) of some namespaces are refused to a process of several kernel threads.  So the
+ * call is made as it is, and when the kernel refuses it and no other thread of the program lives, weft's
+ * kernel threads end (runtime_single()) and the call is made again.
+ *
+ * Not then: in a handler, whose main may be anywhere in libc; while a timer on a thread's CPU time may be
+ * armed, which the signal thread looks at; behind a filter that allows no more threads.
+ *
+ * Must never: end a kernel thread while another thread of the program lives.
+ */
+#include "shim/signal/sigroute.h"
+#include "shim/syscall/syscall.h"
+#include "shim/thread/tid.h"
+#include "shim/time/cputimer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+/*
+ * A joined kernel thread is still there for a moment.  The kernel counts those that are as links of this
+ * folder.  What is there after the last try is none of weft's, or there is no /proc to ask.
+ */
+static void await_kernel(void)
+{
+	enum { TRIES = 200, LINKS = 3 };
+	struct timespec us50 = { 0, 50000 };
+	struct stat st;
+
+	for (int i = 0; i < TRIES; i++) {
+		if (own4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) || st.st_nlink <= LINKS)
+			return;
+		own3(SYS_nanosleep, &us50, NULL, 0);
+	}
+}
+
+static bool become_single(void)
+{
+	if (!on_g() || !runtime_alone() || weft_tls.depth || cputimer_any() || !runtime_single(sigroute_stop))
+		return false;
+	await_kernel();
+	return true;
+}
+
+/* What only the caller's namespaces are changed by, asked with others there, is changed at once. */
+long changes_namespace(const struct call *x)
+{
+	long r = threadstate_change(true, x);
+
+	return (r == -EINVAL || r == -EUSERS) && become_single() ? threadstate_change(true, x) : r;
+}
