@@ -162,5 +162,8 @@ bool runtime_single(void (*stop_sigthread)(void))
 		unlockosthread();
 	}
 	atomic_store(&sched.single, false);
+	/* A thread of libc's own made one meanwhile. */
+	if (done && !runtime_alone())
+		runtime_start_sysmon();
 	return done;
 }

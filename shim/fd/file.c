@@ -6,6 +6,7 @@
  * system call (an emulation, a conversion) its own function runs under handoff.
  */
 #include "shim/fd/fdevents.h"
+#include "shim/process/single.h"
 #include "shim/thread/procfile.h"
 #include "shim/syscall/syscall.h"
 
@@ -125,8 +126,29 @@ BY_PATH(int, -1, stat, (const char *path, struct stat *st), (path, st), (pf_.pat
 BY_PATH(int, -1, lstat, (const char *path, struct stat *st), (path, st), (pf_.path, st))
 BY_PATH(int, -1, stat64, (const char *path, struct stat64 *st), (path, st), (pf_.path, st))
 BY_PATH(int, -1, lstat64, (const char *path, struct stat64 *st), (path, st), (pf_.path, st))
-BY_PATH(DIR *, NULL, opendir, (const char *path), (path), (pf_.path))
 BY_PATH(ssize_t, -1, readlink, (const char *path, char *to, size_t n), (path, to, n), (pf_.path, to, n))
+
+EXPORT DIR *opendir(const char *path)
+{
+	DIR *d = real.opendir(path);
+	struct procfile pf;
+
+	if (likely(!procfile_may_be(path, d ? 0 : errno)))
+		return d;
+	if (d && procfile_lists(path))
+		single_lists(); /* the kernel is asked by the first readdir() */
+	if (d || !procfile_find(path, &pf))
+		return d;
+	d = real.opendir(pf.path);
+	procfile_end(&pf);
+	return d;
+}
+
+EXPORT void rewinddir(DIR *d)
+{
+	single_lists_again();
+	real.rewinddir(d);
+}
 
 EXPORT int open_by_handle_at(int mount, struct file_handle *handle, int flags)
 {

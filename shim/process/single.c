@@ -5,11 +5,16 @@
  * call is made as it is, and when the kernel refuses it and no other thread of the program lives, weft's
  * kernel threads end (runtime_single()) and the call is made again.
  *
+ * So do they when main, alone, looks at the list of the process's threads: programs wait until it has
+ * one entry.
+ *
  * Not then: in a handler, whose main may be anywhere in libc; while a timer on a thread's CPU time may be
  * armed, which the signal thread looks at; behind a filter that allows no more threads.
  *
  * Must never: end a kernel thread while another thread of the program lives.
  */
+#include "shim/process/single.h"
+
 #include "shim/signal/sigroute.h"
 #include "shim/syscall/syscall.h"
 #include "shim/thread/tid.h"
@@ -35,6 +40,9 @@ static void await_kernel(void)
 	}
 }
 
+/* Main has looked at the list of the process's threads, and may do so again. */
+static bool listed; /* atomic; for good */
+
 static bool become_single(void)
 {
 	if (!on_g() || !runtime_alone() || weft_tls.depth || cputimer_any() || !runtime_single(sigroute_stop))
@@ -49,4 +57,16 @@ long changes_namespace(const struct call *x)
 	long r = threadstate_change(true, x);
 
 	return (r == -EINVAL || r == -EUSERS) && become_single() ? threadstate_change(true, x) : r;
+}
+
+void single_lists(void)
+{
+	__atomic_store_n(&listed, true, __ATOMIC_RELAXED);
+	become_single();
+}
+
+void single_lists_again(void)
+{
+	if (unlikely(__atomic_load_n(&listed, __ATOMIC_RELAXED)))
+		become_single();
 }

@@ -13,7 +13,8 @@
  * The path is looked at only after the kernel has answered: then it can be read, and a call that has
  * nothing to do with this has cost nothing.
  *
- * Not seen: paths relative to a folder of /proc; what lists /proc/self/task, where the Ms are; a name
+ * Not seen: paths relative to a folder of /proc; what lists /proc/self/task, where the Ms are
+ * (until main is alone: single.c); a name
  * written to comm.
  */
 #include "shim/thread/procfile.h"
@@ -72,6 +73,19 @@ static enum kind parse(const char *path, struct thread **th, const char **rest)
 	*th = thread_by_id(number(&s));
 	*rest = s;
 	return *th && (!*s || *s == '/') ? OF_THREAD : OF_NOTHING;
+}
+
+bool procfile_lists(const char *path)
+{
+	const char *s = path + sizeof("/proc/") - 1;
+
+	if (!starts(&s, "self") && number(&s) != direct3(SYS_getpid, 0, 0, 0))
+		return false;
+	if (!starts(&s, "/task"))
+		return false;
+	while (*s == '/')
+		s++;
+	return !*s;
 }
 
 /* ---- the text -------------------------------------------------------------------------------- */

@@ -14,6 +14,8 @@ struct procfile {
  * the kernel has had it, by procfile_may_be().
  */
 bool procfile_find(const char *path, struct procfile *pf) hidden;
+/* The path, readable as there, is the list of the process's threads. */
+bool procfile_lists(const char *path) hidden;
 void procfile_end(const struct procfile *pf) hidden; /* the kernel has been asked; keeps errno */
 
 /* The kernel's answer, 0 or an errno value, lets one ask. */
