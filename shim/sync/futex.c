@@ -5,8 +5,8 @@
  *	else		the kernel's, with the P given away
  *
  * A private futex and a pthread object never share a word, so futex words have keys of their own
- * kind.  The word is read in place: an address that is not mapped faults, where the kernel says
- * EFAULT.
+ * kind.  The word is read in place, so the kernel is asked once whether its page can be read, and says
+ * EFAULT.  (A page that was unmapped since faults, with no lock held.)
  *
  * A native thread uses the lot too: the thread that will wake it may be a G.
  *
@@ -18,6 +18,7 @@
 #include "shim/sync/futex.h"
 
 #include "shim/sync/sync.h"
+#include "shim/syscall/usermem.h"
 
 _Atomic bool futex_in_kernel;
 
@@ -44,10 +45,33 @@ bool futex_bad_word(const uint32_t *w, long *err)
 	return true;
 }
 
+/*
+ * Pages where a word was read; the last of each place.  The kernel is asked about others: not about each
+ * word, which would lengthen each wait by a system call.
+ */
+static bool is_there(const uint32_t *at)
+{
+	enum { PAGE_BITS = 12, PAGES = 256 };
+	static _Atomic uintptr_t pages_read[PAGES];
+	uintptr_t page = (uintptr_t)at >> PAGE_BITS;
+	uint32_t word;
+
+	if (likely(atomic_load_explicit(&pages_read[page % PAGES], memory_order_relaxed) == page))
+		return true;
+	if (!user_read(&word, at, sizeof(word)))
+		return false;
+	atomic_store_explicit(&pages_read[page % PAGES], page, memory_order_relaxed);
+	return true;
+}
+
 long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bool ends)
 {
 	struct word w = {at, value};
 
+	if (!is_there(at))
+		return -EFAULT;
+	if (differs(&w)) /* and a fault comes here, before the lot's lock is taken */
+		return -EAGAIN;
 	pk->addr = lot_key(at, KEY_OTHER);
 	pk->refuse = differs;
 	pk->arg = &w;
@@ -121,6 +145,10 @@ long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uin
 
 	if (nwake < 0 || nmove < 0)
 		return -EINVAL;
+	if (value && !is_there(from))
+		return -EFAULT;
+	if (value && differs(&w))
+		return -EAGAIN;
 	woken = lot_requeue(lot_key(from, KEY_OTHER), lot_key(to, KEY_OTHER), (unsigned)nwake,
 			    (unsigned)nmove, value ? differs : NULL, NULL, &w, &moved);
 	if (woken < 0)
@@ -183,6 +211,8 @@ static long futex_wake_op(uint32_t *at, int n, int n2, uint32_t *at2, uint32_t c
 
 	if (code >> 28 & FUTEX_OP_OPARG_SHIFT)
 		arg = (int)(1u << (arg & 31));
+	if (!is_there(at2))
+		return -EFAULT;
 	if (wake_cmp(cmp, 0, 0) < 0 || !wake_op(at2, op, arg, &old))
 		return -ENOSYS;
 	also = wake_cmp(cmp, (int)old, cmparg);
