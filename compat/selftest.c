@@ -237,7 +237,7 @@ int compat_init(void)
 
 	why[0] = 0;
 	if (!kernel_keeps_robust_list()) {
-		say("robust lists: the kernel keeps none for this process, as under an emulator");
+		say("robust lists: the kernel keeps none for this process, as under an emulator or a filter");
 		return -1;
 	}
 	e = refused();

@@ -91,7 +91,7 @@ else
 fi
 
 # --- kernels without a list of robust mutexes: libc does without it, weft cannot ---
-robust="robust lists: the kernel keeps none for this process, as under an emulator (running with plain pthreads)"
+robust="robust lists: the kernel keeps none for this process, as under an emulator or a filter (running with plain pthreads)"
 ${CC:-cc} -g -O1 -o plain "$here/sane.c" -pthread
 if ${CC:-cc} -o without "$here/without.c" 2>/dev/null && ./without 273 true; then
 	same "a kernel that registers no robust list" "$robust" ./without 273 ./plain
