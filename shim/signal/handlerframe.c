@@ -190,11 +190,14 @@ void frame_run(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 	struct run r = { sig, si, uc, sa };
 	stack_t ss = self_thread.altstack;
 
-	/* Of several one after the other over one frame, each may have asked for another stack. */
+	/*
+	 * Of several handlers one after the other over one frame, each may ask for another stack.  One that
+	 * asks for none, over a frame on the alternate stack, stays there: so it does in the kernel, which
+	 * puts its frame below that frame.  (Rejected: the stack of the code that was interrupted.  What
+	 * such a handler raises is put on top of the alternate stack, which is this function's callers'.)
+	 */
 	if ((sa->sa_flags & SA_ONSTACK) && altstack_goes(&ss, sp) && !altstack_on(&ss, here))
 		sigframe_callon((uintptr_t)ss.ss_sp + ss.ss_size, there, &r);
-	else if (!(sa->sa_flags & SA_ONSTACK) && altstack_on(&ss, here) && !altstack_on(&ss, sp))
-		sigframe_callon(sp - SIGFRAME_REDZONE, there, &r);
 	else
 		run_handler(sig, si, uc, sa);
 }
