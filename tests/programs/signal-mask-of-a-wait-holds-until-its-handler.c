@@ -88,11 +88,12 @@ static int waits(int way, const sigset_t *mask)
 	return sigsuspend(mask);
 }
 
-/* let: the own mask of the thread lets it in. */
-static void once(int way, bool let)
+/* let: the own mask of the thread lets it in.  False: it came before the call did. */
+static bool once(int way, bool let)
 {
 	sigset_t all, alarm_in, was, now;
 	pthread_t t;
+	bool early;
 
 	n = waiting = 0;
 	memset(order, 0, sizeof(order));
@@ -101,22 +102,31 @@ static void once(int way, bool let)
 	CHECK_OK(pthread_sigmask(SIG_SETMASK, &all, &was));
 	t = spawn(sends, NULL);
 	sigemptyset(&now);
-	sigaddset(&now, SIGALRM);
-	sigaddset(&now, let ? SIGUSR2 : SIGALRM);
+	if (let)
+		sigaddset(&now, SIGUSR2);
 	CHECK_OK(pthread_sigmask(SIG_UNBLOCK, &now, NULL));
 	alarm_in = all;
 	sigdelset(&alarm_in, SIGALRM);
 	CHECK_EQ(waits(way, &alarm_in), -1);
-	CHECK_EQ(waiting, 1);
 	while (let && n < 2) /* POSIX does not say how soon after the call */
 		usleep(1000);
-	CHECK_EQ(strcmp(order, let ? "au" : "a"), 0);
+	early = order[0] == 'u';
+	CHECK(early || (waiting == 1 && strcmp(order, let ? "au" : "a") == 0));
 	CHECK_OK(pthread_sigmask(SIG_SETMASK, NULL, &now));
 	CHECK_EQ(sigismember(&now, SIGUSR2), !let);
-	CHECK_EQ(sigismember(&now, SIGALRM), 0);
+	CHECK_EQ(sigismember(&now, SIGALRM), 1);
 	signal(SIGUSR2, SIG_IGN);
 	CHECK_OK(pthread_sigmask(SIG_SETMASK, &was, NULL));
 	join(t);
+	return !early;
+}
+
+static void some(int way, bool let)
+{
+	int tries = 20;
+
+	while (!once(way, let))
+		CHECK(--tries);
 }
 
 int main(void)
@@ -131,10 +141,10 @@ int main(void)
 	spawn(keeps_out, NULL);
 	CHECK_OK(pthread_sigmask(SIG_SETMASK, &was, NULL));
 	for (int way = 0; way < WAYS; way++)
-		once(way, true);
+		some(way, true);
 	passed("what waits comes after the handler that ends the call");
 	for (int way = 0; way < WAYS; way++)
-		once(way, false);
+		some(way, false);
 	passed("and not at all if it stays kept out");
 	return 0;
 }
