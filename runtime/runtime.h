@@ -534,6 +534,8 @@ uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir); /* 0 when jus
  */
 int netpoll_fdget(struct polldesc *pd);
 void netpoll_fdput(struct polldesc *pd);
+/* a duplicate of fd with a number of weft's own; -1: there is none */
+int netpoll_dup(int fd);
 /*
  * Sleeps until an edge after seq: 0 (perhaps at once), -ETIMEDOUT, -EINTR.  One edge wakes one of
  * those that wait here; after 0 the caller tries, and if that did not end in "would block", passes

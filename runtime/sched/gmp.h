@@ -558,7 +558,6 @@ void netpoll_break(void) hidden;
 void wakenetpoller(uint64_t when) hidden; /* the poller must not sleep past this */
 bool netpoll_open(void) hidden;         /* false: the kernel gives no epoll */
 int netpoll_fd(void) hidden;            /* -1: not open */
-int netpoll_dup(int fd) hidden;
 bool netpoll_clocks(void) hidden;       /* a G has waited for a clock that may be set */
 void netpoll_fork_child(void) hidden;
 

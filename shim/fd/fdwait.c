@@ -257,11 +257,44 @@ static struct seen look(const struct fdop *op)
 	return was;
 }
 
+static void kept_close(const int *kept)
+{
+	direct3(SYS_close, *kept, 0, 0);
+}
+
+/* The call itself, on a duplicate of its file, which it closes, however it is left. */
+static long call_kept(const struct fdop *op, int fd)
+{
+	int kept __attribute__((cleanup(kept_close))) = fd;
+	struct fdop other = *op;
+
+	other.fd = kept;
+	return fdwait_call(&other);
+}
+
+/*
+ * The held file cannot be tried any more (splice() does that to a pipe), and its number has been
+ * closed meanwhile: a duplicate.  -1: its number is op's still.
+ */
+static int keep_untried(const struct fdop *op, struct polldesc *pd, long r)
+{
+	int fd, kept = -1;
+
+	if (likely(r != -EOPNOTSUPP) || op->done)
+		return -1;
+	fd = netpoll_fdget(pd);
+	if (fd >= 0 && fd != op->fd)
+		kept = netpoll_dup(fd);
+	netpoll_fdput(pd);
+	return kept;
+}
+
 /* Holds, and runs it.  parks: a try that saw was would have blocked. */
 static long hold_and_run(struct fdop *op, const struct seen *was, bool parks)
 {
 	struct polldesc *pd = netpoll_hold(&op->s->poll, op->fd);
 	bool other = fdslot_gen(op->s) != was->gen;
+	int kept;
 	long r;
 
 	if (!pd)
@@ -276,11 +309,14 @@ static long hold_and_run(struct fdop *op, const struct seen *was, bool parks)
 		 * registering.
 		 */
 		r = run_held(op, pd, was->seq, parks);
+	kept = keep_untried(op, pd, r);
 	netpoll_release(pd);
 	if (unlikely(self_thread.got_sigpipe)) {
 		self_thread.got_sigpipe = false;
 		thread_kill(&self_thread, SIGPIPE, NULL);
 	}
+	if (unlikely(kept >= 0))
+		return call_kept(op, kept);
 	if (r == -EINTR)
 		return interrupted(op, &r) ? r : FDWAIT_AGAIN;
 	if (r == -ETIMEDOUT)
