@@ -489,6 +489,7 @@ void regainp(struct g *gp) hidden;
 
 /* ---- home.c ---- */
 void home_go(struct g *gp) hidden;    /* the caller, which is locked to an M that waits for it */
+void leavem0_once(void) hidden;           /* of a G that is not main: to another M, if there is one */
 void home_leave(struct g *gp) hidden; /* the caller ends: so its home is none, unless it is there */
 void home_over(struct m *mp) hidden;  /* the G has ended elsewhere */
 

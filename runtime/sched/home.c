@@ -17,9 +17,11 @@
  * lock the G to it for good: each of its switches is then two of the kernel's.
  *
  * With nearly as many Ms as there may be, none is set aside: the kernel may then tell such a child
- * too late.
+ * too late.  M0 is set aside for main alone; a G that cannot leave it has none.
  */
 #include "runtime/sched/gmp.h"
+
+enum { LEAVE_TRIES = 2 }; /* 2 ms each, at most */
 
 /* On g0, of a G that is locked to another M, which is asleep or about to be: that one gets the P. */
 static void gohome_m(void *arg)
@@ -46,13 +48,19 @@ void runtime_child_begins(void)
 
 	if (!gp)
 		return;
-	for (;;) {
-		if (!gp->home)
-			leavem0();
+	for (int tries = 0;; tries++) {
+		if (!gp->home && gp != g_main_)
+			leavem0_once();
 		lockosthread();
 		if (gp->lockdepth > 1 || gp->sysdepth || gp->home || gp == g_main_ || getm() != &m0)
 			return;
-		unlockosthread(); /* it was switched in between, back to M0 */
+		/*
+		 * It was switched in between, back to M0; or there is no other M, nor will there be while
+		 * the G, in a fork, holds the lock of a malloc that the spawner needs.
+		 */
+		if (tries == LEAVE_TRIES)
+			return;
+		unlockosthread();
 	}
 }
 
@@ -63,7 +71,7 @@ void runtime_child_ends(bool made)
 	if (!gp || !gp->lockdepth)
 		return;
 	/* What is read without the lock is a hint: one more or one fewer does no harm. */
-	if (made && !gp->home &&
+	if (made && !gp->home && (gp == g_main_ || gp->lockdepth > 1 || gp->lockedm != &m0) &&
 	    __atomic_load_n(&sched.nm, __ATOMIC_RELAXED) + SPARE_BELOW <= sched.maxm)
 		gp->home = gp->lockedm;
 	unlockosthread();

@@ -684,6 +684,21 @@ void leavem0(void)
 		mcall(leavem0_to_runq);
 }
 
+/* Once: it may be that no other M can be made while the G holds a lock of the program's malloc. */
+void leavem0_once(void)
+{
+	struct g *gp = weft_tls.g;
+
+	if (gp->lockdepth || gp->sysdepth || (atomic_load_explicit(&duties, memory_order_relaxed) & DutyLockAll))
+		return;
+	pin();
+	if (getm() == &m0)
+		m0.sigmask = os_sigmask_get();
+	unpin();
+	if (getm() == &m0 && await_idlem())
+		mcall(leavem0_to_idlem);
+}
+
 /* The P stays, and its timers are this sleep's. */
 static void stop_with_own(struct m *mp)
 {
