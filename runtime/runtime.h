@@ -304,8 +304,6 @@ uint64_t g_mask(const struct g *gp);
 void g_setmask(struct g *gp, uint64_t mask);
 /* The kernel already has this mask on the calling G's M (a handler runs): only remember it. */
 void g_notemask(uint64_t mask);
-/* Pinned, about to park: the mask with which the calling G's next M runs it. */
-void g_parkmask(uint64_t mask);
 /*
  * In a handler: an M that runs no G keeps these signals out until it runs one; the caller puts them
  * into the mask to which it returns.  False: a G runs here, or this is M0.
@@ -570,8 +568,6 @@ struct polllink {
 };
 void netpoll_link(struct polllink *l);
 void netpoll_unlink(struct polllink *l);
-/* As netpoll_hold() pins, for a set that may hold nothing; unpin() ends it. */
-void netpoll_pin(void);
 int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reason);
 
 /*

@@ -506,11 +506,6 @@ void netpoll_unlink(struct polllink *l)
 	unlock(&pd->lock);
 }
 
-void netpoll_pin(void)
-{
-	pin();
-}
-
 int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reason)
 {
 	return park(&set->fired, 0, deadline, reason);

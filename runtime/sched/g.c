@@ -447,11 +447,6 @@ long g_setgs(uintptr_t base)
 	return r;
 }
 
-void g_parkmask(uint64_t mask)
-{
-	weft_tls.g->sigmask = mask;
-}
-
 void g_notemask(uint64_t mask)
 {
 	pin_m();

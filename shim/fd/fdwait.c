@@ -200,7 +200,6 @@ static long try_and_park(struct fdop *op, struct polldesc *pd, uint32_t seq, boo
 		parks = false;
 		if (waitmask_hit()) /* no handler runs from here on: we are pinned */
 			return -EINTR;
-		waitmask_parks();
 		r = park_for(op, pd, seq, &again);
 		if (r < 0)
 			return r;

@@ -60,7 +60,6 @@ static long park(struct pollwait *w, struct polllink *links)
 	unsigned int n = link_all(w, links, &set);
 	long r = FDWAIT_FALLBACK;
 
-	netpoll_pin(); /* perhaps there was nothing to link */
 	while (n == w->n) {
 		atomic_store(&set.fired, 0); /* before the question */
 		r = w->ask(w->arg);
@@ -70,12 +69,10 @@ static long park(struct pollwait *w, struct polllink *links)
 			r = FDWAIT_AGAIN;
 		if (r)
 			break;
-		waitmask_parks();
 		r = netpoll_parkset(&set, w->deadline, WaitPoll);
 		if (r < 0)
 			break;
 	}
-	unpin();
 	unlink_all(links, n);
 	return r;
 }

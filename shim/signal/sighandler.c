@@ -131,17 +131,12 @@ static void had_by_another(int sig, const siginfo_t *si)
 
 static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 {
-	uint64_t noted = waitmask_own();
-	struct delivery d = { f, f->uc.mask, noted, true, false, noted };
+	struct delivery d = { f, f->uc.mask, g_mask(getg()), true, false, g_mask(getg()) };
 	struct thread *th = &self_thread;
 	struct waitmask_pause outer = waitmask_pause();
-	bool in_call = outer.region && (outer.joined || left_call(f)), ran;
+	bool own = outer.region && left_call(f), ran;
 
-	if (unlikely(outer.joined)) {
-		d.kernel = f->uc.mask = noted;
-		outer.joined = false; /* until the next park */
-	}
-	mask_handler(in_call ? atomic_load_explicit(&th->waitmask, memory_order_relaxed) : d.kernel, sig, sa);
+	mask_handler(own ? atomic_load_explicit(&th->waitmask, memory_order_relaxed) : d.kernel, sig, sa);
 	ran = d.any = action_claim(sig, sa);
 	if (likely(ran)) {
 		run_handler(sig, &f->si, &f->uc, sa);

@@ -602,13 +602,10 @@ int signals_next(void)
 bool signals_over(struct sigframe *f)
 {
 	struct thread *th = &self_thread;
-	uint64_t own = waitmask_own();
-	struct delivery d = { f, f->uc.mask, own, false, false, own };
+	struct delivery d = { f, f->uc.mask, g_mask(th->g), false, false, g_mask(th->g) };
 	struct waitmask_pause outer;
 	bool again;
 
-	if (unlikely(th->joined)) /* what a handler finds in its context, and leaves there */
-		d.kernel = f->uc.mask = own;
 	do {
 		uint64_t mask = thread_mask(th), set;
 
@@ -630,8 +627,6 @@ bool signals_over(struct sigframe *f)
 		 */
 		again = outer.region && !d.any && atomic_load(mailbox(th));
 	} while (again);
-	if (unlikely(th->joined)) /* none ran */
-		f->uc.mask = g_mask(th->g);
 	return d.interrupts;
 }
 

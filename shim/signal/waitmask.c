@@ -32,29 +32,10 @@ bool waitmask_enter(const void *mask)
 	return true;
 }
 
-void waitmask_join(void)
-{
-	struct thread *th = &self_thread;
-	uint64_t call = atomic_load_explicit(&th->waitmask, memory_order_relaxed), own = g_mask(getg());
-
-	if (th->joined || !(call & ~own))
-		return;
-	th->ownmask = own;
-	th->joined = true;
-	g_parkmask(own | call);
-}
-
 void waitmask_leave(const bool *region)
 {
-	uint64_t own;
-
 	if (!*region)
 		return;
-	if (self_thread.joined) {
-		own = self_thread.ownmask;
-		self_thread.joined = false;
-		g_setmask(getg(), own);
-	}
 	atomic_store(&self_thread.masked, false);
 	sigroute_unblocked(~g_mask(getg()));
 	self_thread.stop = false;

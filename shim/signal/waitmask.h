@@ -11,10 +11,6 @@
  * handler runs any more: a signal between the region's begin and the wait ends the call too.  A
  * kernel that waits gets the same mask for the signals that it delivers itself.
  *
- * A G that parks in the region is resumed with both masks joined, its own and the call's: what waits
- * and the call keeps out comes after the handler that ends the call.  That handler, or the end of the
- * region, undoes it (waitmask_own()).
- *
  * While a handler runs, the region is suspended: what it calls has the mask that the handler has,
  * and a stop is none of its business.  When the first has returned the mask is the G's own again,
  * as in the kernel: only what waited with it is still let in.  (Rejected: setting the mask of the
@@ -46,33 +42,16 @@ static inline bool waitmask_hit(void)
 	return self_thread.stop;
 }
 
-void waitmask_join(void) hidden;
-
-/* Pinned, before each park that may be in a region. */
-static inline void waitmask_parks(void)
-{
-	if (unlikely(atomic_load_explicit(&self_thread.masked, memory_order_relaxed)))
-		waitmask_join();
-}
-
-/* The G's own mask, also after a park in a region. */
-static inline uint64_t waitmask_own(void)
-{
-	return self_thread.joined ? self_thread.ownmask : g_mask(getg());
-}
-
 /* What a handler interrupts: to be given back when it has returned. */
 struct waitmask_pause {
-	bool region, stop, joined;
+	bool region, stop;
 };
 
 static inline struct waitmask_pause waitmask_pause(void)
 {
-	struct waitmask_pause was = { atomic_exchange(&self_thread.masked, false), self_thread.stop,
-				      self_thread.joined };
+	struct waitmask_pause was = { atomic_exchange(&self_thread.masked, false), self_thread.stop };
 
 	self_thread.stop = false;
-	self_thread.joined = false;
 	return was;
 }
 
@@ -80,7 +59,6 @@ static inline void waitmask_resume(struct waitmask_pause was, bool ran)
 {
 	/* Without one all the same: it may have come between the two steps of an outer pause. */
 	self_thread.stop = was.stop || (was.region && ran);
-	self_thread.joined = was.joined && !ran;
 	if (was.region)
 		atomic_store(&self_thread.masked, true); /* as in waitmask_enter() */
 }
