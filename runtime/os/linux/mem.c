@@ -2,7 +2,7 @@
  * mem: pages from the kernel, and guards.
  *
  * Stacks come from large reservations.  A guard inside one is MADV_GUARD_INSTALL (Linux 6.13): it
- * needs no mapping of its own, so a million stacks stay a handful of VMAs; elsewhere
+ * needs no mapping of its own, so a million stacks are a few thousand VMAs; elsewhere
  * mprotect(PROT_NONE) splits the mapping and vm.max_map_count bounds the threads near 32,000.
  */
 #include "runtime/os/os.h"
@@ -34,14 +34,25 @@ void *os_alloc(size_t n)
 	return map(n, 0);
 }
 
+/*
+ * Counted by the kernel as libc's stacks are: what can never be there is refused at once.  A page that
+ * is not mapped keeps a reservation apart from the next: with guards that are no mappings of their own
+ * the kernel would make one mapping of all of them, and fork() is refused (ENOMEM, while
+ * vm.overcommit_memory is 0) when one mapping is larger than the machine's memory.  The page is above
+ * where the kernel goes downwards, and below where it goes upwards (no limit of the stack).
+ */
 void *os_reserve(size_t n)
 {
-	/* Counted by the kernel as libc's stacks are: what can never be there is refused at once. */
-	void *p = map(n, MAP_STACK);
+	size_t page = os_pagesize(), whole = (n + page - 1) & ~(page - 1);
+	char *p = whole < SIZE_MAX / 2 ? map(whole + 2 * page, MAP_STACK) : NULL;
 
+	if (!p)
+		return NULL;
+	os_free(p, page);
+	p += page;
+	os_free(p + whole, page);
 	/* One touched page of a stack must not become a 2 MB page. */
-	if (p)
-		os_syscall(SYS_madvise, (long)p, (long)n, MADV_NOHUGEPAGE, 0, 0, 0);
+	os_syscall(SYS_madvise, (long)p, (long)n, MADV_NOHUGEPAGE, 0, 0, 0);
 	return p;
 }
 
