@@ -162,7 +162,7 @@ static struct m *allocm(bool spared)
 	n = ++sched.nm;
 	unlock(&sched.lock);
 	if (n > sched.maxm) {
-		weft_say("too many kernel threads: %d system calls block at once and maxthreads is "
+		weft_say("too many kernel threads: %d threads block in the kernel at once and maxthreads is "
 			 "%d (raise it with WEFT=maxthreads=N)",
 			 n, sched.maxm);
 		os_exit(125);
