@@ -6,9 +6,13 @@
  * says that some descriptor is registered.  An M that is asleep for good is stuck here on purpose:
  * nobody hands a P over any more.  At the end, when nothing can move, no timer may be pending.
  *
- * TAKES_BLIND and LOOKS_ONCE are the two halves of a fault that was once there; tests/model/run sees
- * that the model finds it.
+ * BROKEN 1: an M takes the token before it looks for timers, and looks once (a fault that was there)
+ * BROKEN 2: an M that adds a timer does not wake the poller
  */
+#ifndef BROKEN
+#define BROKEN 0
+#endif
+
 bool token = true, wakesig = false;
 bool until0 = false; /* the poller sleeps until a deadline; false: for ever */
 bool watched = false;
@@ -32,13 +36,19 @@ proctype M(byte adds; byte deletes)
 
 	do
 	:: deletes > 0 -> deletes--; atomic { if :: pending > 0 -> pending-- :: else fi }
-	:: adds > 0 -> adds--; pending++; ring()
+	:: adds > 0 -> adds--; pending++;
+#if BROKEN != 2
+		ring()
+#else
+		skip
+#endif
+	
 	:: adds == 0 && deletes == 0 -> break
 	od;
 	/* Without a P from here. */
 	do
 	::
-#ifndef TAKES_BLIND
+#if BROKEN != 1
 		if
 		:: pending == 0 && !watched -> break
 		:: else
@@ -65,7 +75,7 @@ end_polls:
 			atomic { if :: pending > 0 -> pending-- :: else fi }
 		:: else ->
 			token = true;
-#ifdef LOOKS_ONCE
+#if BROKEN == 1
 			break
 #endif
 		fi
