@@ -30,6 +30,7 @@
  *	children			the process's
  *	threads of libc's own		run no code of the program: else weft is on before (async.c)
  */
+#include "runtime/sched/policy.h"
 #include "shim/thread/schedparam.h"
 #include "shim/bind.h"
 #include "shim/syscall/rawsyscall.h"
@@ -94,7 +95,7 @@ int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uint
 
 void thread_native_join(uintptr_t os)
 {
-	struct timespec us50 = { 0, 50000 };
+	struct timespec moment = { 0, GONE_SLEEP_NS };
 	MAIN_ARENA;
 
 	if (!on_g()) {
@@ -103,7 +104,7 @@ void thread_native_join(uintptr_t os)
 	}
 	/* Main, alone (single.c): libc's own wait is a cancellation point. */
 	while (real.pthread_tryjoin_np((pthread_t)os, NULL) == EBUSY)
-		own3(SYS_nanosleep, &us50, NULL, 0);
+		own3(SYS_nanosleep, &moment, NULL, 0);
 }
 
 /* Main's kernel thread runs g0 too: that stack needs a thread block of its own. */

@@ -10,12 +10,6 @@
 #include "runtime/sched/gmp.h"
 #include "runtime/os/os.h"
 
-/*
- * ns, where the kernel has no membarrier.  Doubled each time: thousands that wait must not wake up for
- * nothing all the time.
- */
-enum { LOCK_SPINS = 4, LOCK_PAUSES = 30, MISSED = 1000000, MISSED_MAX = 512000000 };
-
 static bool lock_try(struct lock *l)
 {
 	uint32_t free = 0;
@@ -41,7 +35,7 @@ void lock_slow(struct lock *l)
 	 */
 	__atomic_add_fetch(&l->sleepers, 1, __ATOMIC_SEQ_CST);
 	fenced = os_membarrier() == 0;
-	for (uint64_t ns = MISSED; !lock_try(l); ns = ns < MISSED_MAX ? ns * 2 : ns)
+	for (uint64_t ns = LOCK_MISSED; !lock_try(l); ns = ns < LOCK_MISSED_MAX ? ns * 2 : ns)
 		os_futex_wait(&l->word, 1, fenced ? 0 : os_nanotime() + ns);
 	__atomic_sub_fetch(&l->sleepers, 1, __ATOMIC_RELAXED);
 }

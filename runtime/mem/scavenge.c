@@ -22,10 +22,6 @@
  */
 #include "runtime/sysmon/sysmon.h"
 
-enum { SCAVENGE_BATCH = 64, KEEP_GS = 64, REST = 3 };
-
-#define PERIOD 1000000000ULL /* ns */
-
 static uint64_t next; /* sysmon's: when it looks again */
 
 /* ---- bringing together ----------------------------------------------------------------------- */
@@ -68,7 +64,7 @@ void scavenge_tick(uint64_t now)
 {
 	if (now < next)
 		return;
-	next = now + PERIOD;
+	next = now + SCAVENGE_PERIOD;
 	if (!pending())
 		return;
 	gather_idle();
@@ -123,9 +119,9 @@ uint64_t scavenge_step(void)
 
 	for (uint32_t i = 0; i < NCLASS; i++)
 		if (batch(i))
-			return REST * (nanotime() - began) + 1;
+			return SCAVENGE_REST * (nanotime() - began) + 1;
 	/* The dearest for the least memory: at last. */
-	return hooks.leftovers() ? REST * (nanotime() - began) + 1 : 0;
+	return hooks.leftovers() ? SCAVENGE_REST * (nanotime() - began) + 1 : 0;
 }
 
 /* ---- when memory is refused ------------------------------------------------------------------ */

@@ -84,6 +84,6 @@ void runtime_filter_settle(void)
 	__atomic_store_n(&nomore, true, __ATOMIC_SEQ_CST);
 	/* Of those that others have begun to make. */
 	while (__atomic_load_n(&sched.nmstarting, __ATOMIC_ACQUIRE) > 0)
-		os_usleep(20);
+		os_usleep(FILTER_SLEEP_US);
 	exitsyscall();
 }

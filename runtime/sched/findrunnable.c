@@ -85,12 +85,11 @@ bool poll_is_due(struct p *pp)
 
 /*
  * Gs that were woken without a P go first, but a row of them must not starve the local queue: after
- * ROW wakeslices one local G at least has its turn.  (When a row was three Gs, however short, eight
+ * WAKEUP_ROW wakeslices one local G at least has its turn.  (When a row was three Gs, however short, eight
  * sleepers of 100 us were late by 370 us.)
  */
 static bool wakeupq_first(struct p *pp, uint32_t tick)
 {
-	enum { ROW = 3 };
 	uint64_t now;
 
 	if (atomic_load(&sched.wakeupqsize) == 0)
@@ -98,7 +97,7 @@ static bool wakeupq_first(struct p *pp, uint32_t tick)
 	now = nanotime();
 	if (tick != pp->wakeupqtick + 1)
 		pp->wakeupqwhen = now;
-	else if (now - pp->wakeupqwhen >= ROW * (uint64_t)weft_opt.wakeslice)
+	else if (now - pp->wakeupqwhen >= WAKEUP_ROW * (uint64_t)weft_opt.wakeslice)
 		return false;
 	pp->wakeupqtick = tick;
 	return true;
@@ -130,7 +129,7 @@ static bool globrunq_first(struct p *pp, uint32_t tick)
 		pp->globrunqseen = gets;
 		pp->globrunqsince = now;
 	}
-	return now - pp->globrunqsince >= ((ring < 2 ? ring : 2) + 2) * (uint64_t)weft_opt.slice;
+	return now - pp->globrunqsince >= ((ring < GLOBAL_WAIT_GS ? ring : GLOBAL_WAIT_GS) + GLOBAL_WAIT_SLICES) * (uint64_t)weft_opt.slice;
 }
 
 /* The poller is about to queue Gs on pp: notes when, unless earlier ones are still queued. */
@@ -154,7 +153,8 @@ static void p_batch_drained(struct p *pp)
 	uint64_t now = nanotime(), each = runs ? (now - pp->batchwhen) / runs : meanservice;
 
 	each = each < SERVICE_MAX ? each : SERVICE_MAX;
-	atomic_store_explicit(&pp->meanservice, meanservice - meanservice / 8 + each / 8, memory_order_relaxed);
+	atomic_store_explicit(&pp->meanservice, meanservice - meanservice / SERVICE_MEAN + each / SERVICE_MEAN,
+			      memory_order_relaxed);
 	atomic_store_explicit(&pp->drainedwhen, now, memory_order_relaxed);
 	pp->batchwhen = 0;
 }
@@ -212,7 +212,7 @@ struct g *findwork(struct m *mp, bool *inherit)
 			if (gp)
 				return gp;
 		}
-		if (mp->spinning || 2 * atomic_load(&sched.nmspinning) <
+		if (mp->spinning || SPINNERS_PART * atomic_load(&sched.nmspinning) <
 					    atomic_load(&gomaxprocs) - atomic_load(&sched.npidle)) {
 			if (!mp->spinning)
 				setspinning(mp);

@@ -11,7 +11,7 @@
  */
 #include "runtime/sched/gmp.h"
 
-enum { CLASS_OTHER = NCLASS - 1, OTHER_LOOKS = 64 };
+enum { CLASS_OTHER = NCLASS - 1 };
 
 static _Atomic uint32_t nother; /* length of the list of other shapes, a hint */
 

@@ -20,6 +20,7 @@
 #include "runtime/base/options.h"
 #include "runtime/os/os.h"
 #include "runtime/runtime.h"
+#include "runtime/sched/policy.h"
 
 #define throw(...) weft_throw(__VA_ARGS__)
 #define nelem(a) (sizeof(a) / sizeof((a)[0]))
@@ -29,19 +30,8 @@ enum gstatus { Gidle = 0, Grunnable = 1, Grunning = 2, Gsyscall = 3, Gwaiting = 
 enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4, Psignal = 5 };
 
 enum {
-	RUNQ_SIZE = 256,     /* local ring */
-	SERVICE_LONG = 20000, /* ns; for Gs that run longer at a time an idle P is woken */
-	SERVICE_MAX = 100000, /* ns; a longer run counts as this */
-	GLOBAL_TICK = 61,    /* every 61st schedule takes from the global queue first */
-	/* ns; CPU slice of sysmon and of its /proc reader: the least there is */
-	SYSMON_CPU_SLICE = 100000,
-	GFREE_HIGH = 64,     /* a P with so many free Gs of a class ... */
-	GFREE_LOW = 31,      /* ... moves some to the class's global list, down to this */
-	GFREE_REFILL = 32,   /* a P without free Gs takes so many from the global list */
-	STEAL_PASSES = 4,
 	MAXPROCS = 1024,
 	GCHUNK = 1024,       /* Gs per chunk of the table of all Gs */
-	SPARE_BELOW = 16,    /* so near to maxm no M is made in reserve */
 };
 
 struct timer {
@@ -549,7 +539,6 @@ uint64_t timers_next(void) hidden;      /* earliest over all Ps, 0: none */
 void timers_move(struct p *from, struct p *to) hidden;
 
 /* ---- netpoll.c ---- */
-enum { NETPOLL_BATCH = 128 };
 /* Sleeps as the poller until an event, broken or deadline (0: none): events of descriptors. */
 int netpoll_wait(struct os_event *ev, uint64_t deadline) hidden;
 /* wakes the waiters of these events: how many */

@@ -21,8 +21,6 @@
  */
 #include "runtime/sched/gmp.h"
 
-enum { LEAVE_TRIES = 2 }; /* 2 ms each, at most */
-
 /* On g0, of a G that is locked to another M, which is asleep or about to be: that one gets the P. */
 static void gohome_m(void *arg)
 {

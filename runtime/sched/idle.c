@@ -14,10 +14,6 @@
  */
 #include "runtime/sched/sched_inline.h"
 
-enum {
-	NAP_MAX = 2000000, /* ns; an idle M looks at least this often while another P is busy */
-};
-
 void setspinning(struct m *mp)
 {
 	mp->spinning = true;
@@ -172,7 +168,7 @@ static bool spin_for_work(void)
 	while (nanotime() < until) {
 		if (anywork())
 			return true;
-		for (int i = 0; i < 30; i++)
+		for (int i = 0; i < SPIN_PAUSES; i++)
 			arch_pause();
 	}
 	return false;

@@ -655,12 +655,10 @@ static void leavem0_to_runq(void *arg)
  */
 static bool await_idlem(void)
 {
-	enum { IDLEM_TRIES = 40, US = 50 };
-
 	for (int i = 0; i < IDLEM_TRIES && !__atomic_load_n(&sched.midle, __ATOMIC_RELAXED); i++) {
 		if (i == 0)
 			spawner_want_spare();
-		os_usleep(US);
+		os_usleep(IDLEM_US);
 	}
 	return __atomic_load_n(&sched.midle, __ATOMIC_RELAXED) != NULL;
 }

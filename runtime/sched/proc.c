@@ -60,15 +60,13 @@ void mcall(void (*fn)(void *))
  */
 void g_await_off(struct g *gp)
 {
-	enum { OFF_SPINS = 64, YIELD = 64 * OFF_SPINS, SLEEP_US = 20 };
-
 	for (unsigned i = 1; atomic_load_explicit(&gp->m, memory_order_acquire); i++) {
 		if (i % OFF_SPINS)
 			arch_pause();
-		else if (i < YIELD)
+		else if (i < OFF_YIELDS * OFF_SPINS)
 			os_osyield();
 		else
-			os_usleep(SLEEP_US);
+			os_usleep(OFF_SLEEP_US);
 	}
 }
 
@@ -245,7 +243,7 @@ void runtime_yieldhere(void)
 	if (likely(!weft_opt.chaos) || !gp || gp->sysdepth)
 		return;
 	mp = getm();
-	switch (nextrand(&mp->rng) % 16) {
+	switch (nextrand(&mp->rng) % CHAOS_YIELDS) {
 	case 0:
 		mcall(gosched_m);
 		break;

@@ -15,8 +15,6 @@
  */
 #include "runtime/sched/sched_inline.h"
 
-enum { STEAL_LONG = 8 }; /* a queue this long is stolen from at once */
-
 bool runqempty(struct p *pp)
 {
 	/* Tail twice: runqput kicks runnext to the ring between our reads otherwise unseen. */
@@ -146,9 +144,9 @@ static struct g *stealnext(struct p *victim)
 
 	if (!next)
 		return NULL;
-	/* The owner most likely is about to block and run it: give it 3 us. */
+	/* The owner most likely is about to block and run it: give it a moment. */
 	if (weft_opt.stealage == 0 && atomic_load(&victim->status) == Prunning)
-		os_usleep(3);
+		os_usleep(STEAL_NEXT_US);
 	return atomic_compare_exchange_strong(&victim->runnext, &next, NULL) ? next : NULL;
 }
 

@@ -19,8 +19,6 @@
  */
 #include "runtime/sched/gmp.h"
 
-enum { SINGLE_TRIES = 4000, SINGLE_US = 50 }; /* 200 ms, and more where the CPUs are busy */
-
 /* sched.lock held. */
 static bool take_m0_off(void)
 {

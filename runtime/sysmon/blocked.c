@@ -52,21 +52,6 @@
  */
 #include "runtime/sched/gmp.h"
 
-enum {
-	BLOCKED_GAP_MIN = 80000, /* ns between two looks */
-	BLOCKED_GAP_SUSPECT = 100, /* us until the next when an M stands still and work waits */
-	BLOCKED_GAP_WORK = 800, /* us when work waits: with BLOCKED_GAP_SUSPECT less than a millisecond */
-	/* ns for which an M must stand still longer each time it was not blocked */
-	MISS_NS = 100000,
-	MISSES_MAX = 4,        /* times that count for MISS_NS, at most */
-	PROD_AGAIN = 1000000,  /* ns until an M without a P is signalled once more */
-	PRODS_FORCE = 20,      /* signals after which the PC no longer counts */
-	CHAOS_REVOKES = 8,     /* chaos: one look in so many takes a P from an M that may run */
-};
-
-#define WORK_LASTS 10000000ULL /* ns after which no work means that none will come */
-#define KEEP_P 10000000ULL     /* ns an M keeps its P when no work waits */
-
 static uint64_t last_check, last_work;
 static uint32_t last_delay, suspect_delay;
 static struct m *revoked;      /* Ms whose P was taken and that have not come back */
@@ -99,7 +84,7 @@ void pin_slow(void)
 		 * soon as this M is in user mode.
 		 */
 		arch_pause();
-		if (i % 1024)
+		if (i % REVOKE_YIELD_EVERY)
 			continue;
 		os_osyield();
 		if (s != REVOKE_PRODDED || !atomic_load(&getm()->prodsent))
@@ -314,7 +299,7 @@ static bool check_p(struct p *pp, uint64_t now, bool work)
 	if (moved) {
 		pp->blocked_stillsince = 0;
 		/* mp did not compute all the time: it may have blocked in between. */
-		return used < (now - last_check) / 8 * 7;
+		return used < (now - last_check) / BLOCKED_PARTS * (BLOCKED_PARTS - 1);
 	}
 	if (!pp->blocked_stillsince)
 		pp->blocked_stillsince = now;

@@ -13,20 +13,20 @@
 
 #include <string.h>
 
-enum { EVERY = 100000000, BATCH = 16 }; /* ns */
+enum { NAMES_BATCH = 16 };
 
 struct named {
 	int tid;
 	char name[16];
 };
 
-/* Ms that are not called as they should; at most BATCH, the others next time. */
+/* Ms that are not called as they should; at most NAMES_BATCH, the others next time. */
 static int differ(struct named *list)
 {
 	int n = 0;
 
 	lock(&sched.lock);
-	for (struct m *mp = sched.allm; mp && n < BATCH; mp = mp->alllink) {
+	for (struct m *mp = sched.allm; mp && n < NAMES_BATCH; mp = mp->alllink) {
 		struct g *gp = __atomic_load_n(&mp->curg, __ATOMIC_RELAXED);
 		int tid = __atomic_load_n(&mp->ostid, __ATOMIC_RELAXED);
 
@@ -45,12 +45,12 @@ static int differ(struct named *list)
 void names_look(uint64_t now)
 {
 	static uint64_t next;
-	struct named list[BATCH];
+	struct named list[NAMES_BATCH];
 	int n;
 
 	if (likely(!atomic_load_explicit(&sched.named, memory_order_relaxed)) || (now && now < next))
 		return;
-	next = (now ? now : nanotime()) + EVERY;
+	next = (now ? now : nanotime()) + NAMES_EVERY;
 	n = differ(list);
 	for (int i = 0; i < n; i++)
 		procfs_rename(list[i].tid, list[i].name);

@@ -31,12 +31,6 @@
  */
 #include "runtime/sysmon/sysmon.h"
 
-enum {
-	RESEND = 10000000,     /* ns after which a signal without effect is sent again */
-	YIELD_EVERY = 1000,    /* pauses: some tens of us, more than a signal takes that was sent */
-	FORCE = 20000000,      /* ns after which the PC no longer counts */
-};
-
 void p_leave_slow(struct p *pp, uint32_t to)
 {
 	struct m *mp = getm();
@@ -50,9 +44,9 @@ void p_leave_slow(struct p *pp, uint32_t to)
 			throw("p%d: status %u while its M runs", pp->id, s);
 		arch_pause();
 		/* sysmon may have lost its CPU before it sent: perhaps to this M. */
-		if (spins % YIELD_EVERY == 0)
+		if (spins % PREEMPT_YIELD_EVERY == 0)
 			os_osyield();
-		if (spins % 10000 || !atomic_load(&pp->preemptsent))
+		if (spins % PREEMPT_LOST_EVERY || !atomic_load(&pp->preemptsent))
 			continue;
 		/*
 		 * A G may have blocked the signal by a system call that weft did not see.  If it
@@ -168,7 +162,7 @@ void preempt_resend(struct p *pp, uint64_t now)
 {
 	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
 
-	if (now - pp->sysmon_preemptwhen < RESEND || !mp || atomic_load(&mp->sigp) != pp)
+	if (now - pp->sysmon_preemptwhen < PREEMPT_RESEND || !mp || atomic_load(&mp->sigp) != pp)
 		return;
 	pp->sysmon_preemptwhen = now;
 	send(pp, mp);
@@ -201,7 +195,7 @@ void preemptone(struct p *pp, uint64_t now, uint64_t used)
 	pp->preemptused = used;
 	atomic_store(&pp->preemptsent, false);
 	atomic_store_explicit(&pp->preemptforce,
-			      now - pp->sysmon_schedwhen > (uint64_t)weft_opt.slice + FORCE,
+			      now - pp->sysmon_schedwhen > (uint64_t)weft_opt.slice + PREEMPT_FORCE,
 			      memory_order_relaxed);
 	atomic_store(&mp->sigp, pp);
 	send(pp, mp);

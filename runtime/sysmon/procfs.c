@@ -16,7 +16,7 @@
 #include "runtime/sched/gmp.h"
 
 enum { PROCFS_NOT_YET, PROCFS_STARTING, PROCFS_READY, PROCFS_WITHOUT, PROCFS_ENDING };
-enum { PROCFS_STACK = 64 * 1024, PROCFS_SPINS = 2000 };
+enum { PROCFS_STACK = 64 * 1024 };
 
 static _Atomic uint32_t procfs_state;   /* futex while PROCFS_STARTING */
 static _Atomic uint32_t asked, answered; /* futexes: numbers of the last question and the last answer */

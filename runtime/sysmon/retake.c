@@ -24,16 +24,6 @@
  */
 #include "runtime/sysmon/sysmon.h"
 
-enum {
-	/* ns for which a P counts as CPU-bound after its G last computed for wakeslice */
-	CPUBOUND_NS = 50000000,
-	/* the same for a P that was not CPU-bound for long; doubled each time it is again */
-	CPUBOUND_FIRST_NS = 1500000,
-	/* wakeslices for which a woken G waits where all Gs run for long */
-	DRAINING_WAKESLICES = 10,
-	IOBOUND_SCHEDS = 8,    /* a P with so many schedules between two looks is I/O-bound */
-};
-
 struct sysmon sysmon;
 
 static void tick_by(uint64_t when)
@@ -153,23 +143,23 @@ static void note_cpubound(struct p *pp, uint64_t now)
 }
 
 /*
- * Its G computes: the CPU clock of its M moved by half a wakeslice while schedtick stood still.
+ * Its G computes: the CPU clock of its M moved by CPUBOUND_PART of a wakeslice while schedtick stood still.
  * Elapsed time alone would say the same of an M that waits for its CPU.
  */
 static void check_cpubound(struct p *pp, uint64_t now)
 {
 	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
-	bool known = now - pp->sysmon_cpuboundwhen < pp->sysmon_cpuboundns / 4 && !is_iobound(pp);
+	bool known = now - pp->sysmon_cpuboundwhen < pp->sysmon_cpuboundns / CPUBOUND_KNOWN && !is_iobound(pp);
 	uint64_t cpu;
 
-	if (known || now - pp->sysmon_schedwhen < (uint64_t)weft_opt.wakeslice / 2 || !mp ||
+	if (known || now - pp->sysmon_schedwhen < (uint64_t)weft_opt.wakeslice / CPUBOUND_PART || !mp ||
 	    os_thread_cpu(mp->ostid, &cpu))
 		return;
 	if (pp->sysmon_watchtick != pp->sysmon_schedtick || cpu < pp->sysmon_watchcpu) {
 		pp->sysmon_watchtick = pp->sysmon_schedtick;
 		pp->sysmon_watchcpu = cpu;
 		tick_by(now + (uint64_t)weft_opt.wakeslice);
-	} else if (cpu - pp->sysmon_watchcpu >= (uint64_t)weft_opt.wakeslice / 2) {
+	} else if (cpu - pp->sysmon_watchcpu >= (uint64_t)weft_opt.wakeslice / CPUBOUND_PART) {
 		note_cpubound(pp, now);
 	}
 }
@@ -239,7 +229,7 @@ static void check_chaos(struct p *pp, uint64_t now)
 		pp->sysmon_preemptwhen = 0;
 		preemptone(pp, now, nextrand(&rng) % 2);
 	}
-	tick_by(now + nextrand(&rng) % 400000);
+	tick_by(now + nextrand(&rng) % CHAOS_TICK);
 }
 
 void sysmon_tick(uint64_t now)

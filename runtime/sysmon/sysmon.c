@@ -13,20 +13,7 @@
 
 #include <errno.h>
 
-enum {
-	TICK_MIN = 20,              /* us */
-	TICK_FOUND = 40,            /* us, to be doubled */
-	TICK_MAX = 10000,           /* us */
-	IDLE_ROUNDS = 50,
-	/* s for which an idle M is kept while there are at most REAP_MANY */
-	REAP_AFTER = 10,
-	REAP_MANY = 64,             /* idle Ms; with more of them each is kept for a shorter time */
-	REAP_EVERY = 100000000,     /* ns between two looks for idle Ms to reap */
-	KEEP_IDLE = 4,              /* idle Ms that are never reaped */
-};
-
 #define SEC 1000000000ULL
-#define SYSCALL_SLICE 10000000ULL   /* 10 ms */
 
 static bool retaken; /* Ps have been taken from Ms that block: more Ms may be needed */
 
@@ -82,7 +69,7 @@ static void poll_for_busy(uint64_t now)
 static bool wake_for_queued(uint64_t now)
 {
 	uint64_t first = timers_next();
-	bool queued = atomic_load(&sched.runqsize) > 0 || (first && first + 50000 < now);
+	bool queued = atomic_load(&sched.runqsize) > 0 || (first && first + TIMER_LATE < now);
 
 	if (atomic_load(&sched.npidle) == 0)
 		return false;
@@ -97,7 +84,7 @@ static bool wake_for_queued(uint64_t now)
 			pp->sysmon_newtick = false;
 			pp->sysmon_stalls = 0;
 		} else if (!runqempty(pp)) {
-			queued |= ++pp->sysmon_stalls >= 2;
+			queued |= ++pp->sysmon_stalls >= STALL_LOOKS;
 		}
 	}
 	if (queued)
@@ -202,7 +189,7 @@ static void *sysmon_main(void *arg)
 	uint32_t delay = TICK_MIN, idle = 0, allidle = 0, blocked_delay = 0;
 
 	(void)arg;
-	os_timerslack(1000);
+	os_timerslack(SYSMON_SLACK);
 	os_cpuslice(SYSMON_CPU_SLICE);
 	for (;;) {
 		uint64_t now;
@@ -218,7 +205,7 @@ static void *sysmon_main(void *arg)
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
 		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
 			/* blockreport has to see when a block ends. */
-			if (++allidle >= 3 && delay == TICK_MAX && !weft_opt.blockreport) {
+			if (++allidle >= DEEP_LOOKS && delay == TICK_MAX && !weft_opt.blockreport) {
 				names_look(0);
 				sleep_deep();
 				allidle = 0;

@@ -11,11 +11,6 @@
 
 #include "runtime/sched/gmp.h"
 
-enum {
-	PREEMPT_RETRY = 1000000, /* ns between two requests to a G that could not give way, or looks at it */
-	PREEMPT_RETRY_WAKEUP = 100000, /* the same while a woken G waits */
-};
-
 struct sysmon {
 	uint64_t next_tick;  /* when something is to be done at the latest; 0: nothing is known */
 	uint64_t last_tick;

@@ -9,15 +9,6 @@
  */
 #include "runtime/sysmon/sysmon.h"
 
-enum {
-	TICK_GAP_MIN = 50000,  /* ns between two looks, at least, while some P computes */
-	/* ns; an M that ran for longer had to wait for its CPU, and is owed that time */
-	RAN_MAX = 500000,
-	SLEPT_MIN = 20000,     /* ns; only a sleep of this length proves that an M ran meanwhile */
-	/* ns of such a sleep that two context switches take, usually at most */
-	SWITCHES = 10000,
-};
-
 /* Before sysmon sleeps: what each M that computes has used. */
 static void note_sleep(void)
 {
@@ -45,7 +36,7 @@ bool sysmon_saw_running(struct p *pp, struct m *mp)
 
 	return pp->sysmon_sleepm == mp && sysmon.sleep_ended - sysmon.sleep_began >= SLEPT_MIN &&
 	       !os_thread_cpu(mp->ostid, &cpu) &&
-	       cpu - pp->sysmon_sleepcpu + SWITCHES >= (sysmon.sleep_ended - sysmon.sleep_began) / 32 * 31;
+	       cpu - pp->sysmon_sleepcpu + SWITCHES >= (sysmon.sleep_ended - sysmon.sleep_began) / SLEPT_PARTS * (SLEPT_PARTS - 1);
 }
 
 void sysmon_wake_by(uint64_t when)

@@ -9,6 +9,7 @@
 
 #include <poll.h>
 
+#include "runtime/sched/policy.h"
 #include "shim/signal/waitmask.h"
 #include "shim/fd/fdevents.h"
 #include "shim/signal/sigroute.h"
@@ -134,8 +135,6 @@ static long try_held(struct fdop *op, struct polldesc *pd)
 	return r;
 }
 
-enum { LOCAL_RETRY_NS = 50000000, RARER = 8 }; /* ns; each look that much later than the one before */
-
 /*
  * 0: an edge; 1: try again all the same; else -errno.  A writer at a full local socket is not told
  * when its half is shut down, by either side: the kernel wakes a thread that sleeps in the call,
@@ -151,7 +150,7 @@ static long park_for(struct fdop *op, struct polldesc *pd, uint32_t seq, uint64_
 	if (!writes_locally(op))
 		return netpoll_park(pd, op->dir, seq, until, WaitIO);
 	soon = nanotime() + *again;
-	*again *= RARER;
+	*again *= LOCAL_RETRY_RARER;
 	if (until && until <= soon)
 		return netpoll_park(pd, op->dir, seq, until, WaitIO);
 	r = netpoll_park(pd, op->dir, seq, soon, WaitIO);

@@ -25,6 +25,7 @@
  * sibling call); interpose dlsym and dlvsym (RTLD_NEXT is relative to the caller).
  */
 #include "shim/libc/dlopen.h"
+#include "runtime/sched/policy.h"
 #include "shim/signal/safepoint.h"
 #include "shim/sync/sync.h"
 
@@ -214,7 +215,6 @@ static int ask_object(struct dl_phdr_info *info, size_t size, void *arg)
 
 static bool caller_irrelevant(const char *file, const void *caller)
 {
-	enum { LIST_TRIES = 20 };
 	struct question q = {.caller = (uintptr_t)caller, .first = true};
 
 	if (!file || !*file)

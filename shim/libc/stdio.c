@@ -6,12 +6,11 @@
  *
  * Must never: touch a FILE after its lock was released: the next holder may close it.
  */
+#include "runtime/sched/policy.h"
 #include "shim/fd/fdevents.h"
 #include "shim/thread/procfile.h"
 #include "shim/libc/stdio.h"
 #include "shim/sync/sync.h"
-
-enum { FILE_RETRY_NS = 10000000 }; /* ns */
 
 /* libc's lock: same in all versions, and only a hint here (whether this unlock is the last). */
 struct file_lock {

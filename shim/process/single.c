@@ -15,6 +15,7 @@
  */
 #include "shim/process/single.h"
 
+#include "runtime/sched/policy.h"
 #include "shim/signal/sigroute.h"
 #include "shim/syscall/syscall.h"
 #include "shim/thread/tid.h"
@@ -29,14 +30,14 @@
  */
 static void await_kernel(void)
 {
-	enum { TRIES = 200, LINKS = 3 };
-	struct timespec us50 = { 0, 50000 };
+	enum { LINKS = 3 };
+	struct timespec moment = { 0, GONE_SLEEP_NS };
 	struct stat st;
 
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < GONE_TRIES; i++) {
 		if (own4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) || st.st_nlink <= LINKS)
 			return;
-		own3(SYS_nanosleep, &us50, NULL, 0);
+		own3(SYS_nanosleep, &moment, NULL, 0);
 	}
 }
 

@@ -11,12 +11,12 @@
  *
  * Must never: make a kernel thread; take from the ring what the signal thread takes.
  */
+#include "runtime/sched/policy.h"
 #include "shim/signal/sigroute.h"
 
 #include <sys/syscall.h>
 #include <time.h>
 
-enum { ARM_EVERY = 100000 }; /* ns */
 enum { ARM_NONE, ARM_CHANGING, ARM_SET };
 
 static _Atomic int arm_state;

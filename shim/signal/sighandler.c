@@ -14,6 +14,7 @@
  *
  * Must never: call a program's handler on g0 or with a runtime lock held.
  */
+#include "runtime/sched/policy.h"
 #include "shim/signal/waitmask.h"
 #include "shim/process/clone.h"
 #include "shim/signal/handlerframe.h"
@@ -52,9 +53,8 @@ void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
  */
 static bool aborted_elsewhere(int sig, const siginfo_t *si)
 {
-	enum { ABORT_TRIES = 1000 }; /* a second */
 	uint32_t begun = atomic_load(&aborts_begun), ended = atomic_load(&aborts_ended);
-	struct timespec ms = {0, 1000000};
+	struct timespec moment = {0, ABORT_SLEEP_NS};
 
 	/* The caller is the signal thread: no other thread would take the signal from the ring. */
 	if (sigroute_is_sigthread())
@@ -63,10 +63,10 @@ static bool aborted_elsewhere(int sig, const siginfo_t *si)
 	for (int i = 0; atomic_load(&aborts_begun) == begun; i++) {
 		if (i == ABORT_TRIES)
 			return false;
-		direct3(SYS_nanosleep, &ms, NULL, 0);
+		direct3(SYS_nanosleep, &moment, NULL, 0);
 	}
 	while (atomic_load(&aborts_ended) == ended)
-		direct3(SYS_nanosleep, &ms, NULL, 0);
+		direct3(SYS_nanosleep, &moment, NULL, 0);
 	return true;
 }
 

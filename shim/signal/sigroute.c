@@ -24,6 +24,7 @@
  * Must never: be waited for by a thread that it may need; call a program's handler.
  */
 #include "runtime/base/log.h"
+#include "runtime/sched/policy.h"
 #include "shim/fd/fdowner.h"
 #include "shim/signal/sigroute.h"
 
@@ -34,8 +35,7 @@
 #include <sys/mman.h>
 
 /* A block is what is given back to the kernel when it was used: whole pages. */
-enum { RING = 131072, BLOCK = 512, ENOUGH = 32, EMPTY = 0, FULL, FLUSH_YIELDS = 20, FLUSH_SLEEPS = 100 };
-enum { REKICK_NS = 1000000 }; /* ns */
+enum { RING = 131072, BLOCK = 512, ENOUGH = 32, EMPTY = 0, FULL };
 
 struct deferred {
 	_Atomic uint32_t state;
@@ -112,7 +112,7 @@ static bool flushed(uint32_t upto)
  */
 void sigroute_flush(void)
 {
-	struct timespec ms10 = { 0, 10000000 };
+	struct timespec most = { 0, FLUSH_SLEEP_NS };
 	uint32_t upto = atomic_load(&head);
 
 	for (int i = 0; i < FLUSH_YIELDS; i++) {
@@ -132,7 +132,7 @@ void sigroute_flush(void)
 
 		if (flushed(upto))
 			break;
-		direct4(SYS_futex, &rounds, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, round, &ms10);
+		direct4(SYS_futex, &rounds, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, round, &most);
 	}
 	atomic_fetch_sub(&flushers, 1);
 }
@@ -554,8 +554,7 @@ static bool blocked_everywhere(uint64_t set)
  */
 void sigroute_blocked(uint64_t set)
 {
-	enum { BLOCK_TRIES = 20000 };
-	struct timespec us100 = { 0, 100000 };
+	struct timespec moment = { 0, BLOCK_SLEEP_NS };
 	/* In this order: what is let in again as asked is blocked no more, then asked no more. */
 	uint64_t asked = atomic_load(&to_unblock);
 
@@ -573,7 +572,7 @@ void sigroute_blocked(uint64_t set)
 	for (int i = 0; i < BLOCK_TRIES && (set = blocked_by_all(set)) && !blocked_everywhere(set); i++) {
 		if (!runtime_busy())
 			gosched(); /* to one that ends */
-		own3(SYS_nanosleep, &us100, NULL, 0);
+		own3(SYS_nanosleep, &moment, NULL, 0);
 	}
 }
 

@@ -23,18 +23,18 @@
 #include <linux/futex.h>
 
 #include "runtime/base/options.h"
+#include "runtime/sched/policy.h"
 #include "shim/sync/mutex.h"
 
 /* ---- spinning -------------------------------------------------------------------------------- */
 
-enum { YIELDS = 4 };
-enum { MUTEX_SPINS = 10, MUTEX_PAUSES = 30, SPIN_SLOTS = 64, SPIN_REST_NS = 500, LUCK_MAX = 8 };
+enum { SPIN_SLOTS = 64 };
 
 /*
  * Spinning pays when the holder runs on another P and is about to leave, and harms a lock that many
- * threads want.  Per slot of locks: when a slow path ran last (under 500 ns ago means a crowd:
- * queue at once), and how often spinning won lately; with luck used up one slow path in 32 tries
- * again.  Races between threads on a slot only blur the statistics.
+ * threads want.  Per slot of locks: when a slow path ran last (under SPIN_REST_NS ago means a
+ * crowd: queue at once), and how often spinning won lately; with luck used up one slow path in
+ * LUCK_TRIES tries again.  Races between threads on a slot only blur the statistics.
  */
 static struct spinslot {
 	uint64_t last;
@@ -53,7 +53,7 @@ static bool spin_allowed(struct spinslot *s)
 	if (load_relaxed(&s->luck) > -LUCK_MAX)
 		return true;
 	store_relaxed(&s->tries, load_relaxed(&s->tries) + 1);
-	return load_relaxed(&s->tries) % 32 == 0;
+	return load_relaxed(&s->tries) % LUCK_TRIES == 0;
 }
 
 static bool spin(pthread_mutex_t *mu)
@@ -175,7 +175,7 @@ void mutex_yield_while_held(const pthread_mutex_t *mu)
 {
 	const int *word = &mu->__data.__lock;
 
-	for (int i = 0; i < YIELDS && on_g() && load_relaxed(word) & ~FUTEX_OWNER_DIED; i++)
+	for (int i = 0; i < SHARED_YIELDS && on_g() && load_relaxed(word) & ~FUTEX_OWNER_DIED; i++)
 		gosched();
 }
 

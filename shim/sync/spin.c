@@ -8,9 +8,8 @@
  */
 #include <sched.h>
 
+#include "runtime/sched/policy.h"
 #include "shim/sync/sync.h"
-
-enum { SPIN_SPINS = 100 };
 
 static void let_others_run(void)
 {

@@ -15,17 +15,14 @@
  *
  * Must never: count expirations of which no signal could tell (timer_getoverrun() says none).
  */
+#include "runtime/sched/policy.h"
 #include "shim/time/cputimer.h"
 
 #include "shim/thread/tid.h"
 #include "shim/signal/sigroute.h"
 #include "shim/sync/sync.h"
 
-enum {
-	CPUTIMERS = 2048,
-	TICK = 4000000,   /* ns: as exact as the kernel, which looks at each tick of 250 Hz */
-	PAUSE = 64000000, /* ns between two looks at a thread that does not run */
-};
+enum { CPUTIMERS = 2048 };
 
 enum kind { FREE, OWN, OTHERS };
 
@@ -231,9 +228,9 @@ static uint64_t look(struct cputimer *t)
 			return 0;
 	}
 	if (now != t->seen)
-		t->pause = TICK;
-	else if ((t->pause = t->pause ? t->pause * 2 : TICK) > PAUSE)
-		t->pause = PAUSE;
+		t->pause = CPUTIMER_TICK;
+	else if ((t->pause = t->pause ? t->pause * 2 : CPUTIMER_TICK) > CPUTIMER_PAUSE)
+		t->pause = CPUTIMER_PAUSE;
 	t->seen = now;
 	left = t->due - now;
 	return nanotime() + (left > t->pause ? left : t->pause);

@@ -195,6 +195,28 @@ two_values "a macro and an enumerator" '#define ZZ_MAX 4' 'enum { ZZ_A, ZZ_MAX }
 two_values "by its place in the enumeration" 'enum { ZZ_A, ZZ_B };' 'enum { ZZ_B, ZZ_A };' '^ZZ_A: '
 two_values "one value written in two ways" 'enum { ZZ_MAX = 1 << 4 };' '#define ZZ_MAX 16ULL' ''
 
+# ---- policy -------------------------------------------------------------------------------------
+
+fresh
+case_of "the tree as it is" check-policy ""
+elsewhere()	# elsewhere NAME FILE CODE PATTERN
+{
+	printf '%s\n' "$3" >"$tmp/src/$2"
+	case_of "$1" check-policy "$4"
+	rm "$tmp/src/$2"
+}
+elsewhere "a constant in a folder that schedules" runtime/sched/zz.c 'enum { ZZ_AFTER = 100 };' 'ZZ_AFTER = 100: a constant of policy'
+elsewhere "the same by a macro" runtime/sysmon/zz.c '#define ZZ_AFTER 10000000ULL' 'ZZ_AFTER = 10000000ULL: a constant of policy'
+elsewhere "states are no policy" runtime/poll/zz.c 'enum zz { ZZ_A, ZZ_B = 7 };' ''
+elsewhere "a number in a statement" runtime/wait/zz.c 'void zz(void) { os_usleep(50); }' 'os_usleep(50); }: a number that decides'
+elsewhere "a length is none" runtime/wait/zz.c 'char zz[16]; int zy(int n) { return n >> 8; }' ''
+elsewhere "a time in the shim" shim/zz.c 'enum { ZZ_RETRY = 100 };' 'ZZ_RETRY = 100: a constant of policy'
+elsewhere "a time in a statement of the shim" shim/zz.c 'struct timespec us5 = { 0, 5000 };' '5000: a time of policy'
+elsewhere "a reader that is not named" runtime/sched/zz.c 'int zz(void) { return NAP_MAX; }' 'NAP_MAX: runtime/sched/zz.c reads it and is not named'
+zz=$tmp/src/runtime/sched/policy.h
+sed -i 's/^\tNAP_MAX/\tZZ_MAX = 7,\n&/' "$zz"
+case_of "a constant without a comment" check-policy '^check-policy: NAP_MAX: its comment'
+
 # ---- locks --------------------------------------------------------------------------------------
 
 fresh

@@ -1,0 +1,347 @@
+/*
+ * policy: every constant that decides which thread runs when, how long one waits for another, and what
+ * is kept in reserve.
+ *
+ * What a user may set is an option (base/options.def); the options that this file leans on are named
+ * where that is so.  policy.c holds the relations that must stay true when a value is changed.
+ *
+ * Each constant has a comment of one form, which check-policy reads:
+ *
+ *	unit, files that read it: what it decides.  From: what it was derived from, or measured where
+ *
+ * "Go" is the value of Go's runtime, taken over and not measured again.  "trying" is a value that was
+ * good enough when it was tried, on the machine of runtime/sched/README.md (2 virtual CPUs).  A commit
+ * is named where its message has the figures.
+ *
+ * Sizes of tables, kinds and states are no policy and stay where they are used; check-policy lists
+ * them with the reason.
+ *
+ * Must never: hold state, or include anything but the compiler's headers.
+ */
+#ifndef WEFT_POLICY_H
+#define WEFT_POLICY_H
+
+/* ---- what a P runs next ---------------------------------------------------------------------- */
+
+enum {
+	/* Gs, gmp.h runq.c findrunnable.c: in a P's ring; of a full one half goes to the global queue.  From: Go. */
+	RUNQ_SIZE = 256,
+	/*
+	 * schedules, findrunnable.c sched_inline.h: every 61st takes from the global queue and looks at the
+	 * descriptors first.  From: Go.
+	 */
+	GLOBAL_TICK = 61,
+	/*
+	 * Gs, findrunnable.c: of the local queue, at most so many are waited for where the local Gs compute
+	 * and the global queue has its turn.  From: 8bd50d4 (4 spinners, 2 Ps: least share 66 %, then 76).
+	 */
+	GLOBAL_WAIT_GS = 2,
+	/* slices, findrunnable.c: waited for beyond one for each of these Gs.  From: as GLOBAL_WAIT_GS. */
+	GLOBAL_WAIT_SLICES = 2,
+	/*
+	 * wakeslices, findrunnable.c: a row of woken Gs goes before the local queue for so long.  From:
+	 * 5cacb09 (8 sleepers of 100 us were late by 370 us when a row was three Gs).
+	 */
+	WAKEUP_ROW = 3,
+	/* one in, proc.c: with chaos a G yields so often, to each of both tails.  From: trying. */
+	CHAOS_YIELDS = 16,
+};
+
+/* ---- stealing, spinning, naps ---------------------------------------------------------------- */
+
+enum {
+	/* passes, findrunnable.c: over all Ps in search of work, the last with runnext and timers.  From: Go. */
+	STEAL_PASSES = 4,
+	/* Gs, runq.c: a queue this long is stolen from before it has aged (stealage).  From: trying. */
+	STEAL_LONG = 8,
+	/* us, runq.c: left to a P to run its runnext itself, where stealage is 0.  From: Go. */
+	STEAL_NEXT_US = 3,
+	/* one in, findrunnable.c: of the busy Ps, so many Ms at most look for work.  From: Go. */
+	SPINNERS_PART = 2,
+	/* pauses, idle.c: between two looks of an M that spins for work.  From: Go's pause of a spinning lock. */
+	SPIN_PAUSES = 30,
+	/*
+	 * ns, idle.c: an idle M looks at least this often while another P is busy; the first nap is
+	 * the option nap, each next one is twice as long.  From: trying.
+	 */
+	NAP_MAX = 2000000,
+};
+
+/* ---- the poller ------------------------------------------------------------------------------ */
+
+enum {
+	/*
+	 * events, findrunnable.c idle.c netpoll.c sysmonsleep.c: of descriptors, taken by one look.
+	 * From: Go; the default of the option pollsurplus is the same number.
+	 */
+	NETPOLL_BATCH = 128,
+	/*
+	 * ns, netpoll.c retake.c: Gs that the poller readies and that run for longer at a time wake
+	 * an idle P.  From: 148feba (MariaDB, 16 connections, procs=2: 0.75 of native without).
+	 */
+	SERVICE_LONG = 20000,
+	/* ns, findrunnable.c: a longer run counts as this, for it may have waited for a CPU.  From: trying. */
+	SERVICE_MAX = 100000,
+	/* runs, findrunnable.c: over which the mean service time is taken.  From: trying. */
+	SERVICE_MEAN = 8,
+};
+
+/* ---- sysmon: how often it looks -------------------------------------------------------------- */
+
+enum {
+	/* us, sysmon.c: between two looks, at least.  From: Go. */
+	TICK_MIN = 20,
+	/* us, sysmon.c: at most.  From: Go. */
+	TICK_MAX = 10000,
+	/* looks, sysmon.c: without a P to take, after which the time between two doubles.  From: Go. */
+	IDLE_ROUNDS = 50,
+	/*
+	 * us, doubled before it is used, sysmon.c: after work was found beside an idle P.  From: d6efb45
+	 * (redis, io-threads 2: 7,000 looks a second and 12 % of a CPU, then 1,100 and 2.5 %).
+	 */
+	TICK_FOUND = 40,
+	/* looks, sysmon.c: that find all Ps idle, before sysmon sleeps deep.  From: trying. */
+	DEEP_LOOKS = 3,
+	/* looks, sysmon.c: that find queued work and no progress, before another P is woken.  From: trying. */
+	STALL_LOOKS = 2,
+	/* ns, sysmon.c: a timer that is late by more wakes an idle P.  From: trying. */
+	TIMER_LATE = 50000,
+	/* ns, sysmon.c: timer slack of its sleeps; the kernel's usual 50 us would more than double TICK_MIN.  From: trying. */
+	SYSMON_SLACK = 1000,
+	/*
+	 * ns, sysmon.c procfs.c: CPU slice of sysmon and of its /proc reader, the least that the kernel has.
+	 * From: d1230a2 (woken among spinners they waited for milliseconds).
+	 */
+	SYSMON_CPU_SLICE = 100000,
+	/* ns, sysmonsleep.c: between two looks, at least, while some P computes.  From: 910108e. */
+	TICK_GAP_MIN = 50000,
+	/*
+	 * ns, sysmonsleep.c: a look that lasted longer had to wait for its CPU, and sysmon owes the kernel
+	 * only this.  From: trying, in 58ff8f6.
+	 */
+	RAN_MAX = 500000,
+	/* ns, sysmonsleep.c: only a sleep of this length proves that an M ran meanwhile.  From: 58ff8f6. */
+	SLEPT_MIN = 20000,
+	/* ns, sysmonsleep.c: of such a sleep that two context switches take, usually at most.  From: 58ff8f6. */
+	SWITCHES = 10000,
+	/* one in, sysmonsleep.c: parts of such a sleep; the M ran in all but one of them.  From: 910108e. */
+	SLEPT_PARTS = 32,
+	/* ns, retake.c: with chaos sysmon looks again within this.  From: trying. */
+	CHAOS_TICK = 400000,
+	/*
+	 * ns, mnames.c: between two looks at the names of Ms; an M with one G for longer is called by it.
+	 * From: trying: what top -H shows is a second old.
+	 */
+	NAMES_EVERY = 100000000,
+};
+
+/* ---- sysmon: when a G gives way -------------------------------------------------------------- */
+
+enum {
+	/*
+	 * ns, sysmon.c: a P is left to a system call for so long when nothing waits, and the
+	 * descriptors are polled after so long without an M that does.  From: Go, for both.
+	 */
+	SYSCALL_SLICE = 10000000,
+	/* ns, preempt.c retake.c: between two requests to a G that could not give way.  From: trying. */
+	PREEMPT_RETRY = 1000000,
+	/* ns, preempt.c retake.c: the same while a woken G waits.  From: the option wakeslice's default. */
+	PREEMPT_RETRY_WAKEUP = 100000,
+	/* ns, preempt.c: after which a signal without effect is sent again.  From: trying. */
+	PREEMPT_RESEND = 10000000,
+	/* ns, preempt.c: after its slice, from which the program counter no longer counts.  From: trying, in f6ce7f4. */
+	PREEMPT_FORCE = 20000000,
+	/*
+	 * pauses, preempt.c: of an M that waits for the signal, between two yields: some tens of us,
+	 * more than a signal takes that was sent.  From: trying.
+	 */
+	PREEMPT_YIELD_EVERY = 1000,
+	/*
+	 * pauses, preempt.c: the same, between two openings of the mask, for a G that keeps the
+	 * signal out.  From: trying, in dcceb65.
+	 */
+	PREEMPT_LOST_EVERY = 10000,
+	/*
+	 * ns, retake.c: for which a P counts as CPU-bound after its G last computed for wakeslice.
+	 * From: dcceb65; a P that serves is judged over the same time.
+	 */
+	CPUBOUND_NS = 50000000,
+	/*
+	 * ns, retake.c: the same for a P that was not CPU-bound for long; doubled each time it is again.
+	 * From: 02a9fef (a busy echo server, procs=1: 3,500 looks a second, then 1,300).
+	 */
+	CPUBOUND_FIRST_NS = 1500000,
+	/* one in, retake.c: part of that time in which the CPU clock is not read again.  From: trying. */
+	CPUBOUND_KNOWN = 4,
+	/* one in, retake.c: part of a wakeslice of CPU time at one schedtick that says CPU-bound.  From: trying. */
+	CPUBOUND_PART = 2,
+	/* schedules, retake.c: a P with so many between two looks is I/O-bound.  From: trying, in d5b2516. */
+	IOBOUND_SCHEDS = 8,
+	/*
+	 * wakeslices, retake.c: for which a woken G waits where all Gs run for long.  From: 148feba (MariaDB,
+	 * 16 connections: 0.87 of native, then 1.15 to 1.3).
+	 */
+	DRAINING_WAKESLICES = 10,
+};
+
+/* ---- sysmon: Ms that block unseen ------------------------------------------------------------ */
+
+enum {
+	/* ns, blocked.c: between two looks.  From: below BLOCKED_GAP_SUSPECT, so that no tick is lost. */
+	BLOCKED_GAP_MIN = 80000,
+	/* us, blocked.c: until the next look when an M stands still and work waits.  From: trying, in ecc8456. */
+	BLOCKED_GAP_SUSPECT = 100,
+	/* us, blocked.c: when work waits; with BLOCKED_GAP_SUSPECT less than a millisecond.  From: ecc8456. */
+	BLOCKED_GAP_WORK = 800,
+	/* ns, blocked.c: after which no work means that none will come.  From: SYSCALL_SLICE. */
+	WORK_LASTS = 10000000,
+	/* ns, blocked.c: an M keeps its P when no work waits.  From: SYSCALL_SLICE. */
+	KEEP_P = 10000000,
+	/*
+	 * ns, blocked.c: for which an M must stand still longer each time it was not blocked.
+	 * From: 02a9fef (1,600 questions to /proc a second, then 300).
+	 */
+	MISS_NS = 100000,
+	/* times, blocked.c: that count for MISS_NS, at most.  From: as MISS_NS. */
+	MISSES_MAX = 4,
+	/* one in, blocked.c: parts of the time since the last look; an M that ran in fewer may have blocked.  From: trying. */
+	BLOCKED_PARTS = 8,
+	/* ns, blocked.c: until an M that computes without a P is signalled once more.  From: PREEMPT_RETRY. */
+	PROD_AGAIN = 1000000,
+	/* signals, blocked.c: after which the program counter no longer counts.  From: PREEMPT_FORCE. */
+	PRODS_FORCE = 20,
+	/* pauses, blocked.c: of a G that waits for sysmon's answer, between two yields.  From: trying, in 37c4fc6. */
+	REVOKE_YIELD_EVERY = 1024,
+	/* looks, blocked.c: with chaos one in so many takes a P from an M that may run.  From: trying. */
+	CHAOS_REVOKES = 8,
+};
+
+/* ---- what is kept in reserve ----------------------------------------------------------------- */
+
+enum {
+	/* s, sysmon.c: for which an idle M is kept while there are at most REAP_MANY.  From: trying. */
+	REAP_AFTER = 10,
+	/*
+	 * Ms, sysmon.c: idle ones; with more of them each is kept for a shorter time.  From: ae931ae
+	 * (a broadcast to thousands: 53 s, then 27; natively 21).
+	 */
+	REAP_MANY = 64,
+	/* ns, sysmon.c: between two looks for idle Ms to reap.  From: trying. */
+	REAP_EVERY = 100000000,
+	/* Ms, sysmon.c: idle ones that are never reaped.  From: trying. */
+	KEEP_IDLE = 4,
+	/* Ms, m.c home.c: so near to maxthreads no M is made in reserve.  From: trying. */
+	SPARE_BELOW = 16,
+	/* Gs, gfree.c: a P with so many free ones of a class moves some to the global list ...  From: Go. */
+	GFREE_HIGH = 64,
+	/* Gs, gfree.c: ... down to this.  From: Go's half, and the one that is being freed. */
+	GFREE_LOW = 31,
+	/* Gs, gfree.c: a P without free ones takes so many from the global list.  From: Go. */
+	GFREE_REFILL = 32,
+	/* Gs, gfree.c: of rare shapes, looked through for one that fits.  From: trying. */
+	OTHER_LOOKS = 64,
+	/* ns, scavenge.c: between two looks for memory that no thread needed.  From: trying. */
+	SCAVENGE_PERIOD = 1000000000,
+	/* Gs, scavenge.c: whose memory is given back at a time, for libc's locks are held.  From: trying. */
+	SCAVENGE_BATCH = 64,
+	/* Gs, scavenge.c: of a class, that keep their thread block.  From: GFREE_HIGH, a P's own. */
+	KEEP_GS = 64,
+	/* times, scavenge.c: as long as it worked the spawner rests: a quarter of a CPU at most.  From: trying. */
+	SCAVENGE_REST = 3,
+};
+
+/* ---- how long one thread waits for another --------------------------------------------------- */
+
+enum {
+	/* tries, lock.c: of a runtime lock before the thread sleeps.  From: Go. */
+	LOCK_SPINS = 4,
+	/* pauses, lock.c: between two of them.  From: Go. */
+	LOCK_PAUSES = 30,
+	/* ns, lock.c: first sleep where the kernel has no membarrier and an unlock may be missed.  From: trying. */
+	LOCK_MISSED = 1000000,
+	/* ns, lock.c: the last; each is twice the one before, for thousands may wait.  From: trying, in 9fe9d7b. */
+	LOCK_MISSED_MAX = 512000000,
+	/* pauses, proc.c: of an M whose next G has not left its stack, between two yields.  From: trying. */
+	OFF_SPINS = 64,
+	/* yields, proc.c: after which it sleeps, for the other thread may be one of a lower priority.  From: trying. */
+	OFF_YIELDS = 64,
+	/* us, proc.c: of each such sleep.  From: TICK_MIN. */
+	OFF_SLEEP_US = 20,
+	/* pauses, procfs.c: sysmon's for an answer of the /proc reader, before it sleeps: some us.  From: trying, in 0120ef6. */
+	PROCFS_SPINS = 2000,
+	/* tries, m.c: of a G that leaves M0, for an idle M.  From: IDLEM_US: 2 ms, the making of a kernel thread. */
+	IDLEM_TRIES = 40,
+	/* us, m.c: between two of them.  From: trying. */
+	IDLEM_US = 50,
+	/* times, home.c: that it tries to leave M0 before a fork.  From: trying, in 23985ab: 2 ms each, at most. */
+	LEAVE_TRIES = 2,
+	/* tries, sched/single.c: for all other Ms to end: 200 ms, and more where the CPUs are busy.  From: trying. */
+	SINGLE_TRIES = 4000,
+	/* us, sched/single.c: between two of them.  From: IDLEM_US. */
+	SINGLE_US = 50,
+	/* us, filtered.c: between two looks whether Ms that others begin to make have started.  From: TICK_MIN. */
+	FILTER_SLEEP_US = 20,
+};
+
+/* ---- the shim: locks ------------------------------------------------------------------------- */
+
+enum {
+	/* tries, mutex.c: of a mutex that is held, before its thread queues.  From: Go's 4 and glibc's up to 100: trying. */
+	MUTEX_SPINS = 10,
+	/* pauses, mutex.c: between two of them.  From: Go. */
+	MUTEX_PAUSES = 30,
+	/* ns, mutex.c: a slow path this soon after another of its slot is a crowd, and queues at once.  From: trying. */
+	SPIN_REST_NS = 500,
+	/* wins, mutex.c: of spinning over losses, that count at most.  From: trying. */
+	LUCK_MAX = 8,
+	/* one in, mutex.c: slow paths that spin where it never won lately.  From: trying. */
+	LUCK_TRIES = 32,
+	/* yields, mutex.c: to the holder of a shared mutex, before the kernel is asked to wait.  From: trying, in e695fea. */
+	SHARED_YIELDS = 4,
+	/* tries, spin.c: of a spin lock between two yields, for its holder may wait for this P.  From: trying. */
+	SPIN_SPINS = 100,
+};
+
+/* ---- the shim: waits without a waker --------------------------------------------------------- */
+
+enum {
+	/* ns, fdwait.c: until a writer at a full local socket looks first whether its half was shut down.  From: trying. */
+	LOCAL_RETRY_NS = 50000000,
+	/* times, fdwait.c: each look that much later than the one before.  From: trying. */
+	LOCAL_RETRY_RARER = 8,
+	/* ns, stdio.c: until a waiter for a FILE tries again: libc's own functions wake none.  From: SYSCALL_SLICE. */
+	FILE_RETRY_NS = 10000000,
+	/* ns, nosigthread.c: between two looks for signals where there is no signal thread.  From: wakeslice's default. */
+	ARM_EVERY = 100000,
+	/*
+	 * ns, sigroute.c: between two kicks of threads that have not taken their signals, as the kernel
+	 * queues signal 32 as often as it is sent.  From: PREEMPT_RETRY.
+	 */
+	REKICK_NS = 1000000,
+	/* ns, cputimer.c: between two looks at a timer on a thread's CPU time.  From: the kernel's tick at 250 Hz. */
+	CPUTIMER_TICK = 4000000,
+	/* ns, cputimer.c: the same of a thread that does not run; doubled up to this.  From: trying. */
+	CPUTIMER_PAUSE = 64000000,
+	/* yields, sigroute.c: of a thread that waits until the signal thread has seen what came before.  From: trying. */
+	FLUSH_YIELDS = 20,
+	/* sleeps, sigroute.c: after these: a bound against a signal thread that cannot run, a second.  From: trying. */
+	FLUSH_SLEEPS = 100,
+	/* ns, sigroute.c: of each of them, unless it is woken.  From: SYSCALL_SLICE. */
+	FLUSH_SLEEP_NS = 10000000,
+	/* sleeps, sigroute.c: until all kernel threads keep a signal out, at most: 2 s.  From: trying. */
+	BLOCK_TRIES = 20000,
+	/* ns, sigroute.c: of each of them.  From: trying. */
+	BLOCK_SLEEP_NS = 100000,
+	/* sleeps, sighandler.c: until the signal thread begins an abort, at most: a second.  From: trying. */
+	ABORT_TRIES = 1000,
+	/* ns, sighandler.c: of each of them.  From: trying. */
+	ABORT_SLEEP_NS = 1000000,
+	/* sleeps, process/single.c: until the kernel has forgotten a thread that ended, at most: 10 ms.  From: trying. */
+	GONE_TRIES = 200,
+	/* ns, process/single.c init.c: of each of them.  From: IDLEM_US. */
+	GONE_SLEEP_NS = 50000,
+	/* yields, dlopen.c: while the loader's list changes.  From: trying. */
+	LIST_TRIES = 20,
+};
+
+#endif
