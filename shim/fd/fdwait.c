@@ -60,17 +60,21 @@ static void start_clock(struct fdop *op, uint64_t ns)
 		op->deadline = nanotime() + ns;
 }
 
-/* A local stream waits for each buffer of a write as long as it may wait in all for the first. */
-static void restart_clock(struct fdop *op, int fd)
+/*
+ * A local stream waits for each buffer of a write as long as it may wait in all for the first.  True:
+ * the time begins anew.
+ */
+static bool restart_clock(struct fdop *op, int fd)
 {
 	int domain = AF_UNSPEC;
 	socklen_t n = sizeof(domain);
 
 	if (!op->timeout || op->moved == op->done || !writes_locally(op) ||
 	    direct5(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) || domain != AF_UNIX)
-		return;
+		return false;
 	op->moved = op->done;
 	op->deadline = nanotime() + op->timeout;
+	return true;
 }
 
 /*
@@ -160,11 +164,14 @@ static long park_for(struct fdop *op, struct polldesc *pd, uint32_t seq, uint64_
 /*
  * Tries and parks until it is over.  parks: the last try, at count seq, would have blocked.  The
  * file is the same throughout, whatever becomes of its number.
+ *
+ * When the time is over the call is tried once more, as the kernel looks once more: a local stream
+ * has room for a buffer long before it tells of room, which it does at a quarter full.
  */
 static long try_and_park(struct fdop *op, struct polldesc *pd, uint32_t seq, bool parks)
 {
 	uint64_t again = LOCAL_RETRY_NS;
-	bool woken = false;
+	bool woken = false, late = false;
 	long r;
 	int fd;
 
@@ -190,8 +197,8 @@ static long try_and_park(struct fdop *op, struct polldesc *pd, uint32_t seq, boo
 				r = wants_to_wait(op, fd, true);
 			else if (!op->plain && fdslot_stops_waiting(op->s, fd, op->dir))
 				r = op->done ? op->done : -EAGAIN;
-			else
-				restart_clock(op, fd);
+			else if (restart_clock(op, fd))
+				late = false;
 			netpoll_fdput(pd);
 			if (r)
 				break;
@@ -200,8 +207,9 @@ static long try_and_park(struct fdop *op, struct polldesc *pd, uint32_t seq, boo
 		if (waitmask_hit()) /* no handler runs from here on: we are pinned */
 			return -EINTR;
 		r = park_for(op, pd, seq, &again);
-		if (r < 0)
+		if (r < 0 && (r != -ETIMEDOUT || late))
 			return r;
+		late = r < 0;
 		woken = r == 0;
 	}
 	note(op, pd, seq);
