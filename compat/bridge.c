@@ -25,6 +25,7 @@
 #endif
 #include "compat/donor.h"
 #include "compat/tcb.h"
+#include "runtime/base/atomic.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -63,7 +64,7 @@ static void handler(int sig, siginfo_t *si, void *ctx)
 
 	(void)sig;
 	(void)si;
-	if (__atomic_load_n(&seen.donor->ready, __ATOMIC_RELAXED) >= seen.step ||
+	if (load_relaxed(&seen.donor->ready) >= seen.step ||
 	    r[REG_RAX] != -EINTR || pc[-2] != 0x0f || pc[-1] != 0x05)
 		return; /* before the sleep, or after it */
 	seen.pc = (uintptr_t)r[REG_RIP];
@@ -111,7 +112,7 @@ const char *bridge_probe(struct donor *d, uint32_t step)
 		return "signal 32";
 	donor_send(d, DONOR_PAUSE);
 	/* It may arrive before the sleep has begun: again.  Pairs with the donor's step. */
-	while (__atomic_load_n(&d->ready, __ATOMIC_ACQUIRE) < step && sys_now() < end) {
+	while (load_acquire(&d->ready) < step && sys_now() < end) {
 		sys_3(SYS_tgkill, sys_getpid(), d->ostid, SIGCANCEL);
 		sys_futex_wait(&d->ready, step - 1, 200000);
 	}

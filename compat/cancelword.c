@@ -12,6 +12,7 @@
 #include "compat/broken.h"
 #include "compat/glibc.h"
 #include "compat/tcb.h"
+#include "runtime/base/atomic.h"
 
 enum { CANCELED = 8, EXITING = 16, TERMINATED = 32 };
 
@@ -24,7 +25,7 @@ int *tcb_cancelhandling(struct tcb *t)
 
 static bool flag(const struct tcb *t, const struct flag_bit *f)
 {
-	return __atomic_load_n((uint8_t *)at(t, f->offset), __ATOMIC_ACQUIRE) & f->mask;
+	return load_acquire((uint8_t *)at(t, f->offset)) & f->mask;
 }
 
 int tcb_cancel_enabled(const struct tcb *t)
@@ -39,14 +40,14 @@ int tcb_cancel_async(const struct tcb *t)
 
 int tcb_cancel_acts(const struct tcb *t)
 {
-	int w = __atomic_load_n((int *)at(t, (ptrdiff_t)layout.cancelhandling), __ATOMIC_ACQUIRE);
+	int w = load_acquire((int *)at(t, (ptrdiff_t)layout.cancelhandling));
 
 	return !(w & (EXITING | TERMINATED)) && tcb_cancel_enabled(t);
 }
 
 int tcb_cancel_pending(const struct tcb *t)
 {
-	int w = __atomic_load_n((int *)at(t, (ptrdiff_t)layout.cancelhandling), __ATOMIC_ACQUIRE);
+	int w = load_acquire((int *)at(t, (ptrdiff_t)layout.cancelhandling));
 
 	if ((w & (CANCELED | EXITING | TERMINATED)) != CANCELED || broken("request"))
 		return 0;
@@ -55,12 +56,12 @@ int tcb_cancel_pending(const struct tcb *t)
 
 int tcb_cancel_requested(const struct tcb *t)
 {
-	int w = __atomic_load_n((int *)at(t, (ptrdiff_t)layout.cancelhandling), __ATOMIC_ACQUIRE);
+	int w = load_acquire((int *)at(t, (ptrdiff_t)layout.cancelhandling));
 
 	return (w & (CANCELED | EXITING | TERMINATED)) != 0;
 }
 
 void tcb_cancel_over(struct tcb *t)
 {
-	__atomic_fetch_or(tcb_cancelhandling(t), EXITING, __ATOMIC_SEQ_CST);
+	fetch_or_seqcst(tcb_cancelhandling(t), EXITING);
 }

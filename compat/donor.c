@@ -9,6 +9,7 @@
  */
 #include "compat/donor.h"
 #include "compat/mainarena.h"
+#include "runtime/base/atomic.h"
 
 #include <string.h>
 
@@ -20,7 +21,7 @@ enum { FIRST_SIZE = 0x19000, SECOND_SIZE = 0x1b000, PLAIN_SIZE = 0x1f000, PLAIN_
 
 static void step(struct donor *d)
 {
-	__atomic_add_fetch(&d->ready, 1, __ATOMIC_RELEASE); /* pairs with donor_await() */
+	fetch_add_release(&d->ready, 1); /* pairs with donor_await() */
 	sys_futex_wake(&d->ready, 1);
 }
 
@@ -39,7 +40,7 @@ static __attribute__((noinline)) void *donor_body(struct donor *d)
 	d->dtv_ok = tls_dtv_matches(d->block, family->modules, family->nmodules);
 	step(d);
 	for (;;) {
-		while ((o = __atomic_load_n(&d->order, __ATOMIC_ACQUIRE)) == done)
+		while ((o = load_acquire(&d->order)) == done)
 			sys_futex_wait(&d->order, o, 0);
 		done = o;
 		if (o == DONOR_CREATE) {
@@ -135,7 +136,7 @@ int donor_start(struct donor *d)
 
 void donor_send(struct donor *d, enum donor_order o)
 {
-	__atomic_store_n(&d->order, o, __ATOMIC_RELEASE);
+	store_release(&d->order, o);
 	sys_futex_wake(&d->order, 1);
 }
 
@@ -145,7 +146,7 @@ bool donor_await(struct donor *d, uint32_t n)
 	uint32_t v;
 
 	/* Pairs with step(): what the donor wrote before its step is visible after this. */
-	while ((v = __atomic_load_n(&d->ready, __ATOMIC_ACQUIRE)) < n) {
+	while ((v = load_acquire(&d->ready)) < n) {
 		uint64_t now = sys_now();
 
 		if (now >= end)

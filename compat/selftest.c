@@ -25,6 +25,7 @@
 #include "compat/rseqfield.h"
 #include "compat/selftest.h"
 #include "compat/stacklist.h"
+#include "runtime/base/atomic.h"
 
 #include <errno.h>
 #include <string.h>
@@ -62,14 +63,13 @@ static const char *prove_lock(struct donors *ds)
 	int v = 0;
 	bool contended = false;
 
-	if (!__atomic_compare_exchange_n(layout.lock, &v, 1, false, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED))
+	if (!cas_acquire(layout.lock, &v, 1))
 		return "stack list lock is not free";
 	donor_send(&ds->first, DONOR_CREATE);
 	while (!contended && sys_now() < end) {
-		contended = __atomic_load_n(layout.lock, __ATOMIC_RELAXED) == 2;
+		contended = load_relaxed(layout.lock) == 2;
 		/* The creator's second step: it came through without the lock. */
-		if (!contended && __atomic_load_n(&ds->first.ready, __ATOMIC_ACQUIRE) >= 2)
+		if (!contended && load_acquire(&ds->first.ready) >= 2)
 			break;
 		if (!contended)
 			sys_sleep(20000);

@@ -27,9 +27,9 @@
 #include "compat/glibc.h"
 #include "compat/setxid.h"
 #include "compat/tcb.h"
+#include "runtime/base/atomic.h"
 
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 enum { SETXID_FLAG = 64, EXITING_FLAG = 16 }; /* of cancelhandling, since glibc 2.34 and before */
@@ -50,7 +50,7 @@ static int answerer;                /* the id of that one; written before the si
 
 static bool flagged(struct tcb *t, int flags)
 {
-	return __atomic_load_n(tcb_cancelhandling(t), __ATOMIC_ACQUIRE) & flags;
+	return load_acquire(tcb_cancelhandling(t)) & flags;
 }
 
 struct answer {
@@ -104,7 +104,7 @@ static bool again; /* written on the first kernel thread alone: the second of a 
 void compat_setxid_fork_child(void)
 {
 	again = false;
-	atomic_store_explicit(&answers, NULL, memory_order_relaxed);
+	store_relaxed(&answers, NULL);
 }
 
 static void handler(int sig, siginfo_t *si, void *uc)
@@ -125,9 +125,9 @@ static void handler(int sig, siginfo_t *si, void *uc)
 	if (own && own != cur)
 		sys_set_fs(own);
 	if (beside) {
-		atomic_store_explicit(&answers, cur, memory_order_release);
+		store_release(&answers, cur);
 		beside = answer_beside(si, uc);
-		atomic_store_explicit(&answers, NULL, memory_order_release);
+		store_release(&answers, NULL);
 	}
 	if (!beside)
 		old_handler(sig, si, uc);
@@ -138,7 +138,7 @@ static void handler(int sig, siginfo_t *si, void *uc)
 /* TLS is the caller's while run() runs, and the caller waits. */
 bool compat_setxid_as_caller(void (*run)(void *), void *arg)
 {
-	struct tcb *t = atomic_load_explicit(&answers, memory_order_acquire), *own = tcb_self();
+	struct tcb *t = load_acquire(&answers), *own = tcb_self();
 
 	if (!t || answerer != sys_gettid())
 		return false;

@@ -14,6 +14,7 @@
  */
 #include "compat/stacklist.h"
 #include "compat/tcb.h"
+#include "runtime/base/atomic.h"
 
 #include <errno.h>
 
@@ -21,16 +22,16 @@ void stacklist_lock(void)
 {
 	int *w = layout.lock, v = 0;
 
-	if (__atomic_compare_exchange_n(w, &v, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (cas_acquire(w, &v, 1))
 		return;
 	/* From here on the word is left at 2: another thread may sleep. */
-	while (__atomic_exchange_n(w, 2, __ATOMIC_ACQUIRE) != 0)
+	while (exchange_acquire(w, 2) != 0)
 		sys_futex_wait(w, 2, 0);
 }
 
 void stacklist_unlock(void)
 {
-	if (__atomic_exchange_n(layout.lock, 0, __ATOMIC_RELEASE) > 1)
+	if (exchange_release(layout.lock, 0) > 1)
 		sys_futex_wake(layout.lock, 1);
 }
 
@@ -43,7 +44,7 @@ void stacklist_insert(struct list_node *n)
 	n->prev = head;
 	head->next->prev = n;
 	/* A debugger or a fork child walks forward only: n is complete before it is reachable. */
-	__atomic_store_n(&head->next, n, __ATOMIC_RELEASE);
+	store_release(&head->next, n);
 	stacklist_unlock();
 }
 
@@ -51,12 +52,12 @@ void stacklist_remove(struct list_node *n)
 {
 	stacklist_lock();
 	/* glibc's fork child replays a removal that it finds announced here. */
-	__atomic_store_n(layout.in_flight, (uintptr_t)n, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	store_relaxed(layout.in_flight, (uintptr_t)n);
+	fence_compiler();
 	n->next->prev = n->prev;
 	n->prev->next = n->next;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(layout.in_flight, 0, __ATOMIC_RELAXED);
+	fence_compiler();
+	store_relaxed(layout.in_flight, 0);
 	stacklist_unlock();
 	list_self(n);
 }
@@ -100,7 +101,7 @@ uint32_t *tcb_other(uint32_t *id)
 	for (struct list_node *n = layout.used->next; n != layout.used && !found; n = n->next) {
 		uint32_t *word = at(n, (ptrdiff_t)layout.tid - (ptrdiff_t)layout.list);
 
-		*id = __atomic_load_n(word, __ATOMIC_RELAXED);
+		*id = load_relaxed(word);
 		if (alive(*id))
 			found = word;
 	}

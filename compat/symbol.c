@@ -22,6 +22,7 @@
 #define _GNU_SOURCE
 #endif
 #include "compat/symbol.h"
+#include "runtime/base/atomic.h"
 
 #include <link.h>
 #include <stdbool.h>
@@ -223,7 +224,7 @@ static void __attribute__((constructor)) note_objects(void)
 {
 	struct link_map *self = NULL, *libc = NULL, *last = NULL;
 
-	if (__atomic_load_n(&objects.last, __ATOMIC_ACQUIRE) || !&_r_debug)
+	if (load_acquire(&objects.last) || !&_r_debug)
 		return;
 	for (struct link_map *l = _r_debug.r_map; l; l = l->l_next) {
 		struct tables t = tables_of(l);
@@ -236,10 +237,10 @@ static void __attribute__((constructor)) note_objects(void)
 			libc = l;
 		last = l;
 	}
-	__atomic_store_n(&objects.self, self, __ATOMIC_RELAXED);
-	__atomic_store_n(&objects.libc, libc, __ATOMIC_RELAXED);
+	store_relaxed(&objects.self, self);
+	store_relaxed(&objects.libc, libc);
 	/* Release: the two above are seen with it. */
-	__atomic_store_n(&objects.last, last, __ATOMIC_RELEASE);
+	store_release(&objects.last, last);
 }
 
 static void *search(struct link_map *l, const struct wanted *w, size_t *size)

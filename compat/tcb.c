@@ -24,6 +24,7 @@
 #include "compat/broken.h"
 #include "compat/glibc.h"
 #include "compat/stacklist.h"
+#include "runtime/base/atomic.h"
 
 #include <resolv.h>
 #include <stdlib.h>
@@ -69,13 +70,13 @@ static struct list_node *node_of(struct tcb *t)
 
 static void orphans_enter(void)
 {
-	while (__atomic_exchange_n(&orphans_lock, 1, __ATOMIC_ACQUIRE))
+	while (exchange_acquire(&orphans_lock, 1))
 		__builtin_ia32_pause();
 }
 
 static void orphans_leave(void)
 {
-	__atomic_store_n(&orphans_lock, 0, __ATOMIC_RELEASE);
+	store_release(&orphans_lock, 0);
 }
 
 static void save_malloc(const struct tcb *t, uintptr_t *w)
@@ -116,7 +117,7 @@ static void adopt(struct tcb *t)
 {
 	struct orphan *o;
 
-	if (!__atomic_load_n(&orphans, __ATOMIC_RELAXED))
+	if (!load_relaxed(&orphans))
 		return;
 	orphans_enter();
 	o = orphans;
@@ -360,7 +361,7 @@ int tcb_reuse(struct tcb *t, const struct tcb_stack *stk, uint32_t tid)
 
 int tcb_orphans(void)
 {
-	return __atomic_load_n(&norphans, __ATOMIC_RELAXED);
+	return load_relaxed(&norphans);
 }
 
 void tcb_bury(void)
@@ -384,12 +385,12 @@ void *tcb_robust_list(struct tcb *t)
 
 uint32_t tcb_tid(const struct tcb *t)
 {
-	return __atomic_load_n((uint32_t *)at(t, (ptrdiff_t)layout.tid), __ATOMIC_RELAXED);
+	return load_relaxed((uint32_t *)at(t, (ptrdiff_t)layout.tid));
 }
 
 void tcb_set_tid(struct tcb *t, uint32_t tid)
 {
-	__atomic_store_n((uint32_t *)at(t, (ptrdiff_t)layout.tid), tid, __ATOMIC_RELAXED);
+	store_relaxed((uint32_t *)at(t, (ptrdiff_t)layout.tid), tid);
 }
 
 void tcb_fork_child_orphans(void) hidden;

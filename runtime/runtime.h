@@ -17,11 +17,11 @@
 #ifndef WEFT_RUNTIME_H
 #define WEFT_RUNTIME_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/base/atomic.h"
 #include "runtime/base/options.h"
 
 #define hidden __attribute__((visibility("hidden")))
@@ -136,12 +136,12 @@ bool runtime_busy(void);
 static inline void pin_m(void)
 {
 	weft_tls.locks++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	fence_compiler();
 }
 
 static inline void unpin(void)
 {
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	fence_compiler();
 	weft_tls.locks--;
 }
 
@@ -370,7 +370,7 @@ bool realtime_self(void);
 /* The calling G's kernel thread is its own, and is to wait for descriptors by itself. */
 static inline bool runtime_waits_itself(void)
 {
-	return unlikely(atomic_load_explicit(&realtime, memory_order_relaxed)) && realtime_self();
+	return unlikely(load_relaxed(&realtime)) && realtime_self();
 }
 /*
  * Before the calling G changes its kernel thread for good (and ends it at exit): M0 cannot end, so

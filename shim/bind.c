@@ -89,7 +89,7 @@ void *bind_one(unsigned i)
 
 	if (!p)
 		p = (void *)lacking;
-	__atomic_store_n((void **)&real + i, p, __ATOMIC_RELEASE);
+	store_release((void **)&real + i, p);
 	return p;
 }
 

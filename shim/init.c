@@ -88,7 +88,7 @@ int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uint
 	real.pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	if (!err)
-		__atomic_store_n(os, (uintptr_t)t, __ATOMIC_RELEASE);
+		store_release(os, (uintptr_t)t);
 	errno = saved;
 	return -err;
 }
@@ -288,9 +288,9 @@ bool activate(void)
 {
 	int s = STAGE_NOT_YET;
 
-	if (atomic_compare_exchange_strong(&stage, &s, STAGE_STARTING)) {
+	if (cas_seqcst(&stage, &s, STAGE_STARTING)) {
 		s = !have_room() ? STAGE_NOT_YET : start() ? STAGE_ACTIVE : STAGE_PLAIN;
-		atomic_store(&stage, s);
+		store_seqcst(&stage, s);
 	}
 	/* compat's own probe threads, and a native thread that came at the same moment. */
 	return s == STAGE_ACTIVE;
@@ -298,7 +298,7 @@ bool activate(void)
 
 bool activate_later(void)
 {
-	return atomic_load(&stage) == STAGE_NOT_YET;
+	return load_seqcst(&stage) == STAGE_NOT_YET;
 }
 
 static void __attribute__((destructor)) report(void)

@@ -14,8 +14,7 @@ static bool lock_try(struct lock *l)
 {
 	uint32_t free = 0;
 
-	return __atomic_compare_exchange_n(&l->word, &free, 1, 0, __ATOMIC_ACQUIRE,
-					   __ATOMIC_RELAXED);
+	return cas_acquire(&l->word, &free, 1);
 }
 
 void lock_slow(struct lock *l)
@@ -33,11 +32,11 @@ void lock_slow(struct lock *l)
 	 * The fence that every thread passes makes either this look see the word free, or that load see
 	 * this thread counted.  Without it (an old kernel, or one thread yet) an unlock may be missed.
 	 */
-	__atomic_add_fetch(&l->sleepers, 1, __ATOMIC_SEQ_CST);
+	fetch_add_seqcst(&l->sleepers, 1);
 	fenced = os_membarrier() == 0;
 	for (uint64_t ns = LOCK_MISSED; !lock_try(l); ns = ns < LOCK_MISSED_MAX ? ns * 2 : ns)
 		os_futex_wait(&l->word, 1, fenced ? 0 : os_nanotime() + ns);
-	__atomic_sub_fetch(&l->sleepers, 1, __ATOMIC_RELAXED);
+	fetch_sub_relaxed(&l->sleepers, 1);
 }
 
 void unlock_slow(struct lock *l)

@@ -50,8 +50,8 @@ static inline void pin(void)
 {
 	weft_tls.locks++;
 	/* Order enough: sysmon, which writes revoke, has a fence for both sides (blocked.c). */
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (unlikely(__atomic_load_n(&weft_tls.revoke, __ATOMIC_RELAXED)))
+	fence_compiler();
+	if (unlikely(load_relaxed(&weft_tls.revoke)))
 		pin_slow();
 }
 
@@ -62,7 +62,7 @@ static inline void lock_pinned(struct lock *l)
 
 	lockrank_take(l);
 	/* Acquire: pairs with the release in unlock_pinned(). */
-	if (!__atomic_compare_exchange_n(&l->word, &free, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+	if (!cas_acquire(&l->word, &free, 1))
 		lock_slow(l);
 }
 
@@ -84,8 +84,8 @@ static inline void unlock_pinned(struct lock *l)
 {
 	lockrank_drop(l);
 	/* Release: pairs with the acquire in lock_pinned(). */
-	__atomic_store_n(&l->word, 0, __ATOMIC_RELEASE);
-	if (__builtin_expect(__atomic_load_n(&l->sleepers, __ATOMIC_RELAXED) != 0, 0))
+	store_release(&l->word, 0);
+	if (__builtin_expect(load_relaxed(&l->sleepers) != 0, 0))
 		unlock_slow(l);
 }
 

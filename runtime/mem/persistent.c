@@ -33,7 +33,7 @@ void *persistentalloc(size_t n)
 
 void *runtime_part(void *_Atomic *at, size_t n)
 {
-	void *p = atomic_load_explicit(at, memory_order_acquire), *fresh;
+	void *p = load_acquire(at), *fresh;
 
 	if (likely(p))
 		return p;
@@ -41,8 +41,7 @@ void *runtime_part(void *_Atomic *at, size_t n)
 	if (!fresh)
 		return NULL;
 	/* Release and acquire: a thread that finds another's part finds it filled with zeroes. */
-	if (atomic_compare_exchange_strong_explicit(at, &p, fresh, memory_order_acq_rel,
-						    memory_order_acquire))
+	if (cas_acq_rel(at, &p, fresh))
 		return fresh;
 	os_free(fresh, n);
 	return p;

@@ -41,9 +41,9 @@ static void ask_running(uint64_t now)
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
 
-		if (!g_cached(pp) || atomic_load(&pp->status) != Prunning)
+		if (!g_cached(pp) || load_seqcst(&pp->status) != Prunning)
 			continue;
-		if (atomic_exchange_explicit(&pp->gfreeflush, true, memory_order_relaxed) && weft_opt.slice)
+		if (exchange_relaxed(&pp->gfreeflush, true) && weft_opt.slice)
 			preemptone(pp, now, 0);
 	}
 }
@@ -150,7 +150,7 @@ bool scavenge_scarce(uint32_t class)
 {
 	struct p *pp;
 
-	atomic_store_explicit(&sched.scarce, true, memory_order_relaxed);
+	store_relaxed(&sched.scarce, true);
 	pin();
 	pp = getp();
 	if (pp)
@@ -159,7 +159,7 @@ bool scavenge_scarce(uint32_t class)
 	gather_idle();
 	for (int i = 0; i < MAXPROCS && allp[i]; i++)
 		if (g_cached(allp[i]))
-			atomic_store_explicit(&allp[i]->gfreeflush, true, memory_order_relaxed);
+			store_relaxed(&allp[i]->gfreeflush, true);
 	/* One of the same shape needs no memory at all. */
 	return gfree_has(class) || unmap_all();
 }

@@ -27,7 +27,7 @@ uint32_t reserve_count(uint32_t next, size_t each)
 {
 	uint32_t n = next ? next : 1;
 
-	if (atomic_load(&filled) || each > SIZE_MAX / STACK_SLOTS || os_memory_is_limited())
+	if (load_seqcst(&filled) || each > SIZE_MAX / STACK_SLOTS || os_memory_is_limited())
 		return 1;
 	return n < STACK_SLOTS ? n : STACK_SLOTS;
 }
@@ -68,7 +68,7 @@ bool runtime_memory_filled(bool future)
 	for (uint32_t i = 0; i < NCLASS; i++)
 		reservation_trim(&sched.gclass[i].slots);
 	tlsarea_trim();
-	return atomic_exchange(&filled, future);
+	return exchange_seqcst(&filled, future);
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
@@ -89,9 +89,9 @@ void runtime_stacks_executable(void)
 {
 	struct g *gp;
 
-	atomic_store(&executable, true);
-	atomic_thread_fence(memory_order_seq_cst);
-	for (uint32_t i = 0; i < atomic_load(&sched.nallgs) && (gp = g_at(i)); i++) {
+	store_seqcst(&executable, true);
+	fence_seqcst();
+	for (uint32_t i = 0; i < load_seqcst(&sched.nallgs) && (gp = g_at(i)); i++) {
 		lock(&stacklock); /* not what was unmapped meanwhile, and is another's memory now */
 		make_executable(&gp->stack);
 		unlock(&stacklock);
@@ -113,8 +113,8 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 	}
 	stack_fit(&fresh, a);
 	*s = fresh;
-	atomic_thread_fence(memory_order_seq_cst);
-	if (unlikely(atomic_load_explicit(&executable, memory_order_relaxed)))
+	fence_seqcst();
+	if (unlikely(load_relaxed(&executable)))
 		make_executable(s);
 	return true;
 }
@@ -148,5 +148,5 @@ void stack_fork_child(void)
 	for (uint32_t i = 0; i < NCLASS; i++)
 		sched.gclass[i].slots = (struct reservation){ 0 };
 	tlsarea_fork_child();
-	atomic_store(&filled, false); /* locks of memory are not inherited */
+	store_seqcst(&filled, false); /* locks of memory are not inherited */
 }

@@ -35,7 +35,7 @@ static struct lock openlock = LOCK_INIT(Pollopen);
 
 int netpoll_fd(void)
 {
-	return atomic_load_explicit(&epfd, memory_order_acquire);
+	return load_acquire(&epfd);
 }
 
 /* A second number for fd, out of the way if possible. */
@@ -91,8 +91,8 @@ static void write_eventfd(void)
 	static const uint64_t one = 1;
 
 	if (netpoll_fd() >= 0)
-		os_write(atomic_load(&netpolleventfd), &one, sizeof(one));
-	if (atomic_load(&futex_sleeper))
+		os_write(load_seqcst(&netpolleventfd), &one, sizeof(one));
+	if (load_seqcst(&futex_sleeper))
 		os_futex_wake((uint32_t *)&sched.netpollwakesig, 1);
 }
 
@@ -103,13 +103,13 @@ bool netpoll_open(void)
 	if (netpoll_fd() >= 0)
 		return true;
 	lock(&openlock);
-	ep = atomic_load(&epfd);
+	ep = load_seqcst(&epfd);
 	if (ep < 0) {
 		ep = high(os_poll_create());
 		evfd = high(os_eventfd());
 		if (ep >= 0 && evfd >= 0 && usable(ep, evfd)) {
-			atomic_store(&netpolleventfd, evfd);
-			atomic_store(&epfd, ep);
+			store_seqcst(&netpolleventfd, evfd);
+			store_seqcst(&epfd, ep);
 		} else {
 			if (ep >= 0)
 				os_close(ep);
@@ -124,7 +124,7 @@ bool netpoll_open(void)
 	 * eventfd was there, nothing was written to it, and no later netpoll_break() would write.
 	 */
 	if (ep >= 0) {
-		atomic_store(&sched.netpollwakesig, 1);
+		store_seqcst(&sched.netpollwakesig, 1);
 		write_eventfd();
 	}
 	return ep >= 0;
@@ -138,14 +138,14 @@ static void open_clock(void)
 {
 	int fd;
 
-	if (atomic_exchange(&clockasked, true) || !netpoll_open())
+	if (exchange_seqcst(&clockasked, true) || !netpoll_open())
 		return;
 	fd = high(os_clockfd());
 	if (fd < 0)
 		return;
 	lock(&openlock);
 	if (os_poll_add(netpoll_fd(), fd, OS_POLLIN | OS_POLLEDGE, CLOCK) == 0) {
-		atomic_store(&own[CLOCKFD], fd);
+		store_seqcst(&own[CLOCKFD], fd);
 		fd = -1;
 	}
 	unlock(&openlock);
@@ -155,13 +155,13 @@ static void open_clock(void)
 
 bool netpoll_clocks(void)
 {
-	return atomic_load_explicit(&own[CLOCKFD], memory_order_relaxed) >= 0;
+	return load_relaxed(&own[CLOCKFD]) >= 0;
 }
 
 void netpoll_clock(void)
 {
 	/* A real-time G's M sleeps until that clock shows the time. */
-	if (unlikely(!atomic_load_explicit(&clockasked, memory_order_relaxed)) && !runtime_waits_itself())
+	if (unlikely(!load_relaxed(&clockasked)) && !runtime_waits_itself())
 		open_clock();
 }
 
@@ -169,7 +169,7 @@ void netpoll_clock(void)
 bool netpoll_owns(int fd)
 {
 	for (int i = 0; fd >= 0 && i < NOWN; i++)
-		if (fd == atomic_load(&own[i]))
+		if (fd == load_seqcst(&own[i]))
 			return true;
 	return false;
 }
@@ -178,7 +178,7 @@ bool netpoll_owns_above(int fd, int *which)
 {
 	*which = INT32_MAX;
 	for (int i = 0; fd >= 0 && i < NOWN; i++) {
-		int have = atomic_load(&own[i]);
+		int have = load_seqcst(&own[i]);
 
 		if (have >= fd && have < *which)
 			*which = have;
@@ -199,20 +199,20 @@ void netpoll_move(int fd)
 		if (to < 0)
 			to = netpoll_dup(fd);
 		for (int i = 0; to >= 0 && i < NOWN; i++)
-			if (fd == atomic_load(&own[i]))
-				atomic_store(&own[i], to);
+			if (fd == load_seqcst(&own[i]))
+				store_seqcst(&own[i], to);
 	}
 	unlock(&openlock);
 }
 
 static int wait_futex(uint64_t deadline)
 {
-	atomic_store(&futex_sleeper, true);
+	store_seqcst(&futex_sleeper, true);
 	/* A break that came before the sleep has set netpollwakesig: the wait returns at once. */
-	if (atomic_load(&sched.netpollwakesig) == 0 && netpoll_fd() < 0)
+	if (load_seqcst(&sched.netpollwakesig) == 0 && netpoll_fd() < 0)
 		os_futex_wait((uint32_t *)&sched.netpollwakesig, 0, deadline);
-	atomic_store(&futex_sleeper, false);
-	atomic_store(&sched.netpollwakesig, 0);
+	store_seqcst(&futex_sleeper, false);
+	store_seqcst(&sched.netpollwakesig, 0);
 	return 0;
 }
 
@@ -255,7 +255,7 @@ static int drop_eventfd(struct os_event *ev, int n, bool *written)
 
 int netpoll_wait(struct os_event *ev, uint64_t deadline)
 {
-	uint64_t count, out = atomic_load_explicit(&sched.idlemask, memory_order_relaxed);
+	uint64_t count, out = load_relaxed(&sched.idlemask);
 	int ep = netpoll_fd(), n;
 	bool written = false;
 
@@ -270,18 +270,18 @@ int netpoll_wait(struct os_event *ev, uint64_t deadline)
 	if (weft_tls.m == &m0) {
 		m_block_idle();
 		out = 0;
-	} else if (weft_tls.m && atomic_load(&sched.allblocked) & ~weft_tls.m->sigmask) {
+	} else if (weft_tls.m && load_seqcst(&sched.allblocked) & ~weft_tls.m->sigmask) {
 		m_block_idle();
 	}
 	n = os_poll_wait(ep, ev, NETPOLL_BATCH, deadline, out ? &out : NULL);
 	n = drop_eventfd(ev, n, &written);
 	if (written) {
-		os_read(atomic_load(&netpolleventfd), &count, sizeof(count));
+		os_read(load_seqcst(&netpolleventfd), &count, sizeof(count));
 		/*
 		 * A thread that found netpollwakesig set had already published its timer; the caller
 		 * re-reads the heaps after this.
 		 */
-		atomic_store(&sched.netpollwakesig, 0);
+		store_seqcst(&sched.netpollwakesig, 0);
 	}
 	return n;
 }
@@ -296,8 +296,8 @@ static bool worth_helping(struct p *pp, unsigned woken)
 	if (woken > weft_opt.pollsurplus)
 		return true;
 	return woken > 1 &&
-	       atomic_load_explicit(&pp->meanservice, memory_order_relaxed) >= SERVICE_LONG &&
-	       atomic_load_explicit(&sched.npidle, memory_order_relaxed) > 0;
+	       load_relaxed(&pp->meanservice) >= SERVICE_LONG &&
+	       load_relaxed(&sched.npidle) > 0;
 }
 
 unsigned netpoll_ready(const struct os_event *ev, int n)
@@ -305,8 +305,8 @@ unsigned netpoll_ready(const struct os_event *ev, int n)
 	struct p *pp = getp();
 	unsigned woken = 0;
 
-	if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) != (n > 1))
-		atomic_store_explicit(&sched.pollmany, n > 1, memory_order_relaxed);
+	if (load_relaxed(&sched.pollmany) != (n > 1))
+		store_relaxed(&sched.pollmany, n > 1);
 	for (int i = 0; i < n; i++)
 		woken += polldesc_fire(ev[i].data, ev[i].events);
 	if (woken && pp) {
@@ -320,7 +320,7 @@ unsigned netpoll_ready(const struct os_event *ev, int n)
 unsigned netpoll_nowait(void)
 {
 	struct os_event ev[NETPOLL_BATCH];
-	uint64_t last = atomic_load(&sched.lastpoll);
+	uint64_t last = load_seqcst(&sched.lastpoll);
 	int ep = netpoll_fd(), n;
 	bool written;
 
@@ -331,18 +331,18 @@ unsigned netpoll_nowait(void)
 	 * when one came meanwhile.
 	 */
 	if (last)
-		atomic_compare_exchange_strong(&sched.lastpoll, &last, nanotime());
+		cas_seqcst(&sched.lastpoll, &last, nanotime());
 	n = drop_eventfd(ev, os_poll_wait(ep, ev, NETPOLL_BATCH, OS_NOWAIT, NULL), &written);
 	if (n)
 		return netpoll_ready(ev, n);
-	atomic_store_explicit(&sched.pollmany, false, memory_order_relaxed);
+	store_relaxed(&sched.pollmany, false);
 	return 0;
 }
 
 void netpoll_break(void)
 {
 	/* The exchange deduplicates: one wake-up until the poller has cleared the word. */
-	if (atomic_exchange(&sched.netpollwakesig, 1) == 0)
+	if (exchange_seqcst(&sched.netpollwakesig, 1) == 0)
 		write_eventfd();
 }
 
@@ -353,8 +353,8 @@ void wakenetpoller(uint64_t when)
 	 * every heap; we changed a heap, then read lastpoll and polluntil.  One of us sees the
 	 * other.
 	 */
-	if (atomic_load(&sched.lastpoll) == 0) {
-		uint64_t until = atomic_load(&sched.polluntil);
+	if (load_seqcst(&sched.lastpoll) == 0) {
+		uint64_t until = load_seqcst(&sched.polluntil);
 
 		if (until == 0 || until > when)
 			netpoll_break();
@@ -368,10 +368,10 @@ void wakenetpoller(uint64_t when)
 void netpoll_fork_child(void)
 {
 	lock_init(&openlock, Pollopen);
-	atomic_store(&futex_sleeper, false);
-	atomic_store(&clockasked, false);
+	store_seqcst(&futex_sleeper, false);
+	store_seqcst(&clockasked, false);
 	for (int i = 0; i < NOWN; i++) {
-		int fd = atomic_exchange(&own[i], -1);
+		int fd = exchange_seqcst(&own[i], -1);
 
 		if (fd >= 0)
 			os_close(fd);

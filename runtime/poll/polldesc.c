@@ -78,7 +78,7 @@ static struct lock *reglock(int fd)
 static struct polldesc *pd_at(uint32_t index)
 {
 	struct polldesc *chunk =
-		index < PD_CHUNK * PD_NCHUNKS ? atomic_load(&pdchunks[index / PD_CHUNK]) : NULL;
+		index < PD_CHUNK * PD_NCHUNKS ? load_seqcst(&pdchunks[index / PD_CHUNK]) : NULL;
 
 	return chunk ? &chunk[index % PD_CHUNK] : NULL;
 }
@@ -90,8 +90,8 @@ static struct polldesc *pd_make(void)
 
 	if (nmade == PD_CHUNK * PD_NCHUNKS)
 		return NULL;
-	if (!atomic_load(&pdchunks[nmade / PD_CHUNK]))
-		atomic_store(&pdchunks[nmade / PD_CHUNK], persistentalloc(PD_CHUNK * sizeof(*pd)));
+	if (!load_seqcst(&pdchunks[nmade / PD_CHUNK]))
+		store_seqcst(&pdchunks[nmade / PD_CHUNK], persistentalloc(PD_CHUNK * sizeof(*pd)));
 	pd = pd_at(nmade);
 	if (pd) {
 		pd->index = nmade++;
@@ -115,10 +115,10 @@ static struct polldesc *pd_get(int fd)
 		return NULL;
 	/* Only stale events still name it, and these compare the generation first. */
 	for (int dir = 0; dir < 2; dir++)
-		atomic_store(&pd->seq[dir], 0);
-	atomic_store(&pd->events_seen, 0);
-	atomic_store(&pd->emptyseq, 0);
-	atomic_store(&pd->fd, fd);
+		store_seqcst(&pd->seq[dir], 0);
+	store_seqcst(&pd->events_seen, 0);
+	store_seqcst(&pd->emptyseq, 0);
+	store_seqcst(&pd->fd, fd);
 	pd->users = 1;
 	pd->detached = false;
 	return pd;
@@ -126,7 +126,7 @@ static struct polldesc *pd_get(int fd)
 
 static void pd_put(struct polldesc *pd)
 {
-	atomic_fetch_add(&pd->gen, 1);
+	fetch_add_seqcst(&pd->gen, 1);
 	lock(&pool);
 	pd->free = freelist;
 	freelist = pd;
@@ -135,7 +135,7 @@ static void pd_put(struct polldesc *pd)
 
 static uint64_t data_of(struct polldesc *pd)
 {
-	return (uint64_t)atomic_load(&pd->gen) << 32 | pd->index;
+	return (uint64_t)load_seqcst(&pd->gen) << 32 | pd->index;
 }
 
 static int pd_watch(struct polldesc *pd, int fd)
@@ -157,7 +157,7 @@ static struct polldesc *pd_new(int fd)
 		pd = NULL;
 	}
 	if (pd)
-		atomic_fetch_add(&nwatched, 1);
+		fetch_add_seqcst(&nwatched, 1);
 	return pd;
 }
 
@@ -177,20 +177,20 @@ static struct polldesc *pd_new_private(int fd)
 /* reglock held.  *mine: the caller is its only user, and is counted already. */
 static struct polldesc *find_or_make(pollslot *slot, int fd, bool *mine)
 {
-	struct polldesc *pd = atomic_load(&slot->pd);
+	struct polldesc *pd = load_seqcst(&slot->pd);
 
 	if (pd) /* put there meanwhile */
 		return pd;
-	if (atomic_load(&slot->barred))
+	if (load_seqcst(&slot->barred))
 		return NULL;
-	if (atomic_load(&slot->closing) || atomic_load(&closing_any)) {
+	if (load_seqcst(&slot->closing) || load_seqcst(&closing_any)) {
 		*mine = true;
 		return pd_new_private(fd);
 	}
 	pd = pd_new(fd);
 	if (pd) {
 		pd->users = 0;
-		atomic_store(&slot->pd, pd);
+		store_seqcst(&slot->pd, pd);
 	}
 	return pd;
 }
@@ -211,7 +211,7 @@ struct polldesc *netpoll_hold(pollslot *slot, int fd)
 {
 	pin();
 	for (;;) {
-		struct polldesc *pd = atomic_load(&slot->pd);
+		struct polldesc *pd = load_seqcst(&slot->pd);
 		bool mine = false;
 
 		if (!pd)
@@ -224,7 +224,7 @@ struct polldesc *netpoll_hold(pollslot *slot, int fd)
 			return pd;
 		lock(&pd->lock);
 		/* The slot changes under this lock: while it names pd, pd is not given back. */
-		if (atomic_load(&slot->pd) == pd) {
+		if (load_seqcst(&slot->pd) == pd) {
 			pd->users++;
 			unlock(&pd->lock);
 			return pd;
@@ -241,14 +241,14 @@ static void pd_drop(struct polldesc *pd)
 	last = --pd->users == 0 && pd->detached;
 	unlock(&pd->lock);
 	if (last) {
-		int fd = atomic_load(&pd->fd);
+		int fd = load_seqcst(&pd->fd);
 
 		if (fd >= 0) {
 			os_poll_del(netpoll_fd(), fd);
 			os_close(fd);
 		}
 		pd_put(pd);
-		atomic_fetch_sub(&nwatched, 1);
+		fetch_sub_seqcst(&nwatched, 1);
 	}
 }
 
@@ -265,9 +265,9 @@ static void keep_file(struct polldesc *pd, int fd, bool gone)
 
 	if (own >= 0)
 		pd_watch(pd, own); /* before the other goes: an edge in between is seen twice, not lost */
-	atomic_store(&pd->fd, own >= 0 ? own : -1);
+	store_seqcst(&pd->fd, own >= 0 ? own : -1);
 	os_poll_del(netpoll_fd(), fd);
-	while (atomic_load(&pd->incalls)) /* in a call that does not block, on the old number */
+	while (load_seqcst(&pd->incalls)) /* in a call that does not block, on the old number */
 		os_osyield();
 	/* the file is gone, or there is no number to be had: the users are told EBADF */
 	if (own < 0)
@@ -280,7 +280,7 @@ static void forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
 	bool used;
 
 	lock(&pd->lock);
-	atomic_store(&slot->pd, NULL);
+	store_seqcst(&slot->pd, NULL);
 	used = pd->users != 0;
 	if (used) {
 		pd->detached = true;
@@ -293,14 +293,14 @@ static void forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
 	} else {
 		os_poll_del(netpoll_fd(), fd);
 		pd_put(pd);
-		atomic_fetch_sub(&nwatched, 1);
+		fetch_sub_seqcst(&nwatched, 1);
 	}
 }
 
 /* reglock held */
 static void empty(pollslot *slot, int fd, bool gone)
 {
-	struct polldesc *pd = atomic_load(&slot->pd);
+	struct polldesc *pd = load_seqcst(&slot->pd);
 
 	if (pd)
 		forget(slot, pd, fd, gone);
@@ -308,12 +308,12 @@ static void empty(pollslot *slot, int fd, bool gone)
 
 void netpoll_forget(pollslot *slot, int fd, bool gone)
 {
-	if (!atomic_load(&slot->pd) && !atomic_load(&slot->barred))
+	if (!load_seqcst(&slot->pd) && !load_seqcst(&slot->barred))
 		return;
 	pin();
 	lock(reglock(fd));
 	empty(slot, fd, gone);
-	atomic_store(&slot->barred, 0);
+	store_seqcst(&slot->barred, 0);
 	unlock(reglock(fd));
 	unpin();
 }
@@ -322,7 +322,7 @@ void netpoll_bar(pollslot *slot, int fd)
 {
 	pin();
 	lock(reglock(fd));
-	atomic_fetch_add(&slot->barred, 1);
+	fetch_add_seqcst(&slot->barred, 1);
 	empty(slot, fd, true);
 	unlock(reglock(fd));
 	unpin();
@@ -330,9 +330,9 @@ void netpoll_bar(pollslot *slot, int fd)
 
 void netpoll_unbar(pollslot *slot)
 {
-	uint32_t n = atomic_load(&slot->barred);
+	uint32_t n = load_seqcst(&slot->barred);
 
-	while (n && !atomic_compare_exchange_weak(&slot->barred, &n, n - 1))
+	while (n && !cas_weak_seqcst(&slot->barred, &n, n - 1))
 		;
 }
 
@@ -344,27 +344,27 @@ void netpoll_closing(pollslot *slot, int fd)
 {
 	pin();
 	lock(reglock(fd));
-	atomic_fetch_add(&slot->closing, 1);
+	fetch_add_seqcst(&slot->closing, 1);
 	empty(slot, fd, false);
-	if (atomic_load_explicit(&slot->barred, memory_order_relaxed))
-		atomic_store(&slot->barred, 0);
+	if (load_relaxed(&slot->barred))
+		store_seqcst(&slot->barred, 0);
 	unlock(reglock(fd));
 	unpin();
 }
 
 void netpoll_closed(pollslot *slot)
 {
-	atomic_fetch_sub(&slot->closing, 1);
+	fetch_sub_seqcst(&slot->closing, 1);
 }
 
 void netpoll_closing_any(void)
 {
-	atomic_fetch_add(&closing_any, 1);
+	fetch_add_seqcst(&closing_any, 1);
 }
 
 void netpoll_closed_any(void)
 {
-	atomic_fetch_sub(&closing_any, 1);
+	fetch_sub_seqcst(&closing_any, 1);
 }
 
 /* Each lock once: registering reads the count and fills the slot under one of them. */
@@ -386,7 +386,7 @@ bool netpoll_same(pollslot *slot, int fd)
 
 	pin();
 	lock(reglock(fd));
-	pd = atomic_load(&slot->pd);
+	pd = load_seqcst(&slot->pd);
 	same = !pd || (!os_fileid(fd, file) && file[0] == pd->file[0] && file[1] == pd->file[1]);
 	if (!same)
 		forget(slot, pd, fd, true);
@@ -399,19 +399,19 @@ bool netpoll_same(pollslot *slot, int fd)
 
 uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir)
 {
-	return atomic_load(&pd->seq[dir]);
+	return load_seqcst(&pd->seq[dir]);
 }
 
 int netpoll_fdget(struct polldesc *pd)
 {
 	/* Sequentially consistent: pairs with keep_file(), which changes fd and then reads incalls. */
-	atomic_fetch_add(&pd->incalls, 1);
-	return atomic_load(&pd->fd);
+	fetch_add_seqcst(&pd->incalls, 1);
+	return load_seqcst(&pd->fd);
 }
 
 void netpoll_fdput(struct polldesc *pd)
 {
-	atomic_fetch_sub(&pd->incalls, 1);
+	fetch_sub_seqcst(&pd->incalls, 1);
 }
 
 struct moved {
@@ -423,7 +423,7 @@ static int has_moved(void *arg)
 {
 	struct moved *m = arg;
 
-	return atomic_load(m->word) != m->was;
+	return load_seqcst(m->word) != m->was;
 }
 
 static int park(const _Atomic uint32_t *word, uint32_t was, uint64_t deadline,
@@ -450,15 +450,15 @@ int netpoll_park(struct polldesc *pd, enum polldir dir, uint32_t seq, uint64_t d
 	/*
 	 * Pairs with polldesc_fire: it raises seq, then reads nwait; we raise nwait, then read seq.
 	 */
-	atomic_fetch_add(&pd->nwait[dir], 1);
+	fetch_add_seqcst(&pd->nwait[dir], 1);
 	r = park(&pd->seq[dir], seq, deadline, reason);
-	atomic_fetch_sub(&pd->nwait[dir], 1);
+	fetch_sub_seqcst(&pd->nwait[dir], 1);
 	return r;
 }
 
 void netpoll_pass(struct polldesc *pd, enum polldir dir)
 {
-	if (atomic_load(&pd->nwait[dir]))
+	if (load_seqcst(&pd->nwait[dir]))
 		lot_wake(pd_key(&pd->seq[dir]), 1, 0, READY_TAIL, NULL, NULL);
 }
 
@@ -466,18 +466,18 @@ void netpoll_pass(struct polldesc *pd, enum polldir dir)
 
 void netpoll_note_empty(struct polldesc *pd, uint32_t seq)
 {
-	atomic_store_explicit(&pd->emptyseq, EMPTY_KNOWN | seq, memory_order_relaxed);
+	store_relaxed(&pd->emptyseq, EMPTY_KNOWN | seq);
 }
 
 bool netpoll_known_empty(const struct polldesc *pd, uint32_t seq)
 {
-	return atomic_load_explicit(&pd->emptyseq, memory_order_relaxed) == (EMPTY_KNOWN | seq) &&
-	       !atomic_load_explicit(&pd->events_seen, memory_order_relaxed);
+	return load_relaxed(&pd->emptyseq) == (EMPTY_KNOWN | seq) &&
+	       !load_relaxed(&pd->events_seen);
 }
 
 bool netpoll_has_ended(const struct polldesc *pd)
 {
-	return atomic_load(&pd->events_seen) & ENDED;
+	return load_seqcst(&pd->events_seen) & ENDED;
 }
 
 /* ---- several at once ------------------------------------------------------------------------- */
@@ -515,8 +515,8 @@ int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reas
 
 static unsigned pd_wake(struct polldesc *pd, enum polldir dir, bool all)
 {
-	atomic_fetch_add(&pd->seq[dir], 1);
-	if (!atomic_load(&pd->nwait[dir]))
+	fetch_add_seqcst(&pd->seq[dir], 1);
+	if (!load_seqcst(&pd->nwait[dir]))
 		return 0;
 	return lot_wake(pd_key(&pd->seq[dir]), all ? ~0u : 1, 0, READY_TAIL, NULL, NULL);
 }
@@ -524,7 +524,7 @@ static unsigned pd_wake(struct polldesc *pd, enum polldir dir, bool all)
 /* The memory is never freed: at worst a user of another file tries once for nothing. */
 void netpoll_retry(pollslot *slot, enum polldir dir)
 {
-	struct polldesc *pd = atomic_load(&slot->pd);
+	struct polldesc *pd = load_seqcst(&slot->pd);
 
 	if (!pd)
 		return;
@@ -542,7 +542,7 @@ static unsigned wake_links(struct polldesc *pd, uint32_t events)
 		if (!(events & (l->events | OS_POLLERR | OS_POLLHUP)))
 			continue;
 		/* Its frame stays while it is linked: unlinking takes this lock. */
-		atomic_store(&l->set->fired, 1);
+		store_seqcst(&l->set->fired, 1);
 		woken += lot_wake(pd_key(&l->set->fired), 1, 0, READY_TAIL, NULL, NULL);
 	}
 	unlock(&pd->lock);
@@ -555,10 +555,10 @@ unsigned polldesc_fire(uint64_t data, uint32_t events)
 	bool ended = events & (OS_POLLERR | OS_POLLHUP);
 	unsigned woken = 0;
 
-	if (!pd || atomic_load(&pd->gen) != (uint32_t)(data >> 32))
+	if (!pd || load_seqcst(&pd->gen) != (uint32_t)(data >> 32))
 		return 0;
 	if (events & (ENDED | OS_POLLPRI))
-		atomic_fetch_or(&pd->events_seen, events & (ENDED | OS_POLLPRI));
+		fetch_or_seqcst(&pd->events_seen, events & (ENDED | OS_POLLPRI));
 	if (events & (OS_POLLIN | OS_POLLPRI | ENDED))
 		woken += pd_wake(pd, NETPOLL_IN, events & ENDED);
 	if (events & OS_POLLOUT || ended)
@@ -566,7 +566,7 @@ unsigned polldesc_fire(uint64_t data, uint32_t events)
 	/*
 	 * A link that is not visible yet was made after the event: its owner asks the kernel next.
 	 */
-	if (__atomic_load_n(&pd->links, __ATOMIC_SEQ_CST))
+	if (load_seqcst(&pd->links))
 		woken += wake_links(pd, events);
 	return woken;
 }
@@ -583,15 +583,15 @@ void polldesc_fork_child(void)
 
 		lock_init(&pd->lock, Polldesc);
 		pd->links = NULL;
-		atomic_store(&pd->incalls, 0);
+		store_seqcst(&pd->incalls, 0);
 		for (int dir = 0; dir < 2; dir++)
-			atomic_store(&pd->nwait[dir], 0);
-		if (pd->users && pd->detached && atomic_load(&pd->fd) >= 0)
-			os_close(atomic_load(&pd->fd));
+			store_seqcst(&pd->nwait[dir], 0);
+		if (pd->users && pd->detached && load_seqcst(&pd->fd) >= 0)
+			os_close(load_seqcst(&pd->fd));
 		pd->users = 0;
 		pd->detached = false;
 		pd_put(pd);
 	}
-	atomic_store(&nwatched, 0);
-	atomic_store(&closing_any, 0);
+	store_seqcst(&nwatched, 0);
+	store_seqcst(&closing_any, 0);
 }

@@ -35,7 +35,7 @@ static uint64_t time_of(const struct m *mp)
 
 static bool systime_counts(void)
 {
-	return atomic_load_explicit(&duties, memory_order_relaxed) & DutySystime;
+	return load_relaxed(&duties) & DutySystime;
 }
 
 /* The calling G leaves its M; the M is still its. */
@@ -44,23 +44,23 @@ void cputime_leave(struct g *gp, struct m *mp)
 	uint64_t now = own_time();
 	uint64_t sys = systime_counts() ? os_own_systime() : SYS_UNKNOWN;
 
-	atomic_fetch_add(&gp->cpuseq, 1);
+	fetch_add_seqcst(&gp->cpuseq, 1);
 	gp->cputime += now - mp->cpustart;
 	mp->cpustart = now;
 	if (sys != SYS_UNKNOWN && mp->sysstart != SYS_UNKNOWN)
 		gp->systime += sys - mp->sysstart;
 	mp->sysstart = sys;
-	atomic_fetch_add(&gp->cpuseq, 1);
+	fetch_add_seqcst(&gp->cpuseq, 1);
 }
 
 /* gp goes on mp, on g0. */
 void cputime_enter(struct g *gp, struct m *mp)
 {
-	atomic_fetch_add(&gp->cpuseq, 1);
+	fetch_add_seqcst(&gp->cpuseq, 1);
 	mp->cpustart = own_time();
 	mp->sysstart = systime_counts() ? os_own_systime() : SYS_UNKNOWN;
-	atomic_store(&gp->m, mp);
-	atomic_fetch_add(&gp->cpuseq, 1);
+	store_seqcst(&gp->m, mp);
+	fetch_add_seqcst(&gp->cpuseq, 1);
 }
 
 void cputime_start(struct g *gp)
@@ -72,14 +72,14 @@ void cputime_start(struct g *gp)
 
 void cputime_enable(void)
 {
-	if (likely(atomic_load_explicit(&duties, memory_order_relaxed) & DutyCputime))
+	if (likely(load_relaxed(&duties) & DutyCputime))
 		return;
 	lock(&sched.lock);
-	if (!(atomic_load(&duties) & DutyCputime)) {
+	if (!(load_seqcst(&duties) & DutyCputime)) {
 		/* What they run now began before: it counts from here. */
 		for (struct m *mp = sched.allm; mp; mp = mp->alllink)
 			mp->cpustart = mp->ostid ? time_of(mp) : 0;
-		atomic_fetch_or(&duties, DutyCputime);
+		fetch_or_seqcst(&duties, DutyCputime);
 	}
 	unlock(&sched.lock);
 }
@@ -95,13 +95,13 @@ uint64_t g_cputime(struct g *gp)
 		return t;
 	}
 	for (;;) {
-		uint32_t seq = atomic_load(&gp->cpuseq);
-		struct m *mp = atomic_load(&gp->m);
+		uint32_t seq = load_seqcst(&gp->cpuseq);
+		struct m *mp = load_seqcst(&gp->m);
 		uint64_t t = gp->cputime;
 
 		if (mp)
 			t += time_of(mp) - mp->cpustart;
-		if (!(seq & 1) && atomic_load(&gp->cpuseq) == seq && atomic_load(&gp->m) == mp)
+		if (!(seq & 1) && load_seqcst(&gp->cpuseq) == seq && load_seqcst(&gp->m) == mp)
 			return t;
 		os_osyield();
 	}
@@ -116,7 +116,7 @@ void systime_enable(void)
 	if (!systime_counts()) {
 		for (struct m *mp = sched.allm; mp; mp = mp->alllink)
 			mp->sysstart = SYS_UNKNOWN;
-		atomic_fetch_or(&duties, DutySystime);
+		fetch_or_seqcst(&duties, DutySystime);
 	}
 	unlock(&sched.lock);
 	if (weft_tls.g) {
@@ -135,8 +135,8 @@ uint64_t g_systime(struct g *gp, int ostid, uint64_t used)
 		struct m *mp;
 
 		pin(); /* its own M must not change: it asks the kernel */
-		seq = atomic_load(&gp->cpuseq);
-		mp = atomic_load(&gp->m);
+		seq = load_seqcst(&gp->cpuseq);
+		mp = load_seqcst(&gp->m);
 		t = gp->systime;
 		if (gp == weft_tls.g)
 			used = os_own_systime();
@@ -145,6 +145,6 @@ uint64_t g_systime(struct g *gp, int ostid, uint64_t used)
 		if (mp && mp->sysstart < used)
 			t += used - mp->sysstart;
 		unpin();
-	} while (seq & 1 || atomic_load(&gp->cpuseq) != seq);
+	} while (seq & 1 || load_seqcst(&gp->cpuseq) != seq);
 	return t;
 }

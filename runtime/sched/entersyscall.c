@@ -25,10 +25,10 @@ static inline __attribute__((always_inline)) void reentersyscall(struct g *gp)
 	mp->oldp = pp;
 	mp->p = NULL;
 	pp->m = NULL;
-	atomic_store_explicit(&pp->sysm, mp, memory_order_relaxed);
-	atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
+	store_relaxed(&pp->sysm, mp);
+	store_relaxed(&gp->status, Gsyscall);
 	p_leave(pp, Psyscall);
-	if (unlikely(atomic_load(&sched.sysmonwait)) && !pp->own)
+	if (unlikely(load_seqcst(&sched.sysmonwait)) && !pp->own)
 		sysmon_wake();
 }
 
@@ -61,7 +61,7 @@ void entersyscallblock(void)
 	if (unlikely(getp()->own)) {
 		reentersyscall(gp);
 	} else {
-		atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
+		store_relaxed(&gp->status, Gsyscall);
 		/*
 		 * No M waits for a signal with a P: releasep() sees to that.  oldp stays NULL: any
 		 * P will do.
@@ -78,7 +78,7 @@ bool runtime_others_wait(void)
 
 	pin();
 	pp = getp();
-	wait = pp && (!runqempty(pp) || atomic_load_explicit(&sched.runqsize, memory_order_relaxed) > 0);
+	wait = pp && (!runqempty(pp) || load_relaxed(&sched.runqsize) > 0);
 	unpin();
 	return wait;
 }
@@ -127,7 +127,7 @@ void regainp(struct g *gp)
 	if (pp) {
 		acquirep(mp, pp);
 		count_up(&pp->syscalltick);
-		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
+		store_relaxed(&gp->status, Grunning);
 		return;
 	}
 	mcall(exitsyscall0);
@@ -140,11 +140,11 @@ static void exitsyscall_outermost(struct g *gp)
 	uint32_t s = Psyscall;
 
 	mp->oldp = NULL;
-	if (likely(pp) && atomic_compare_exchange_strong(&pp->status, &s, Prunning)) {
+	if (likely(pp) && cas_seqcst(&pp->status, &s, Prunning)) {
 		mp->p = pp;
 		pp->m = mp;
 		count_up(&pp->syscalltick);
-		atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
+		store_relaxed(&gp->status, Grunning);
 		return;
 	}
 	regainp(gp);

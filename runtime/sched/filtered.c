@@ -53,7 +53,7 @@ void runtime_filter_obey(const struct runtime_filter *f, bool everywhere)
 
 bool runtime_alone(void)
 {
-	return atomic_load(&sched.nglive) == 1;
+	return load_seqcst(&sched.nglive) == 1;
 }
 
 bool runtime_filter_tries(void)
@@ -68,7 +68,7 @@ bool runtime_filter_syncs(void)
 
 bool runtime_nomore(void)
 {
-	return unlikely(__atomic_load_n(&nomore, __ATOMIC_RELAXED));
+	return unlikely(load_relaxed(&nomore));
 }
 
 void runtime_filter_settle(void)
@@ -77,13 +77,13 @@ void runtime_filter_settle(void)
 
 	entersyscall(); /* libc's locks: as spawner.c says */
 	lock(&sched.lock);
-	want = atomic_load(&sched.nglive) + atomic_load(&gomaxprocs) - sched.nm;
+	want = load_seqcst(&sched.nglive) + load_seqcst(&gomaxprocs) - sched.nm;
 	unlock(&sched.lock);
 	while (want-- > 0 && m_make_idle())
 		;
-	__atomic_store_n(&nomore, true, __ATOMIC_SEQ_CST);
+	store_seqcst(&nomore, true);
 	/* Of those that others have begun to make. */
-	while (__atomic_load_n(&sched.nmstarting, __ATOMIC_ACQUIRE) > 0)
+	while (load_acquire(&sched.nmstarting) > 0)
 		os_usleep(FILTER_SLEEP_US);
 	exitsyscall();
 }

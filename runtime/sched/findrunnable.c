@@ -53,7 +53,7 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 				}
 			}
 			/* Of the idle Ps only one whose M is being made has work. */
-			if (atomic_load_explicit(&v->status, memory_order_relaxed) == Pidle &&
+			if (load_relaxed(&v->status) == Pidle &&
 			    runqempty(v))
 				continue;
 			gp = runqsteal(pp, v, last, now);
@@ -78,8 +78,8 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 bool poll_is_due(struct p *pp)
 {
 	return netpoll_watching() &&
-	       pp->polltick != atomic_load_explicit(&pp->schedtick, memory_order_relaxed) &&
-	       atomic_load_explicit(&sched.runqsize, memory_order_relaxed) == 0 &&
+	       pp->polltick != load_relaxed(&pp->schedtick) &&
+	       load_relaxed(&sched.runqsize) == 0 &&
 	       runqlen(pp) < RUNQ_SIZE - NETPOLL_BATCH;
 }
 
@@ -92,7 +92,7 @@ static bool wakeupq_first(struct p *pp, uint32_t tick)
 {
 	uint64_t now;
 
-	if (atomic_load(&sched.wakeupqsize) == 0)
+	if (load_seqcst(&sched.wakeupqsize) == 0)
 		return false;
 	now = nanotime();
 	if (tick != pp->wakeupqtick + 1)
@@ -112,17 +112,17 @@ static bool wakeupq_first(struct p *pp, uint32_t tick)
  */
 static bool globrunq_first(struct p *pp, uint32_t tick)
 {
-	uint32_t gets = atomic_load_explicit(&sched.globrunqgets, memory_order_relaxed);
+	uint32_t gets = load_relaxed(&sched.globrunqgets);
 	uint32_t ring = runqring(pp);
 	uint64_t now;
 
 	if (tick % GLOBAL_TICK)
 		return false;
-	if (atomic_load(&sched.runqsize) == 0) {
+	if (load_seqcst(&sched.runqsize) == 0) {
 		pp->globrunqsince = 0;
 		return false;
 	}
-	if (!atomic_load_explicit(&pp->sysmon_cpubound, memory_order_relaxed) || ring == 0)
+	if (!load_relaxed(&pp->sysmon_cpubound) || ring == 0)
 		return true;
 	now = nanotime();
 	if (pp->globrunqseen != gets || !pp->globrunqsince) {
@@ -138,7 +138,7 @@ void p_batch_begins(struct p *pp)
 	if (pp->batchwhen)
 		return;
 	pp->batchwhen = nanotime();
-	pp->batchruns = atomic_load_explicit(&pp->runs, memory_order_relaxed);
+	pp->batchruns = load_relaxed(&pp->runs);
 }
 
 /*
@@ -148,14 +148,13 @@ void p_batch_begins(struct p *pp)
  */
 static void p_batch_drained(struct p *pp)
 {
-	uint32_t runs = atomic_load_explicit(&pp->runs, memory_order_relaxed) - pp->batchruns;
-	uint64_t meanservice = atomic_load_explicit(&pp->meanservice, memory_order_relaxed);
+	uint32_t runs = load_relaxed(&pp->runs) - pp->batchruns;
+	uint64_t meanservice = load_relaxed(&pp->meanservice);
 	uint64_t now = nanotime(), each = runs ? (now - pp->batchwhen) / runs : meanservice;
 
 	each = each < SERVICE_MAX ? each : SERVICE_MAX;
-	atomic_store_explicit(&pp->meanservice, meanservice - meanservice / SERVICE_MEAN + each / SERVICE_MEAN,
-			      memory_order_relaxed);
-	atomic_store_explicit(&pp->drainedwhen, now, memory_order_relaxed);
+	store_relaxed(&pp->meanservice, meanservice - meanservice / SERVICE_MEAN + each / SERVICE_MEAN);
+	store_relaxed(&pp->drainedwhen, now);
 	pp->batchwhen = 0;
 }
 
@@ -172,9 +171,9 @@ struct g *findwork(struct m *mp, bool *inherit)
 
 		again = false;
 		*inherit = false;
-		if (atomic_load(&pp->timer0))
+		if (load_seqcst(&pp->timer0))
 			timers_check(pp, nanotime(), &ran);
-		tick = atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
+		tick = load_relaxed(&pp->schedtick);
 		if (tick % GLOBAL_TICK == 0 && poll_is_due(pp)) {
 			/* A busy queue must not starve Gs that wait for data. */
 			pp->polltick = tick;
@@ -191,7 +190,7 @@ struct g *findwork(struct m *mp, bool *inherit)
 		gp = runqget(pp, inherit);
 		if (gp)
 			return gp;
-		if (atomic_load(&sched.runqsize) > 0) {
+		if (load_seqcst(&sched.runqsize) > 0) {
 			lock(&sched.lock);
 			/* Woken Gs that are still queued have had their row. */
 			gp = globrunqget(pp, 0, false);
@@ -206,14 +205,14 @@ struct g *findwork(struct m *mp, bool *inherit)
 		 * away and taking it back.  Where one at a time does, it is a system call for
 		 * nothing before the one that sleeps.
 		 */
-		if (atomic_load_explicit(&sched.pollmany, memory_order_relaxed) &&
-		    (nobody_polls() || atomic_load(&sched.sysmonpolls)) && netpoll_nowait()) {
+		if (load_relaxed(&sched.pollmany) &&
+		    (nobody_polls() || load_seqcst(&sched.sysmonpolls)) && netpoll_nowait()) {
 			gp = runqget(pp, inherit);
 			if (gp)
 				return gp;
 		}
-		if (mp->spinning || SPINNERS_PART * atomic_load(&sched.nmspinning) <
-					    atomic_load(&gomaxprocs) - atomic_load(&sched.npidle)) {
+		if (mp->spinning || SPINNERS_PART * load_seqcst(&sched.nmspinning) <
+					    load_seqcst(&gomaxprocs) - load_seqcst(&sched.npidle)) {
 			if (!mp->spinning)
 				setspinning(mp);
 			gp = stealwork(mp, inherit, &again);

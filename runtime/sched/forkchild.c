@@ -26,13 +26,13 @@ static void reset_p(struct p *pp)
 {
 	pp->m = NULL;
 	pp->link = NULL;
-	atomic_store(&pp->sysm, NULL);
+	store_seqcst(&pp->sysm, NULL);
 	pp->sysmon_schedwhen = 0; /* a preemption signal that was on its way went to the parent */
-	atomic_store(&pp->runqhead, 0);
-	atomic_store(&pp->runqtail, 0);
-	atomic_store(&pp->runnext, NULL);
+	store_seqcst(&pp->runqhead, 0);
+	store_seqcst(&pp->runqtail, 0);
+	store_seqcst(&pp->runnext, NULL);
 	memset(pp->gfree, 0, sizeof(pp->gfree));
-	atomic_store(&pp->gfreeflush, false);
+	store_seqcst(&pp->gfreeflush, false);
 	/* The ids of this process start elsewhere (g_seedids). */
 	pp->tids = (struct idcache){ 0 };
 	pp->blocked_m = NULL;
@@ -41,42 +41,42 @@ static void reset_p(struct p *pp)
 	pp->timers = NULL;
 	pp->ntimers = pp->captimers = 0;
 	pp->timerlist = NULL;
-	atomic_store(&pp->timer0, 0);
-	atomic_store(&pp->status, Pidle);
+	store_seqcst(&pp->timer0, 0);
+	store_seqcst(&pp->status, Pidle);
 }
 
 static void reset_sched(void)
 {
 	lock_init(&sched.lock, Sched);
 	sched.runq = sched.wakeupq = (struct gqueue){ 0 };
-	atomic_store(&sched.runqsize, 0);
-	atomic_store(&sched.wakeupqsize, 0);
-	atomic_store(&sched.sysmonuntil, 0);
-	atomic_store(&sched.sysmonwake, 0);
-	atomic_store(&sched.sysmonpolls, false);
+	store_seqcst(&sched.runqsize, 0);
+	store_seqcst(&sched.wakeupqsize, 0);
+	store_seqcst(&sched.sysmonuntil, 0);
+	store_seqcst(&sched.sysmonwake, 0);
+	store_seqcst(&sched.sysmonpolls, false);
 	sched.midle = sched.mdead = sched.mfree = NULL;
 	sched.nmidle = 0;
 	sched.pidle = sched.pstart = NULL;
 	sched.npstart = sched.nmstarting = 0;
-	atomic_store(&sched.npidle, 0);
-	atomic_store(&sched.nmspinning, 0);
-	atomic_store(&sched.needspinning, 0);
-	atomic_store(&sched.sysmonwait, 0);
-	atomic_store(&sched.lastpoll, 1);
-	atomic_store(&sched.polluntil, 0);
-	atomic_store(&sched.netpollwakesig, 0);
+	store_seqcst(&sched.npidle, 0);
+	store_seqcst(&sched.nmspinning, 0);
+	store_seqcst(&sched.needspinning, 0);
+	store_seqcst(&sched.sysmonwait, 0);
+	store_seqcst(&sched.lastpoll, 1);
+	store_seqcst(&sched.polluntil, 0);
+	store_seqcst(&sched.netpollwakesig, 0);
 	gfree_fork_child();
-	atomic_store(&sched.scarce, false);
+	store_seqcst(&sched.scarce, false);
 }
 
 static void reset_gs(struct g *self)
 {
-	uint32_t n = atomic_load(&sched.nallgs);
+	uint32_t n = load_seqcst(&sched.nallgs);
 
 	/* Counted in a page that was copied late, its entry in one that was copied before. */
 	while (n && !g_at(n - 1))
 		n--;
-	atomic_store(&sched.nallgs, n);
+	store_seqcst(&sched.nallgs, n);
 	g_fork_child();
 	for (uint32_t i = 0; i < n; i++) {
 		struct g *gp = g_at(i);
@@ -84,8 +84,8 @@ static void reset_gs(struct g *self)
 		if (gp == self || gstatus(gp) == Gidle)
 			continue;
 		gp->allgidx = i;
-		atomic_store(&gp->status, Gdead);
-		atomic_store(&gp->m, NULL);
+		store_seqcst(&gp->status, Gdead);
+		store_seqcst(&gp->m, NULL);
 		gp->home = NULL;
 	}
 }
@@ -97,7 +97,7 @@ static struct g *adopt(void)
 
 	if (!gp)
 		weft_throw("no memory for a process after a fork");
-	gp->goid = atomic_fetch_add(&sched.goidgen, 1) + 1;
+	gp->goid = fetch_add_seqcst(&sched.goidgen, 1) + 1;
 	g_setname(gp, "main");
 	g_set_tls(gp, arch_getfs(), (uint32_t)os_getpid());
 	return gp;
@@ -106,10 +106,10 @@ static struct g *adopt(void)
 void runtime_fork_child(void)
 {
 	struct g *self = weft_tls.g;
-	int n = atomic_load(&gomaxprocs);
+	int n = load_seqcst(&gomaxprocs);
 
 	/* sysmon may have been asking for the P; it does not exist here. */
-	__atomic_store_n(&weft_tls.revoke, REVOKE_NONE, __ATOMIC_RELAXED);
+	store_relaxed(&weft_tls.revoke, REVOKE_NONE);
 	pin_m(); /* no P to be had yet */
 	reset_sched();
 	persistent_fork_child();
@@ -125,14 +125,14 @@ void runtime_fork_child(void)
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		reset_p(allp[i]);
 		if (i >= n) {
-			atomic_store(&allp[i]->status, Pdead);
+			store_seqcst(&allp[i]->status, Pdead);
 		} else if (i > 0) {
 			allp[i]->link = sched.pidle;
 			sched.pidle = allp[i];
-			atomic_fetch_add(&sched.npidle, 1);
+			fetch_add_seqcst(&sched.npidle, 1);
 		}
 	}
-	atomic_store(&self->parkaddr, NULL);
+	store_seqcst(&self->parkaddr, NULL);
 	self->parked = NULL;
 	self->sysdepth = 0;
 	self->priority = 0;

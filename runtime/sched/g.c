@@ -16,8 +16,7 @@ enum { ID_MIN = 0x10000000, ID_MAX = 0x3fffffff }; /* above every kernel id, ins
 struct g *g_at(uint32_t i)
 {
 	struct g *chunk = i < nelem(sched.gchunks) * GCHUNK
-				  ? atomic_load_explicit(&sched.gchunks[i / GCHUNK].gs,
-							 memory_order_acquire)
+				  ? load_acquire(&sched.gchunks[i / GCHUNK].gs)
 				  : NULL;
 
 	return chunk ? &chunk[i % GCHUNK] : NULL;
@@ -43,14 +42,14 @@ static uint32_t limit(uint32_t have)
 
 static struct g *make_in(struct gchunk *c, uint32_t i)
 {
-	struct g *gp = &atomic_load(&c->gs)[i % GCHUNK];
+	struct g *gp = &load_seqcst(&c->gs)[i % GCHUNK];
 
 	gp->allgidx = i;
 	if (c->areas) {
 		gp->area = c->areas[i % GCHUNK].at;
 		gp->areas = c->areas[i % GCHUNK].of;
 	}
-	atomic_store(&gp->status, Gdead);
+	store_seqcst(&gp->status, Gdead);
 	c->made = i % GCHUNK + 1;
 	return gp;
 }
@@ -58,7 +57,7 @@ static struct g *make_in(struct gchunk *c, uint32_t i)
 /* One that lived, or was to (L allgs); nspare says that there is one. */
 static struct g *spare(void)
 {
-	uint32_t k = sched.sparehint, full = atomic_load(&sched.nallgs) / GCHUNK;
+	uint32_t k = sched.sparehint, full = load_seqcst(&sched.nallgs) / GCHUNK;
 	struct gchunk *c;
 	struct g *gp;
 
@@ -68,7 +67,7 @@ static struct g *spare(void)
 			break;
 	}
 	sched.sparehint = k;
-	atomic_fetch_sub(&sched.nspare, 1);
+	fetch_sub_seqcst(&sched.nspare, 1);
 	gp = c->bare;
 	if (!gp)
 		return make_in(c, k * GCHUNK + c->made);
@@ -83,7 +82,7 @@ static struct g *spare(void)
  */
 static void give_back(struct gchunk *c)
 {
-	struct g *gs = atomic_load(&c->gs);
+	struct g *gs = load_seqcst(&c->gs);
 
 	if (!c->areas)
 		c->areas = persistentalloc(GCHUNK * sizeof(*c->areas));
@@ -104,7 +103,7 @@ void g_bare(struct g *gp)
 	lock(&sched.allglock);
 	gp->schedlink = c->bare;
 	c->bare = gp;
-	atomic_fetch_add(&sched.nspare, 1);
+	fetch_add_seqcst(&sched.nspare, 1);
 	if (k < sched.sparehint)
 		sched.sparehint = k;
 	if (++c->nbare == GCHUNK)
@@ -114,19 +113,18 @@ void g_bare(struct g *gp)
 
 static struct g *one_more(void)
 {
-	uint32_t i = atomic_load(&sched.nallgs);
+	uint32_t i = load_seqcst(&sched.nallgs);
 	struct gchunk *c = &sched.gchunks[i / GCHUNK];
 	struct g *gp;
 
 	if (i / GCHUNK >= nelem(sched.gchunks))
 		return NULL;
-	if (!atomic_load(&c->gs))
-		atomic_store_explicit(&c->gs, persistentalloc(GCHUNK * sizeof(*gp)),
-				      memory_order_release);
-	if (!atomic_load(&c->gs))
+	if (!load_seqcst(&c->gs))
+		store_release(&c->gs, persistentalloc(GCHUNK * sizeof(*gp)));
+	if (!load_seqcst(&c->gs))
 		return NULL;
 	gp = make_in(c, i);
-	atomic_store(&sched.nallgs, i + 1);
+	store_seqcst(&sched.nallgs, i + 1);
 	return gp;
 }
 
@@ -134,24 +132,24 @@ static struct g *one_more(void)
 struct g *g_make(void)
 {
 	static _Atomic uint32_t most; /* as asked when the last chunk began */
-	uint32_t have = atomic_load(&sched.nallgs);
+	uint32_t have = load_seqcst(&sched.nallgs);
 	struct g *gp = NULL;
 
-	if (!atomic_load_explicit(&sched.nspare, memory_order_relaxed)) {
-		if (have % GCHUNK == 0 || have >= atomic_load(&most))
-			atomic_store(&most, limit(have));
-		if (have >= atomic_load(&most))
+	if (!load_relaxed(&sched.nspare)) {
+		if (have % GCHUNK == 0 || have >= load_seqcst(&most))
+			store_seqcst(&most, limit(have));
+		if (have >= load_seqcst(&most))
 			return NULL;
 	}
 	lock(&sched.allglock);
-	gp = atomic_load(&sched.nspare) ? spare() : one_more();
+	gp = load_seqcst(&sched.nspare) ? spare() : one_more();
 	unlock(&sched.allglock);
 	return gp;
 }
 
 void g_fork_child(void)
 {
-	uint32_t n = atomic_load(&sched.nallgs);
+	uint32_t n = load_seqcst(&sched.nallgs);
 
 	lock_init(&sched.allglock, Allgs);
 	/* What was bare, or given back, may have been on its way back to life when the copy was made. */
@@ -163,7 +161,7 @@ void g_fork_child(void)
 		c->made = n - k * GCHUNK < GCHUNK ? n - k * GCHUNK : GCHUNK;
 		c->areas = NULL;
 	}
-	atomic_store(&sched.nspare, 0);
+	store_seqcst(&sched.nspare, 0);
 	sched.sparehint = 0;
 }
 
@@ -196,7 +194,7 @@ static uint64_t distance(uint64_t n)
 {
 	uint64_t here = n % IDS, least = IDS;
 
-	for (uint32_t i = 0, all = atomic_load(&sched.nallgs); i < all; i++) {
+	for (uint32_t i = 0, all = load_seqcst(&sched.nallgs); i < all; i++) {
 		struct g *gp = g_at(i);
 		uint64_t d;
 
@@ -212,23 +210,23 @@ static uint64_t distance(uint64_t n)
 static void look_ahead(void)
 {
 	enum { FAR = 1 << 20, SKIP = 4096 };
-	uint64_t n = atomic_load(&sched.tidgen), free;
+	uint64_t n = load_seqcst(&sched.tidgen), free;
 
 	while ((free = distance(n)) < IDBATCH)
 		n += SKIP; /* as large as what one of the living may cost */
-	atomic_store(&sched.tidgen, n);
-	atomic_store(&sched.tidsafe, n + (free < FAR ? free : FAR));
+	store_seqcst(&sched.tidgen, n);
+	store_seqcst(&sched.tidsafe, n + (free < FAR ? free : FAR));
 }
 
 static uint64_t tid_batch(void)
 {
 	for (;;) {
-		uint64_t n = atomic_fetch_add(&sched.tidgen, IDBATCH);
+		uint64_t n = fetch_add_seqcst(&sched.tidgen, IDBATCH);
 
-		if (likely(n + IDBATCH <= atomic_load(&sched.tidsafe)))
+		if (likely(n + IDBATCH <= load_seqcst(&sched.tidsafe)))
 			return n;
 		lock(&sched.allglock);
-		if (atomic_load(&sched.tidgen) + IDBATCH > atomic_load(&sched.tidsafe))
+		if (load_seqcst(&sched.tidgen) + IDBATCH > load_seqcst(&sched.tidsafe))
 			look_ahead();
 		unlock(&sched.allglock);
 	}
@@ -242,7 +240,7 @@ uint32_t g_nextid(void)
 	pin();
 	pp = getp();
 	/* What a P has kept since long ago may be in use again. */
-	if (pp && unlikely(pp->tids.end + IDS / 2 < atomic_load(&sched.tidgen)))
+	if (pp && unlikely(pp->tids.end + IDS / 2 < load_seqcst(&sched.tidgen)))
 		pp->tids.next = pp->tids.end;
 	n = pp ? nextof(&pp->tids, tid_batch) : tid_batch();
 	unpin();
@@ -257,15 +255,15 @@ void g_seedids(void)
 {
 	uint64_t start = (uint32_t)os_getpid() * 0x9e3779b1u;
 
-	atomic_store(&sched.tidgen, start);
-	atomic_store(&sched.tidsafe, start + IDS - 1); /* in the first round no id is in use yet */
+	store_seqcst(&sched.tidgen, start);
+	store_seqcst(&sched.tidsafe, start + IDS - 1); /* in the first round no id is in use yet */
 }
 
 /* ---- goids ---- */
 
 static uint64_t goid_batch(void)
 {
-	return atomic_fetch_add(&sched.goidgen, IDBATCH);
+	return fetch_add_seqcst(&sched.goidgen, IDBATCH);
 }
 
 static uint64_t nextgoid(void)
@@ -275,7 +273,7 @@ static uint64_t nextgoid(void)
 
 	pin();
 	pp = getp();
-	n = pp ? nextof(&pp->goids, goid_batch) : atomic_fetch_add(&sched.goidgen, 1);
+	n = pp ? nextof(&pp->goids, goid_batch) : fetch_add_seqcst(&sched.goidgen, 1);
 	unpin();
 	return n + 1;
 }
@@ -338,14 +336,14 @@ struct g *g_new(const struct gattr *a, int *err)
 	}
 	gp->goid = nextgoid();
 	gp->name[0] = '\0';
-	atomic_store_explicit(&gp->interrupted, false, memory_order_relaxed);
-	atomic_store_explicit(&gp->parkaddr, NULL, memory_order_relaxed);
+	store_relaxed(&gp->interrupted, false);
+	store_relaxed(&gp->parkaddr, NULL);
 	gp->parked = NULL;
 	gp->sysdepth = 0;
 	gp->cputime = gp->systime = 0;
 	gp->data = NULL;
 	gp->intpc = 0;
-	if (weft_tls.g && !(atomic_load_explicit(&duties, memory_order_relaxed) & DutyGs))
+	if (weft_tls.g && !(load_relaxed(&duties) & DutyGs))
 		gp->gs = weft_tls.g->gs;
 	else
 		gp->gs = arch_getgs();
@@ -398,8 +396,8 @@ void g_setname(struct g *gp, const char *name)
 	for (; i < sizeof(gp->name) - 1 && name[i]; i++)
 		gp->name[i] = name[i];
 	gp->name[i] = '\0';
-	if (gp != g_main_ && !atomic_load_explicit(&sched.named, memory_order_relaxed))
-		atomic_store_explicit(&sched.named, true, memory_order_relaxed);
+	if (gp != g_main_ && !load_relaxed(&sched.named))
+		store_relaxed(&sched.named, true);
 }
 
 void g_getname(const struct g *gp, char name[16])
@@ -481,7 +479,7 @@ void g_interruptedat(uintptr_t pc, uintptr_t sp)
 
 struct g *g_next(uint32_t *i)
 {
-	uint32_t n = atomic_load(&sched.nallgs);
+	uint32_t n = load_seqcst(&sched.nallgs);
 
 	while (*i < n) {
 		struct g *gp = g_at((*i)++);
@@ -519,7 +517,7 @@ bool g_waits(const struct g *gp)
 
 int g_ostid(const struct g *gp)
 {
-	struct m *mp = atomic_load(&gp->m);
+	struct m *mp = load_seqcst(&gp->m);
 
 	/* struct m is never freed, so a stale pointer reads an old id at worst. */
 	return mp ? mp->ostid : 0;

@@ -34,19 +34,19 @@ static uint32_t find_class(const struct shape *s, uint32_t from, uint32_t n)
 uint32_t gfree_class(const struct shape *s)
 {
 	/* Acquire: a class is complete before it is counted. */
-	uint32_t n = atomic_load_explicit(&sched.ngclass, memory_order_acquire);
+	uint32_t n = load_acquire(&sched.ngclass);
 	uint32_t i = find_class(s, 0, n), now;
 
 	if (likely(i != CLASS_OTHER) || n == CLASS_OTHER)
 		return i;
 	lock(&sched.gfreelock);
-	now = atomic_load(&sched.ngclass);
+	now = load_seqcst(&sched.ngclass);
 	i = find_class(s, n, now);
 	if (i == CLASS_OTHER && now < CLASS_OTHER) {
 		i = now;
 		sched.gclass[i].size = s->size;
 		sched.gclass[i].guard = s->guard;
-		atomic_store_explicit(&sched.ngclass, now + 1, memory_order_release);
+		store_release(&sched.ngclass, now + 1);
 	}
 	unlock(&sched.gfreelock);
 	return i;
@@ -103,7 +103,7 @@ static void balance(struct p *pp, uint32_t class, int want)
 /* To the end of the global lists: next time the P takes others, and in turn all go past scavenge.c. */
 void g_cachefree(struct p *pp)
 {
-	atomic_store_explicit(&pp->gfreeflush, false, memory_order_relaxed);
+	store_relaxed(&pp->gfreeflush, false);
 	for (uint32_t i = 0; i < CLASS_OTHER; i++) {
 		struct gfreelist *own = &pp->gfree[i];
 
@@ -121,13 +121,13 @@ int32_t g_cached(const struct p *pp)
 	int32_t n = 0;
 
 	for (uint32_t i = 0; i < CLASS_OTHER; i++)
-		n += __atomic_load_n(&pp->gfree[i].n, __ATOMIC_RELAXED);
+		n += load_relaxed(&pp->gfree[i].n);
 	return n;
 }
 
 static inline bool scarce(void)
 {
-	return atomic_load_explicit(&sched.scarce, memory_order_relaxed);
+	return load_relaxed(&sched.scarce);
 }
 
 static inline struct g *take_regular(uint32_t class)
@@ -142,7 +142,7 @@ static inline struct g *take_regular(uint32_t class)
 		struct gfreelist *own = &pp->gfree[class];
 
 		/* Of scarce ones no more than is needed: the taker may go on with another P. */
-		if (!own->head && __atomic_load_n(&c->free.head, __ATOMIC_RELAXED))
+		if (!own->head && load_relaxed(&c->free.head))
 			balance(pp, class, scarce() ? 1 : GFREE_REFILL);
 		gp = gfree_pop(own);
 		unpin();
@@ -161,7 +161,7 @@ static struct g *take_other(const struct shape *s)
 	struct g **link, *gp = NULL;
 	int looks = 0;
 
-	if (atomic_load_explicit(&nother, memory_order_relaxed) == 0)
+	if (load_relaxed(&nother) == 0)
 		return NULL;
 	lock(&sched.gfreelock);
 	for (link = &c->free.head; *link && looks < OTHER_LOOKS; link = &(*link)->schedlink, looks++) {
@@ -169,7 +169,7 @@ static struct g *take_other(const struct shape *s)
 			continue;
 		gp = *link;
 		*link = gp->schedlink; /* (nothing is ever appended here) */
-		atomic_store(&nother, (uint32_t)--c->free.n);
+		store_seqcst(&nother, (uint32_t)--c->free.n);
 		if (c->free.n < c->low)
 			c->low = c->free.n;
 		break;
@@ -201,18 +201,18 @@ void g_free(struct g *gp)
 		gfree_push(&pp->gfree[class], gp);
 		if (pp->gfree[class].n >= GFREE_HIGH)
 			balance(pp, class, GFREE_LOW);
-		if (unlikely(atomic_load_explicit(&pp->gfreeflush, memory_order_relaxed)))
+		if (unlikely(load_relaxed(&pp->gfreeflush)))
 			g_cachefree(pp);
 		unpin();
 		return;
 	}
-	if (pp && atomic_load_explicit(&pp->gfreeflush, memory_order_relaxed))
+	if (pp && load_relaxed(&pp->gfreeflush))
 		g_cachefree(pp);
 	unpin();
 	lock(&sched.gfreelock);
 	push_global(&sched.gclass[class], gp);
 	if (class == CLASS_OTHER)
-		atomic_store(&nother, (uint32_t)sched.gclass[CLASS_OTHER].free.n);
+		store_seqcst(&nother, (uint32_t)sched.gclass[CLASS_OTHER].free.n);
 	unlock(&sched.gfreelock);
 }
 
@@ -220,7 +220,7 @@ void g_free(struct g *gp)
 
 bool gfree_has(uint32_t class)
 {
-	return __atomic_load_n(&sched.gclass[class].free.head, __ATOMIC_RELAXED) != NULL;
+	return load_relaxed(&sched.gclass[class].free.head) != NULL;
 }
 
 struct g *gfree_take_any(void)
@@ -231,7 +231,7 @@ struct g *gfree_take_any(void)
 	for (uint32_t i = 0; i < NCLASS && !gp; i++)
 		if (i == CLASS_OTHER || sched.gclass[i].size)
 			gp = pop_global(&sched.gclass[i]);
-	atomic_store(&nother, (uint32_t)sched.gclass[CLASS_OTHER].free.n);
+	store_seqcst(&nother, (uint32_t)sched.gclass[CLASS_OTHER].free.n);
 	unlock(&sched.gfreelock);
 	return gp;
 }
@@ -241,8 +241,8 @@ bool gfree_unscavenged(void)
 	for (uint32_t i = 0; i < NCLASS; i++) {
 		struct gclass *c = &sched.gclass[i];
 
-		if (__atomic_load_n(&c->free.n, __ATOMIC_RELAXED) &&
-		    !__atomic_load_n(&c->scavenged, __ATOMIC_RELAXED))
+		if (load_relaxed(&c->free.n) &&
+		    !load_relaxed(&c->scavenged))
 			return true;
 	}
 	return false;
@@ -280,7 +280,7 @@ int32_t gfree_take_cold(uint32_t class, int32_t most, struct gfreelist *to)
 		gfree_push(to, gp);
 	}
 	if (class == CLASS_OTHER)
-		atomic_store(&nother, (uint32_t)c->free.n);
+		store_seqcst(&nother, (uint32_t)c->free.n);
 	unlock(&sched.gfreelock);
 	return n;
 }
@@ -297,7 +297,7 @@ void gfree_put_cold(uint32_t class, struct gfreelist *from)
 	/* Nothing has come since, and of what there is nothing is in use. */
 	c->scavenged = c->cold == 0 && c->free.n == all;
 	if (class == CLASS_OTHER)
-		atomic_store(&nother, (uint32_t)c->free.n);
+		store_seqcst(&nother, (uint32_t)c->free.n);
 	unlock(&sched.gfreelock);
 }
 
@@ -309,5 +309,5 @@ void gfree_fork_child(void)
 		sched.gclass[i].free = (struct gfreelist){ 0 };
 		sched.gclass[i].low = sched.gclass[i].cold = 0;
 	}
-	atomic_store(&nother, 0);
+	store_seqcst(&nother, 0);
 }

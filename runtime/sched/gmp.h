@@ -11,8 +11,6 @@
 #ifndef WEFT_GMP_H
 #define WEFT_GMP_H
 
-#include <stdatomic.h>
-
 #include "runtime/arch/arch.h"
 #include "runtime/arch/sigframe.h"
 #include "runtime/base/lock.h"
@@ -286,8 +284,7 @@ struct p {
 /* For a count with one writer at a time: a P's owner, or the holder of the lock. */
 static inline void count_up(_Atomic uint32_t *n)
 {
-	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
+	store_relaxed(n, load_relaxed(n) + 1);
 }
 
 struct area {
@@ -386,12 +383,12 @@ static inline struct m *getm(void)
 	/*
 	 * A G's M changes at every switch; only code that cannot be switched may keep the result.
 	 */
-	return gp ? atomic_load_explicit(&gp->m, memory_order_relaxed) : weft_tls.m;
+	return gp ? load_relaxed(&gp->m) : weft_tls.m;
 }
 
 static inline uint32_t gstatus(const struct g *gp)
 {
-	return atomic_load_explicit(&gp->status, memory_order_relaxed);
+	return load_relaxed(&gp->status);
 }
 
 /* gp was made, its chunk was not given back, and it is not dead. */
@@ -505,8 +502,8 @@ static inline struct m *offm(struct g *gp)
 	struct m *mp = weft_tls.m;
 
 	mp->curg = NULL;
-	atomic_store_explicit(&gp->m, NULL, memory_order_relaxed);
-	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	store_relaxed(&gp->m, NULL);
+	store_release(&gp->status, Grunnable);
 	return mp;
 }
 
@@ -559,7 +556,7 @@ extern _Atomic int32_t nwatched hidden;
 /* Some descriptor is registered, so an idle M must poll. */
 static inline bool netpoll_watching(void)
 {
-	return atomic_load_explicit(&nwatched, memory_order_relaxed) > 0;
+	return load_relaxed(&nwatched) > 0;
 }
 
 /* ---- stackshape.c ---- */
@@ -711,7 +708,7 @@ static inline void p_leave(struct p *pp, uint32_t to)
 	uint32_t s = Prunning;
 
 	/* Sequentially consistent: pairs with sysmon's read of sysmonwait before it sleeps deep. */
-	if (unlikely(!atomic_compare_exchange_strong(&pp->status, &s, to)))
+	if (unlikely(!cas_seqcst(&pp->status, &s, to)))
 		p_leave_slow(pp, to);
 }
 

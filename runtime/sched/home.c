@@ -70,7 +70,7 @@ void runtime_child_ends(bool made)
 		return;
 	/* What is read without the lock is a hint: one more or one fewer does no harm. */
 	if (made && !gp->home && (gp == g_main_ || gp->lockdepth > 1 || gp->lockedm != &m0) &&
-	    __atomic_load_n(&sched.nm, __ATOMIC_RELAXED) + SPARE_BELOW <= sched.maxm)
+	    load_relaxed(&sched.nm) + SPARE_BELOW <= sched.maxm)
 		gp->home = gp->lockedm;
 	unlockosthread();
 }
@@ -101,7 +101,7 @@ void home_leave(struct g *gp)
 
 void runtime_keepms(void)
 {
-	atomic_store(&sched.keepms, true);
+	store_seqcst(&sched.keepms, true);
 }
 
 /* On g0 of such an M, without a P.  Returns when it has one, for others; or never. */

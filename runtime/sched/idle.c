@@ -17,8 +17,8 @@
 void setspinning(struct m *mp)
 {
 	mp->spinning = true;
-	atomic_fetch_add(&sched.nmspinning, 1);
-	atomic_store(&sched.needspinning, 0);
+	fetch_add_seqcst(&sched.nmspinning, 1);
+	store_seqcst(&sched.needspinning, 0);
 }
 
 /* An M that found work stops spinning.  There may be more work, so another M may have to look. */
@@ -27,10 +27,10 @@ void resetspinning(struct m *mp)
 	int32_t n;
 
 	mp->spinning = false;
-	n = atomic_fetch_sub(&sched.nmspinning, 1) - 1;
+	n = fetch_sub_seqcst(&sched.nmspinning, 1) - 1;
 	if (n < 0)
 		throw("resetspinning: nmspinning is %d", n);
-	if (weft_opt.readywake || atomic_load(&sched.runqsize) > 0 ||
+	if (weft_opt.readywake || load_seqcst(&sched.runqsize) > 0 ||
 	    runqlen(mp->p) > weft_opt.wakesurplus)
 		wakep();
 }
@@ -40,7 +40,7 @@ bool anywork(void)
 {
 	uint64_t first;
 
-	if (atomic_load(&sched.runqsize) > 0)
+	if (load_seqcst(&sched.runqsize) > 0)
 		return true;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++)
 		if (!runqempty(allp[i]))
@@ -52,7 +52,7 @@ bool anywork(void)
 /* Descriptors are watched, and no M sleeps in epoll. */
 bool nobody_polls(void)
 {
-	return netpoll_watching() && atomic_load(&sched.lastpoll) != 0;
+	return netpoll_watching() && load_seqcst(&sched.lastpoll) != 0;
 }
 
 /* Gets an idle P for an M that has none. */
@@ -75,7 +75,7 @@ static bool takeidlep(struct m *mp)
  */
 static uint64_t naptime(struct m *mp)
 {
-	if (!weft_opt.nap || atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs))
+	if (!weft_opt.nap || load_seqcst(&sched.npidle) >= load_seqcst(&gomaxprocs))
 		return 0;
 	if (mp->napns < (uint64_t)weft_opt.nap)
 		mp->napns = weft_opt.nap;
@@ -103,15 +103,15 @@ static void poll_idle(struct m *mp, uint64_t nap)
 	int n = 0;
 
 	if (polled) {
-		atomic_store(&sched.polluntil, until);
+		store_seqcst(&sched.polluntil, until);
 		n = netpoll_wait(ev, nap && (!until || nap < until) ? nap : until);
 	}
 	/*
 	 * Before any G is readied: a thread that adds a timer or wakes an idle P must not take this
 	 * M for a sleeping poller.
 	 */
-	atomic_store(&sched.polluntil, 0);
-	atomic_store(&sched.lastpoll, nanotime());
+	store_seqcst(&sched.polluntil, 0);
+	store_seqcst(&sched.lastpoll, nanotime());
 	if (n && takeidlep(mp)) {
 		/*
 		 * The Gs that waited run here next: waking another M for them costs more than they
@@ -142,12 +142,12 @@ void idle(struct m *mp)
 		uint64_t nap = naptime(mp);
 
 		/* single.c: M0 comes to be woken, all others leave. */
-		if (must_poll() && !atomic_load_explicit(&sched.single, memory_order_relaxed) &&
-		    atomic_exchange(&sched.lastpoll, 0) != 0) {
+		if (must_poll() && !load_relaxed(&sched.single) &&
+		    exchange_seqcst(&sched.lastpoll, 0) != 0) {
 			poll_idle(mp, nap);
 			if (mp->p)
 				return;
-			if (atomic_load(&sched.npidle) > 0)
+			if (load_seqcst(&sched.npidle) > 0)
 				continue;
 		}
 		stopm(mp, nap);
@@ -194,12 +194,12 @@ struct g *findrunnable(struct m *mp, bool *inherit)
 				continue;
 		}
 		lock(&sched.lock);
-		if (atomic_load(&sched.runqsize) > 0) {
+		if (load_seqcst(&sched.runqsize) > 0) {
 			gp = globrunqget(mp->p, 0, true);
 			unlock(&sched.lock);
 			return gp;
 		}
-		if (!spun && atomic_load(&sched.needspinning)) {
+		if (!spun && load_seqcst(&sched.needspinning)) {
 			setspinning(mp);
 			unlock(&sched.lock);
 			continue;
@@ -209,9 +209,9 @@ struct g *findrunnable(struct m *mp, bool *inherit)
 		if (spun) {
 			mp->spinning = false;
 			/* Before the last look: work submitted after it must find no spinner. */
-			if (atomic_fetch_sub(&sched.nmspinning, 1) <= 0)
+			if (fetch_sub_seqcst(&sched.nmspinning, 1) <= 0)
 				throw("findrunnable: negative nmspinning");
-			if ((atomic_load(&sched.runqsize) > 0 ||
+			if ((load_seqcst(&sched.runqsize) > 0 ||
 			     (weft_opt.readywake && anywork())) &&
 			    takeidlep(mp)) {
 				setspinning(mp);

@@ -18,7 +18,7 @@ _Atomic unsigned duties;
 /* gp is on mp, which is the caller's, pinned and about to take gp off it. */
 void duties_leave(struct g *gp, struct m *mp)
 {
-	unsigned d = atomic_load_explicit(&duties, memory_order_relaxed);
+	unsigned d = load_relaxed(&duties);
 
 	if (d & DutyCputime)
 		cputime_leave(gp, mp);
@@ -35,14 +35,14 @@ void duties_leave(struct g *gp, struct m *mp)
 
 void runtime_uses_gs(void)
 {
-	atomic_fetch_or(&duties, DutyGs);
+	fetch_or_seqcst(&duties, DutyGs);
 }
 
 void runtime_lockall(void)
 {
-	unsigned gs = (unsigned)atomic_load(&sched.nglive) + 1;
-	unsigned ps = (unsigned)atomic_load(&gomaxprocs);
+	unsigned gs = (unsigned)load_seqcst(&sched.nglive) + 1;
+	unsigned ps = (unsigned)load_seqcst(&gomaxprocs);
 
-	atomic_fetch_or(&duties, DutyLockAll);
+	fetch_or_seqcst(&duties, DutyLockAll);
 	procresize(gs > ps ? gs : ps, 0);
 }

@@ -112,7 +112,7 @@ void mexit(struct m *mp)
 /* Pairs with the hook's store: nothing else of the M is written by its maker after it. */
 static uintptr_t mp_os(const struct m *mp)
 {
-	return __atomic_load_n(&mp->os, __ATOMIC_ACQUIRE);
+	return load_acquire(&mp->os);
 }
 
 /* Joins an M that left (the spawner, or main where there is none: it may block).  False: there is none. */
@@ -232,7 +232,7 @@ static struct m *newm(struct g *own)
 
 void mwake(struct m *mp)
 {
-	atomic_store(&mp->park, 1);
+	store_seqcst(&mp->park, 1);
 	os_futex_wake((uint32_t *)&mp->park, 1);
 }
 
@@ -243,7 +243,7 @@ void mwake(struct m *mp)
 void m_block_idle(void)
 {
 	struct m *mp = weft_tls.m;
-	uint64_t out = atomic_load_explicit(&sched.idlemask, memory_order_relaxed);
+	uint64_t out = load_relaxed(&sched.idlemask);
 
 	if (!out || !mp)
 		return;
@@ -254,12 +254,12 @@ void m_block_idle(void)
 	 */
 	do {
 		if (mp == &m0)
-			out = atomic_load(&sched.allblocked);
+			out = load_seqcst(&sched.allblocked);
 		if (mp->sigmask != out) {
 			os_sigmask(out);
-			__atomic_store_n(&mp->sigmask, out, __ATOMIC_SEQ_CST);
+			store_seqcst(&mp->sigmask, out);
 		}
-	} while (mp == &m0 && out != atomic_load(&sched.allblocked));
+	} while (mp == &m0 && out != load_seqcst(&sched.allblocked));
 }
 
 /*
@@ -277,11 +277,11 @@ static void m0_recheck(void)
  */
 void runtime_set_allblocked(uint64_t set)
 {
-	uint64_t was = atomic_exchange(&sched.allblocked, set);
+	uint64_t was = exchange_seqcst(&sched.allblocked, set);
 
 	if (set & ~was && !runtime_all_ms_block(set)) {
 		netpoll_break();
-	} else if (was & ~set && !__atomic_load_n(&m0.curg, __ATOMIC_RELAXED)) {
+	} else if (was & ~set && !load_relaxed(&m0.curg)) {
 		m0_recheck();
 		netpoll_break();
 	}
@@ -295,9 +295,9 @@ bool runtime_all_ms_block(uint64_t set)
 	lock(&sched.lock);
 	own = getm(); /* has its own mask, or a call's that the kernel knows in the call only */
 	for (mp = sched.allm; mp && all; mp = mp->alllink)
-		all = mp == own || (__atomic_load_n(&mp->sigmask, __ATOMIC_SEQ_CST) & set) == set;
+		all = mp == own || (load_seqcst(&mp->sigmask) & set) == set;
 	unlock(&sched.lock);
-	if (!all && !__atomic_load_n(&m0.curg, __ATOMIC_RELAXED))
+	if (!all && !load_relaxed(&m0.curg))
 		m0_recheck();
 	return all;
 }
@@ -319,7 +319,7 @@ void stopm(struct m *mp, uint64_t until)
 		acquirep(mp, pp);
 		return;
 	}
-	if (unlikely(atomic_load_explicit(&sched.single, memory_order_relaxed)) && mp != &m0) {
+	if (unlikely(load_relaxed(&sched.single)) && mp != &m0) {
 		unlock(&sched.lock);
 		mexit(mp);
 	}
@@ -328,7 +328,7 @@ void stopm(struct m *mp, uint64_t until)
 	sched.nmidle++;
 	mp->idlesince = nanotime();
 	unlock(&sched.lock);
-	while (atomic_load(&mp->park) == 0) {
+	while (load_seqcst(&mp->park) == 0) {
 		struct m **link;
 
 		m_block_idle(); /* each time: a handler has added to the mask, or all keep out others now */
@@ -346,7 +346,7 @@ void stopm(struct m *mp, uint64_t until)
 		unlock(&sched.lock); /* taken off by a waker: its wake-up is coming */
 		until = 0;
 	}
-	atomic_store(&mp->park, 0);
+	store_seqcst(&mp->park, 0);
 	lock(&sched.lock);
 	pp = mp->nextp;
 	mp->nextp = NULL;
@@ -377,7 +377,7 @@ static void startnewm(void)
 		sched.npstart--;
 		pp->link = NULL;
 		if (pp->startspinning)
-			atomic_fetch_sub(&sched.nmspinning, 1);
+			fetch_sub_seqcst(&sched.nmspinning, 1);
 		pidleput(pp);
 	}
 	unlock(&sched.lock);
@@ -406,7 +406,7 @@ void startm(struct p *pp, bool spinning)
 		pp = pidleget();
 	if (!pp) {
 		if (spinning)
-			atomic_fetch_sub(&sched.nmspinning, 1);
+			fetch_sub_seqcst(&sched.nmspinning, 1);
 		unlock(&sched.lock);
 		return;
 	}
@@ -463,12 +463,12 @@ static struct m *lastspare;
 
 bool m_wants_spare(void)
 {
-	struct m *last = __atomic_load_n(&lastspare, __ATOMIC_RELAXED);
+	struct m *last = load_relaxed(&lastspare);
 
-	return !(runtime_nomore() || __atomic_load_n(&sched.nmidle, __ATOMIC_RELAXED) > 0 ||
-	    __atomic_load_n(&sched.pstart, __ATOMIC_RELAXED) ||
-	    __atomic_load_n(&sched.nm, __ATOMIC_RELAXED) + SPARE_BELOW > sched.maxm ||
-	    (last && !__atomic_load_n(&last->ostid, __ATOMIC_RELAXED)));
+	return !(runtime_nomore() || load_relaxed(&sched.nmidle) > 0 ||
+	    load_relaxed(&sched.pstart) ||
+	    load_relaxed(&sched.nm) + SPARE_BELOW > sched.maxm ||
+	    (last && !load_relaxed(&last->ostid)));
 }
 
 /* An M that is idle at first; false: none is to be had. */
@@ -485,7 +485,7 @@ bool m_make_idle(void)
 		sched.nmstarting--;
 		unlock(&sched.lock);
 	}
-	__atomic_store_n(&lastspare, mp, __ATOMIC_RELAXED);
+	store_relaxed(&lastspare, mp);
 	return mp != NULL;
 }
 
@@ -508,20 +508,20 @@ void wakep(void)
 	struct p *pp;
 
 	/* The work is published before we look for a spinner (proc.c, "Spinning"). */
-	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load(&sched.nmspinning) != 0 ||
-	    !atomic_compare_exchange_strong(&sched.nmspinning, &none, 1))
+	fence_seqcst();
+	if (load_seqcst(&sched.nmspinning) != 0 ||
+	    !cas_seqcst(&sched.nmspinning, &none, 1))
 		return;
 	lock(&sched.lock);
 	pp = pidleget();
 	if (!pp) {
 		/* All busy: the next M about to go idle must look once more. */
-		atomic_store(&sched.needspinning, 1);
-		atomic_fetch_sub(&sched.nmspinning, 1);
+		store_seqcst(&sched.needspinning, 1);
+		fetch_sub_seqcst(&sched.nmspinning, 1);
 		unlock(&sched.lock);
 		return;
 	}
-	atomic_store(&sched.needspinning, 0);
+	store_seqcst(&sched.needspinning, 0);
 	unlock(&sched.lock);
 	startm(pp, true);
 }
@@ -529,30 +529,30 @@ void wakep(void)
 /* A P whose M blocks: another M must run it if there is anything to run. */
 void handoffp(struct p *pp)
 {
-	uint64_t t0 = atomic_load(&pp->timer0);
+	uint64_t t0 = load_seqcst(&pp->timer0);
 
-	if (pp->id >= atomic_load(&gomaxprocs) || !runqempty(pp) ||
-	    atomic_load(&sched.runqsize) > 0) {
+	if (pp->id >= load_seqcst(&gomaxprocs) || !runqempty(pp) ||
+	    load_seqcst(&sched.runqsize) > 0) {
 		startm(pp, false);
 		return;
 	}
-	if (atomic_load(&sched.nmspinning) + atomic_load(&sched.npidle) == 0) {
+	if (load_seqcst(&sched.nmspinning) + load_seqcst(&sched.npidle) == 0) {
 		int32_t none = 0;
 
-		if (atomic_compare_exchange_strong(&sched.nmspinning, &none, 1)) {
+		if (cas_seqcst(&sched.nmspinning, &none, 1)) {
 			startm(pp, true);
 			return;
 		}
 	}
 	lock(&sched.lock);
-	if (atomic_load(&sched.runqsize) > 0) {
+	if (load_seqcst(&sched.runqsize) > 0) {
 		unlock(&sched.lock);
 		startm(pp, false);
 		return;
 	}
 	/* This is the last running P, and there is no poller: timers and descriptors need one. */
-	if (atomic_load(&sched.npidle) == atomic_load(&gomaxprocs) - 1 &&
-	    atomic_load(&sched.lastpoll) != 0 && (timers_next() || netpoll_watching())) {
+	if (load_seqcst(&sched.npidle) == load_seqcst(&gomaxprocs) - 1 &&
+	    load_seqcst(&sched.lastpoll) != 0 && (timers_next() || netpoll_watching())) {
 		unlock(&sched.lock);
 		startm(pp, false);
 		return;
@@ -608,9 +608,9 @@ int g_start_locked(struct g *gp)
 		return -EAGAIN;
 	gp->lockedm = mp;
 	gp->lockdepth = 1;
-	atomic_fetch_add(&sched.nglive, 1);
+	fetch_add_seqcst(&sched.nglive, 1);
 	gp->tls->locks = 1; /* as in g_start() */
-	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	store_release(&gp->status, Grunnable);
 	pin();
 	lock(&sched.lock);
 	globrunqput(gp, false); /* any M may find it, and wakes mp */
@@ -655,12 +655,12 @@ static void leavem0_to_runq(void *arg)
  */
 static bool await_idlem(void)
 {
-	for (int i = 0; i < IDLEM_TRIES && !__atomic_load_n(&sched.midle, __ATOMIC_RELAXED); i++) {
+	for (int i = 0; i < IDLEM_TRIES && !load_relaxed(&sched.midle); i++) {
 		if (i == 0)
 			spawner_want_spare();
 		os_usleep(IDLEM_US);
 	}
-	return __atomic_load_n(&sched.midle, __ATOMIC_RELAXED) != NULL;
+	return load_relaxed(&sched.midle) != NULL;
 }
 
 void leavem0(void)
@@ -668,7 +668,7 @@ void leavem0(void)
 	struct g *gp = weft_tls.g;
 
 	if (!gp || gp == g_main_ || gp->home || gp->lockdepth || gp->sysdepth ||
-	    (atomic_load_explicit(&duties, memory_order_relaxed) & DutyLockAll))
+	    (load_relaxed(&duties) & DutyLockAll))
 		return;
 	/* As in runtime_preempt(): we may be in a handler. */
 	pin();
@@ -687,7 +687,7 @@ void leavem0_once(void)
 {
 	struct g *gp = weft_tls.g;
 
-	if (gp->lockdepth || gp->sysdepth || (atomic_load_explicit(&duties, memory_order_relaxed) & DutyLockAll))
+	if (gp->lockdepth || gp->sysdepth || (load_relaxed(&duties) & DutyLockAll))
 		return;
 	pin();
 	if (getm() == &m0)
@@ -702,8 +702,8 @@ static void stop_with_own(struct m *mp)
 {
 	struct p *pp = mp->p;
 
-	while (atomic_load(&mp->park) == 0) {
-		uint64_t when = atomic_load(&pp->timer0), wall = when ? timers_realtime(pp) : 0;
+	while (load_seqcst(&mp->park) == 0) {
+		uint64_t when = load_seqcst(&pp->timer0), wall = when ? timers_realtime(pp) : 0;
 		bool ran;
 
 		if (when && when <= nanotime())
@@ -713,13 +713,13 @@ static void stop_with_own(struct m *mp)
 		else if (os_futex_wait_realtime((uint32_t *)&mp->park, 0, wall) == -ETIMEDOUT)
 			timers_reaim(pp); /* the clock may have been set */
 	}
-	atomic_store(&mp->park, 0);
+	store_seqcst(&mp->park, 0);
 }
 
 /* Its G may be elsewhere (home.c); then what that one lets in is none of this M's. */
 static void block_idle_away(const struct m *mp)
 {
-	if (!__atomic_load_n(&mp->lockedg->lockedm, __ATOMIC_RELAXED))
+	if (!load_relaxed(&mp->lockedg->lockedm))
 		m_block_idle();
 }
 
@@ -737,11 +737,11 @@ void stoplockedm(struct m *mp)
 	}
 	if (mp->p)
 		handoffp(releasep(mp));
-	while (atomic_load(&mp->park) == 0) {
+	while (load_seqcst(&mp->park) == 0) {
 		block_idle_away(mp);
 		os_futex_wait((uint32_t *)&mp->park, 0, 0);
 	}
-	atomic_store(&mp->park, 0);
+	store_seqcst(&mp->park, 0);
 	lock(&sched.lock);
 	pp = mp->nextp;
 	mp->nextp = NULL;

@@ -15,7 +15,7 @@ void acquirep(struct m *mp, struct p *pp)
 		throw("acquirep: m%d has a P or p%d has an M", mp->id, pp->id);
 	mp->p = pp;
 	pp->m = mp;
-	atomic_store(&pp->status, Prunning);
+	store_seqcst(&pp->status, Prunning);
 }
 
 struct p *releasep(struct m *mp)
@@ -38,21 +38,21 @@ struct p *pidleget(void)
 		return NULL;
 	sched.pidle = pp->link;
 	pp->link = NULL;
-	if (atomic_fetch_sub(&sched.npidle, 1) == atomic_load(&gomaxprocs))
+	if (fetch_sub_seqcst(&sched.npidle, 1) == load_seqcst(&gomaxprocs))
 		sysmon_wake();
 	return pp;
 }
 
 void pidleput(struct p *pp)
 {
-	if (pp->id >= atomic_load(&gomaxprocs)) {
+	if (pp->id >= load_seqcst(&gomaxprocs)) {
 		/* Thieves and timers_next() still look at a dead P: what it held is not lost. */
-		atomic_store(&pp->status, Pdead);
+		store_seqcst(&pp->status, Pdead);
 		return;
 	}
 	pp->link = sched.pidle;
 	sched.pidle = pp;
-	atomic_fetch_add(&sched.npidle, 1);
+	fetch_add_seqcst(&sched.npidle, 1);
 }
 
 /*
@@ -80,11 +80,11 @@ bool p_retire_if_dying(struct m *mp)
 {
 	struct p *pp = mp->p;
 
-	if (likely(!pp || pp->id < atomic_load_explicit(&gomaxprocs, memory_order_relaxed)))
+	if (likely(!pp || pp->id < load_relaxed(&gomaxprocs)))
 		return false;
 	if (mp->spinning) {
 		mp->spinning = false;
-		atomic_fetch_sub(&sched.nmspinning, 1);
+		fetch_sub_seqcst(&sched.nmspinning, 1);
 	}
 	mp->p = NULL;
 	pp->m = NULL;
@@ -101,7 +101,7 @@ struct p *p_new(int id)
 		return NULL;
 	pp->id = id;
 	lock_init(&pp->timerslock, Timers);
-	atomic_store(&pp->status, Pdead); /* on no list */
+	store_seqcst(&pp->status, Pdead); /* on no list */
 	return pp;
 }
 
@@ -115,7 +115,7 @@ int procresize(unsigned want, unsigned ncpu)
 	struct p **link, *dead = NULL; /* off every list, so linked through link */
 
 	lock(&sched.lock);
-	old = atomic_load(&gomaxprocs);
+	old = load_seqcst(&gomaxprocs);
 	for (int i = 0; i < n; i++) {
 		if (!allp[i]) {
 			struct p *pp = p_new(i);
@@ -125,22 +125,22 @@ int procresize(unsigned want, unsigned ncpu)
 				err = -12;
 				break;
 			}
-			__atomic_store_n(&allp[i], pp, __ATOMIC_RELEASE);
+			store_release(&allp[i], pp);
 		}
 	}
-	atomic_store(&gomaxprocs, n);
+	store_seqcst(&gomaxprocs, n);
 	if (ncpu)
 		sched.ncpu = ncpu;
-	atomic_store(&sched.oversubscribed, (unsigned)n > sched.ncpu);
+	store_seqcst(&sched.oversubscribed, (unsigned)n > sched.ncpu);
 	/*
 	 * A dead P is on no list and owned by no thread.  A P that is still on its way out, or
 	 * between two Ms, simply stays: its number is valid again, and the thread that has it lists
 	 * it (pidleput).
 	 */
 	for (int i = old ? old : 1; i < n; i++) {
-		if (atomic_load(&allp[i]->status) != Pdead)
+		if (load_seqcst(&allp[i]->status) != Pdead)
 			continue;
-		atomic_store(&allp[i]->status, Pidle);
+		store_seqcst(&allp[i]->status, Pidle);
 		pidleput(allp[i]);
 	}
 	for (link = &sched.pidle; *link;) {
@@ -151,7 +151,7 @@ int procresize(unsigned want, unsigned ncpu)
 			continue;
 		}
 		*link = pp->link;
-		atomic_fetch_sub(&sched.npidle, 1);
+		fetch_sub_seqcst(&sched.npidle, 1);
 		pp->link = dead;
 		dead = pp;
 	}

@@ -12,7 +12,7 @@
 static inline void release_stack(struct g *gp)
 {
 	/* Release: pairs with prepare_switch() on the M that was given gp to run, perhaps long ago. */
-	atomic_store_explicit(&gp->m, NULL, memory_order_release);
+	store_release(&gp->m, NULL);
 }
 
 static void park_m(void *arg)
@@ -31,7 +31,7 @@ static void park_m(void *arg)
 static inline struct m *finish_switch_self(void)
 {
 	struct g *gp = weft_tls.g;
-	struct m *mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
+	struct m *mp = load_relaxed(&gp->m);
 
 	finish_switch(mp, gp);
 	return mp;
@@ -82,7 +82,7 @@ static inline void ready_pinned(struct g *gp, enum readyhow how)
 {
 	struct p *pp = getp();
 
-	if (unlikely(atomic_load_explicit(&realtime, memory_order_relaxed))) {
+	if (unlikely(load_relaxed(&realtime))) {
 		if (gp->priority) {
 			mwake(gp->lockedm);
 			return;
@@ -123,11 +123,11 @@ void goready_pinned(struct g *gp, enum readyhow how)
 	 * No compare-and-swap: exactly one waker gets hold of a parked G (parkinglot.h), two would be seen
 	 * here or in execute().
 	 */
-	uint32_t s = atomic_load_explicit(&gp->status, memory_order_acquire);
+	uint32_t s = load_acquire(&gp->status);
 
 	if (unlikely(s != Gwaiting))
 		throw("goready: g%lu has status %u", gp->goid, s);
-	atomic_store_explicit(&gp->status, Grunnable, memory_order_relaxed);
+	store_relaxed(&gp->status, Grunnable);
 	ready_pinned(gp, how);
 }
 
@@ -146,9 +146,9 @@ static void gdestroy(struct g *gp)
 	gp->lockedm = NULL;
 	gp->lockdepth = 0;
 	gp->lockedforgood = false;
-	atomic_store_explicit(&gp->status, Gdead, memory_order_relaxed);
+	store_relaxed(&gp->status, Gdead);
 	/* Release: pairs with g_await_off(), after which another thread may use gp. */
-	atomic_store_explicit(&gp->m, NULL, memory_order_release);
+	store_release(&gp->m, NULL);
 	if (drop)
 		g_free(gp);
 }
@@ -198,7 +198,7 @@ void goexit(bool (*ended)(void *arg), void *arg)
 	syscall_reset();
 	if (unlikely(gp->priority))
 		runtime_realtime(0);
-	if (atomic_fetch_sub(&sched.nglive, 1) == 1)
+	if (fetch_sub_seqcst(&sched.nglive, 1) == 1)
 		hooks.lastexit();
 	pin(); /* for good */
 	if (unlikely(gp->home != NULL))

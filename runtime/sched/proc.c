@@ -46,8 +46,8 @@ void mcall(void (*fn)(void *))
 	 * and the switch, nor during the switch back.
 	 */
 	pin();
-	mp = atomic_load_explicit(&gp->m, memory_order_relaxed);
-	if (unlikely(atomic_load_explicit(&duties, memory_order_relaxed)))
+	mp = load_relaxed(&gp->m);
+	if (unlikely(load_relaxed(&duties)))
 		duties_leave(gp, mp);
 	arch_mcall(&gp->sp, mp->fs, mp->g0top, fn, gp);
 	unpin();
@@ -60,7 +60,7 @@ void mcall(void (*fn)(void *))
  */
 void g_await_off(struct g *gp)
 {
-	for (unsigned i = 1; atomic_load_explicit(&gp->m, memory_order_acquire); i++) {
+	for (unsigned i = 1; load_acquire(&gp->m); i++) {
 		if (i % OFF_SPINS)
 			arch_pause();
 		else if (i < OFF_YIELDS * OFF_SPINS)
@@ -85,12 +85,12 @@ static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool i
 static bool own_turn(struct m *mp)
 {
 	struct p *pp = mp->p;
-	uint64_t first = atomic_load(&pp->timer0);
+	uint64_t first = load_seqcst(&pp->timer0);
 	struct m *owner = NULL;
 	struct g *gp;
 
 	if (pp->own || !runqempty(pp) || (first && nanotime() >= first) || weft_opt.chaos ||
-	    pp->id >= atomic_load(&gomaxprocs))
+	    pp->id >= load_seqcst(&gomaxprocs))
 		return false;
 	lock(&sched.lock);
 	gp = sched.wakeupq.head ? sched.wakeupq.head : sched.runq.head;
@@ -124,7 +124,7 @@ void schedule(void *unused)
 				continue;
 			execute(mp, mp->lockedg, false);
 		}
-		if (mp->p && unlikely(atomic_load_explicit(&mp->p->gfreeflush, memory_order_relaxed)))
+		if (mp->p && unlikely(load_relaxed(&mp->p->gfreeflush)))
 			g_cachefree(mp->p);
 		if (p_retire_if_dying(mp))
 			idle(mp);
@@ -144,9 +144,9 @@ void g_start(struct g *gp)
 {
 	struct p *pp;
 
-	atomic_fetch_add(&sched.nglive, 1);
+	fetch_add_seqcst(&sched.nglive, 1);
 	gp->tls->locks = 1; /* pinned as everything that was switched away; entry() unpins */
-	atomic_store_explicit(&gp->status, Grunnable, memory_order_release);
+	store_release(&gp->status, Grunnable);
 	pin();
 	pp = getp();
 	if (pp && !pp->own) {
@@ -154,7 +154,7 @@ void g_start(struct g *gp)
 		 * In the order of creation, as natively: a G that was created earlier is not pushed
 		 * out of runnext.
 		 */
-		bool first = !atomic_load_explicit(&pp->runnext, memory_order_relaxed);
+		bool first = !load_relaxed(&pp->runnext);
 
 		if (first)
 			first = putnext(pp, gp);
@@ -199,14 +199,14 @@ void gosched(void)
 	 * than CPUs, and for a locked G, whose M may share its only CPU, at a real-time priority,
 	 * with the one it yields to.
 	 */
-	if (unlikely(atomic_load_explicit(&sched.oversubscribed, memory_order_relaxed) ||
+	if (unlikely(load_relaxed(&sched.oversubscribed) ||
 		     (weft_tls.g && weft_tls.g->lockdepth)))
 		os_osyield();
 	pin();
 	pp = getp();
 	/* Nothing else is runnable: return, as sched_yield(2) does. */
-	alone = !pp || pp->own || (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
-			atomic_load(&pp->timer0) == 0 && !weft_opt.chaos);
+	alone = !pp || pp->own || (runqempty(pp) && load_seqcst(&sched.runqsize) == 0 &&
+			load_seqcst(&pp->timer0) == 0 && !weft_opt.chaos);
 	unpin();
 	if (!alone)
 		mcall(gosched_m);

@@ -19,19 +19,19 @@ bool runqempty(struct p *pp)
 {
 	/* Tail twice: runqput kicks runnext to the ring between our reads otherwise unseen. */
 	for (;;) {
-		uint32_t h = atomic_load(&pp->runqhead);
-		uint32_t t = atomic_load(&pp->runqtail);
-		struct g *next = atomic_load(&pp->runnext);
+		uint32_t h = load_seqcst(&pp->runqhead);
+		uint32_t t = load_seqcst(&pp->runqtail);
+		struct g *next = load_seqcst(&pp->runnext);
 
-		if (t == atomic_load(&pp->runqtail))
+		if (t == load_seqcst(&pp->runqtail))
 			return h == t && next == NULL;
 	}
 }
 
 uint32_t runqring(struct p *pp)
 {
-	uint32_t h = atomic_load_explicit(&pp->runqhead, memory_order_relaxed);
-	uint32_t t = atomic_load_explicit(&pp->runqtail, memory_order_relaxed);
+	uint32_t h = load_relaxed(&pp->runqhead);
+	uint32_t t = load_relaxed(&pp->runqtail);
 	uint32_t n = t - h;
 
 	return n > RUNQ_SIZE ? 0 : n; /* head and tail of different moments */
@@ -40,7 +40,7 @@ uint32_t runqring(struct p *pp)
 uint32_t runqlen(struct p *pp)
 {
 	return runqring(pp) +
-	       (atomic_load_explicit(&pp->runnext, memory_order_relaxed) != NULL);
+	       (load_relaxed(&pp->runnext) != NULL);
 }
 
 /* Moves half of a full ring and gp to the global tail; false when thieves made room meanwhile. */
@@ -51,10 +51,8 @@ static bool runqputslow(struct p *pp, struct g *gp, uint32_t h, uint32_t t)
 	uint32_t n = (t - h) / 2;
 
 	for (uint32_t i = 0; i < n; i++)
-		batch[i] = atomic_load_explicit(&pp->runq[(h + i) % RUNQ_SIZE],
-						memory_order_relaxed);
-	if (!atomic_compare_exchange_strong_explicit(&pp->runqhead, &h, h + n,
-						     memory_order_release, memory_order_relaxed))
+		batch[i] = load_relaxed(&pp->runq[(h + i) % RUNQ_SIZE]);
+	if (!cas_release(&pp->runqhead, &h, h + n))
 		return false;
 	batch[n++] = gp;
 	for (uint32_t i = n - 1; weft_opt.chaos && i > 0; i--) {
@@ -79,17 +77,17 @@ void runqput(struct p *pp, struct g *gp, bool next)
 	if (weft_opt.chaos && next && nextrand(&getm()->rng) % 2)
 		next = false;
 	if (next) {
-		gp = atomic_exchange(&pp->runnext, gp);
+		gp = exchange_seqcst(&pp->runnext, gp);
 		if (!gp)
 			return;
 	}
 	for (;;) {
-		uint32_t h = atomic_load_explicit(&pp->runqhead, memory_order_acquire);
-		uint32_t t = atomic_load_explicit(&pp->runqtail, memory_order_relaxed);
+		uint32_t h = load_acquire(&pp->runqhead);
+		uint32_t t = load_relaxed(&pp->runqtail);
 
 		if (t - h < RUNQ_SIZE) {
-			atomic_store_explicit(&pp->runq[t % RUNQ_SIZE], gp, memory_order_relaxed);
-			atomic_store_explicit(&pp->runqtail, t + 1, memory_order_release);
+			store_relaxed(&pp->runq[t % RUNQ_SIZE], gp);
+			store_release(&pp->runqtail, t + 1);
 			return;
 		}
 		if (runqputslow(pp, gp, h, t))
@@ -100,16 +98,14 @@ void runqput(struct p *pp, struct g *gp, bool next)
 struct g *runqget_ring(struct p *pp)
 {
 	for (;;) {
-		uint32_t h = atomic_load_explicit(&pp->runqhead, memory_order_acquire);
-		uint32_t t = atomic_load_explicit(&pp->runqtail, memory_order_relaxed);
+		uint32_t h = load_acquire(&pp->runqhead);
+		uint32_t t = load_relaxed(&pp->runqtail);
 		struct g *gp;
 
 		if (t == h)
 			return NULL;
-		gp = atomic_load_explicit(&pp->runq[h % RUNQ_SIZE], memory_order_relaxed);
-		if (atomic_compare_exchange_strong_explicit(&pp->runqhead, &h, h + 1,
-							    memory_order_release,
-							    memory_order_relaxed))
+		gp = load_relaxed(&pp->runq[h % RUNQ_SIZE]);
+		if (cas_release(&pp->runqhead, &h, h + 1))
 			return gp;
 	}
 }
@@ -117,22 +113,22 @@ struct g *runqget_ring(struct p *pp)
 /* How many of the n Gs at head h were here at a look at least stealage ago; renews the mark. */
 static uint32_t aged(struct p *v, uint32_t h, uint32_t t, uint64_t now, bool *nextaged)
 {
-	uint64_t then = atomic_load_explicit(&v->marktime, memory_order_relaxed);
-	struct g *next = atomic_load_explicit(&v->runnext, memory_order_relaxed);
-	uint32_t mark = atomic_load_explicit(&v->marktail, memory_order_relaxed);
-	uint32_t runs = atomic_load_explicit(&v->runs, memory_order_relaxed);
+	uint64_t then = load_relaxed(&v->marktime);
+	struct g *next = load_relaxed(&v->runnext);
+	uint32_t mark = load_relaxed(&v->marktail);
+	uint32_t runs = load_relaxed(&v->runs);
 	int32_t old = (int32_t)(mark - h);
 
 	*nextaged = false;
 	if (now - then < (uint64_t)weft_opt.stealage)
 		return t - h >= STEAL_LONG ? t - h : 0;
 	/* The same one in runnext may have run a hundred times since. */
-	*nextaged = next && next == atomic_load_explicit(&v->marknext, memory_order_relaxed) &&
-		    runs == atomic_load_explicit(&v->markruns, memory_order_relaxed);
-	atomic_store_explicit(&v->marktail, t, memory_order_relaxed);
-	atomic_store_explicit(&v->marknext, next, memory_order_relaxed);
-	atomic_store_explicit(&v->markruns, runs, memory_order_relaxed);
-	atomic_store_explicit(&v->marktime, now, memory_order_relaxed);
+	*nextaged = next && next == load_relaxed(&v->marknext) &&
+		    runs == load_relaxed(&v->markruns);
+	store_relaxed(&v->marktail, t);
+	store_relaxed(&v->marknext, next);
+	store_relaxed(&v->markruns, runs);
+	store_relaxed(&v->marktime, now);
 	if (t - h >= STEAL_LONG)
 		return t - h;
 	return old > 0 && (uint32_t)old <= t - h ? (uint32_t)old : 0;
@@ -140,24 +136,24 @@ static uint32_t aged(struct p *v, uint32_t h, uint32_t t, uint64_t now, bool *ne
 
 static struct g *stealnext(struct p *victim)
 {
-	struct g *next = atomic_load_explicit(&victim->runnext, memory_order_relaxed);
+	struct g *next = load_relaxed(&victim->runnext);
 
 	if (!next)
 		return NULL;
 	/* The owner most likely is about to block and run it: give it a moment. */
-	if (weft_opt.stealage == 0 && atomic_load(&victim->status) == Prunning)
+	if (weft_opt.stealage == 0 && load_seqcst(&victim->status) == Prunning)
 		os_usleep(STEAL_NEXT_US);
-	return atomic_compare_exchange_strong(&victim->runnext, &next, NULL) ? next : NULL;
+	return cas_seqcst(&victim->runnext, &next, NULL) ? next : NULL;
 }
 
 /* Half of the victim's ring (rounded up) goes to pp; the last one taken is returned to be run. */
 struct g *runqsteal(struct p *pp, struct p *victim, bool next, uint64_t now)
 {
-	uint32_t to = atomic_load_explicit(&pp->runqtail, memory_order_relaxed);
+	uint32_t to = load_relaxed(&pp->runqtail);
 
 	for (;;) {
-		uint32_t h = atomic_load_explicit(&victim->runqhead, memory_order_acquire);
-		uint32_t t = atomic_load_explicit(&victim->runqtail, memory_order_acquire);
+		uint32_t h = load_acquire(&victim->runqhead);
+		uint32_t t = load_acquire(&victim->runqtail);
 		uint32_t n = t - h;
 		bool nextaged = next;
 
@@ -176,19 +172,15 @@ struct g *runqsteal(struct p *pp, struct p *victim, bool next, uint64_t now)
 			continue;
 		/* pp's ring is empty (that is why it steals), so n slots are free past its tail. */
 		for (uint32_t i = 0; i < n; i++) {
-			struct g *gp = atomic_load_explicit(&victim->runq[(h + i) % RUNQ_SIZE],
-							    memory_order_relaxed);
-			atomic_store_explicit(&pp->runq[(to + i) % RUNQ_SIZE], gp,
-					      memory_order_relaxed);
+			struct g *gp = load_relaxed(&victim->runq[(h + i) % RUNQ_SIZE]);
+			store_relaxed(&pp->runq[(to + i) % RUNQ_SIZE], gp);
 		}
-		if (!atomic_compare_exchange_strong_explicit(&victim->runqhead, &h, h + n,
-							     memory_order_release,
-							     memory_order_relaxed))
+		if (!cas_release(&victim->runqhead, &h, h + n))
 			continue;
 		n--;
 		if (n)
-			atomic_store_explicit(&pp->runqtail, to + n, memory_order_release);
-		return atomic_load_explicit(&pp->runq[(to + n) % RUNQ_SIZE], memory_order_relaxed);
+			store_release(&pp->runqtail, to + n);
+		return load_relaxed(&pp->runq[(to + n) % RUNQ_SIZE]);
 	}
 }
 
@@ -215,7 +207,7 @@ void runqdrain(struct p *pp, struct gqueue *q)
 static void setsize(int32_t n)
 {
 	sched.runq.size = n;
-	atomic_store(&sched.runqsize, n + sched.wakeupq.size);
+	store_seqcst(&sched.runqsize, n + sched.wakeupq.size);
 }
 
 /*
@@ -237,7 +229,7 @@ void globrunqwoken(struct g *gp)
 		sched.wakeupq.head = gp;
 	sched.wakeupq.tail = gp;
 	sched.wakeupq.size++;
-	atomic_store(&sched.wakeupqsize, sched.wakeupq.size);
+	store_seqcst(&sched.wakeupqsize, sched.wakeupq.size);
 	setsize(sched.runq.size);
 }
 
@@ -249,7 +241,7 @@ static struct g *wakeupqget(void)
 	if (!sched.wakeupq.head)
 		sched.wakeupq.tail = NULL;
 	sched.wakeupq.size--;
-	atomic_store(&sched.wakeupqsize, sched.wakeupq.size);
+	store_seqcst(&sched.wakeupqsize, sched.wakeupq.size);
 	setsize(sched.runq.size);
 	return gp;
 }
@@ -305,8 +297,8 @@ struct g *globrunqget(struct p *pp, int32_t max, bool wakeupq)
 		return wakeupqget();
 	if (n == 0)
 		return NULL;
-	if (n > sched.runq.size / atomic_load(&gomaxprocs) + 1)
-		n = sched.runq.size / atomic_load(&gomaxprocs) + 1;
+	if (n > sched.runq.size / load_seqcst(&gomaxprocs) + 1)
+		n = sched.runq.size / load_seqcst(&gomaxprocs) + 1;
 	if (max > 0 && n > max)
 		n = max;
 	if (n > RUNQ_SIZE / 2)

@@ -12,10 +12,10 @@
 
 static inline struct g *runqget(struct p *pp, bool *inherit)
 {
-	struct g *next = atomic_load_explicit(&pp->runnext, memory_order_relaxed);
+	struct g *next = load_relaxed(&pp->runnext);
 
 	/* Only thieves compete for runnext, and they only set it to NULL: one try is enough. */
-	*inherit = next && atomic_compare_exchange_strong(&pp->runnext, &next, NULL);
+	*inherit = next && cas_seqcst(&pp->runnext, &next, NULL);
 	return *inherit ? next : runqget_ring(pp);
 }
 
@@ -25,8 +25,8 @@ static inline struct g *runqget(struct p *pp, bool *inherit)
  */
 static inline bool putnext(struct p *pp, struct g *gp)
 {
-	if (likely(!weft_opt.chaos && !atomic_load_explicit(&pp->runnext, memory_order_relaxed))) {
-		atomic_store_explicit(&pp->runnext, gp, memory_order_release);
+	if (likely(!weft_opt.chaos && !load_relaxed(&pp->runnext))) {
+		store_release(&pp->runnext, gp);
 		return true;
 	}
 	runqput(pp, gp, true);
@@ -40,19 +40,19 @@ static inline bool putnext(struct p *pp, struct g *gp)
 static inline struct g *nextlocal(struct m *mp, bool *inherit)
 {
 	struct p *pp = mp->p;
-	uint64_t first = atomic_load_explicit(&pp->timer0, memory_order_relaxed);
+	uint64_t first = load_relaxed(&pp->timer0);
 	struct g *gp;
 
 	if (unlikely(mp->lockedg || weft_opt.chaos ||
-		     atomic_load_explicit(&duties, memory_order_relaxed) ||
-		     pp->id >= atomic_load_explicit(&gomaxprocs, memory_order_relaxed)))
+		     load_relaxed(&duties) ||
+		     pp->id >= load_relaxed(&gomaxprocs)))
 		return NULL;
-	if (unlikely(atomic_load_explicit(&sched.wakeupqsize, memory_order_relaxed) > 0))
+	if (unlikely(load_relaxed(&sched.wakeupqsize) > 0))
 		return NULL;
 	if (first && nanotime() >= first)
 		return NULL;
-	if (atomic_load_explicit(&pp->schedtick, memory_order_relaxed) % GLOBAL_TICK == 0 &&
-	    (atomic_load_explicit(&sched.runqsize, memory_order_relaxed) > 0 || poll_is_due(pp)))
+	if (load_relaxed(&pp->schedtick) % GLOBAL_TICK == 0 &&
+	    (load_relaxed(&sched.runqsize) > 0 || poll_is_due(pp)))
 		return NULL;
 	gp = runqget(pp, inherit);
 	if (!gp)
@@ -61,7 +61,7 @@ static inline struct g *nextlocal(struct m *mp, bool *inherit)
 	 * gp has not left its stack, which may be the caller's own: an M waits for that on g0 only
 	 * (park.c).
 	 */
-	if (unlikely(gp->lockedm || atomic_load_explicit(&gp->m, memory_order_relaxed))) {
+	if (unlikely(gp->lockedm || load_relaxed(&gp->m))) {
 		runqput(pp, gp, !gp->lockedm);
 		return NULL;
 	}
@@ -71,15 +71,15 @@ static inline struct g *nextlocal(struct m *mp, bool *inherit)
 /* The M's last steps before it loads gp's registers; gp becomes Grunning. */
 static inline void prepare_switch(struct m *mp, struct g *gp, bool inherit)
 {
-	if (unlikely(atomic_load_explicit(&gp->m, memory_order_acquire)))
+	if (unlikely(load_acquire(&gp->m)))
 		g_await_off(gp);
 	if (unlikely(gstatus(gp) != Grunnable))
 		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
 	mp->curg = gp;
-	atomic_store_explicit(&gp->m, mp, memory_order_relaxed);
-	if (unlikely(atomic_load_explicit(&duties, memory_order_relaxed) & DutyCputime))
+	store_relaxed(&gp->m, mp);
+	if (unlikely(load_relaxed(&duties) & DutyCputime))
 		cputime_enter(gp, mp);
-	atomic_store_explicit(&gp->status, Grunning, memory_order_relaxed);
+	store_relaxed(&gp->status, Grunning);
 	count_up(&mp->p->runs);
 	if (!inherit)
 		count_up(&mp->p->schedtick);
@@ -93,9 +93,9 @@ static inline void finish_switch(struct m *mp, struct g *gp)
 		 * Between the two notes it says what both keep out (runtime_all_ms_block()); and a
 		 * handler that the call lets in may add to it (runtime_block_idle()).
 		 */
-		__atomic_fetch_and(&mp->sigmask, gp->sigmask, __ATOMIC_RELAXED);
+		fetch_and_relaxed(&mp->sigmask, gp->sigmask);
 		os_sigmask(gp->sigmask);
-		__atomic_fetch_or(&mp->sigmask, gp->sigmask, __ATOMIC_RELEASE);
+		fetch_or_release(&mp->sigmask, gp->sigmask);
 	}
 	if (unlikely(mp->gs != gp->gs)) {
 		mp->gs = gp->gs;

@@ -120,7 +120,7 @@ static bool may_begin(const struct g *gp)
 {
 	return gp && gp == g_main_ && runtime_alone() && !gp->sysdepth && !weft_tls.locks && !runtime_nomore() &&
 	       (!gp->home || gp->home == &m0) && (!gp->lockdepth || gp->lockedm == &m0) &&
-	       !atomic_load_explicit(&sched.keepms, memory_order_relaxed);
+	       !load_relaxed(&sched.keepms);
 }
 
 /* What main made elsewhere may have been waited for elsewhere: only there is it seen that none is left. */
@@ -142,7 +142,7 @@ bool runtime_single(void (*stop_sigthread)(void))
 	leave_home(gp);
 	if (!may_begin(gp))
 		return false;
-	atomic_store(&sched.single, true);
+	store_seqcst(&sched.single, true);
 	done = lock_to_m0(gp);
 	if (done) {
 		mask = os_sigmask_get();
@@ -159,7 +159,7 @@ bool runtime_single(void (*stop_sigthread)(void))
 		os_sigmask(mask);
 		unlockosthread();
 	}
-	atomic_store(&sched.single, false);
+	store_seqcst(&sched.single, false);
 	/* A thread of libc's own made one meanwhile. */
 	if (done && !runtime_alone())
 		runtime_start_sysmon();

@@ -26,18 +26,18 @@ static _Atomic int32_t spawner_tid; /* its kernel id */
 static void *spawner_main(void *unused)
 {
 	(void)unused;
-	atomic_store(&spawner_tid, os_gettid());
+	store_seqcst(&spawner_tid, os_gettid());
 	for (;;) {
-		uint32_t n = atomic_load(&wakeups);
+		uint32_t n = load_seqcst(&wakeups);
 		uint64_t rest;
 
 		m_start_wanted();
-		if (atomic_exchange(&spare_wanted, false))
+		if (exchange_seqcst(&spare_wanted, false))
 			m_make_spare();
 		/* Thousands of Ms may have left, and an M may be wanted between two of them. */
 		if (m_reap())
 			continue;
-		if (atomic_load(&spawner_quits))
+		if (load_seqcst(&spawner_quits))
 			return NULL;
 		rest = scavenge_step();
 		os_futex_wait((uint32_t *)&wakeups, n, rest ? nanotime() + rest : 0);
@@ -49,33 +49,33 @@ static bool begin(void)
 {
 	size_t size = runtime_ostack(128 * 1024);
 
-	if (__atomic_exchange_n(&spawner_running, true, __ATOMIC_ACQUIRE))
+	if (exchange_acquire(&spawner_running, true))
 		return true;
 	if (!spawner_stack)
 		spawner_stack = os_reserve(size);
 	if (spawner_stack && !hooks.newosproc(spawner_main, NULL, spawner_stack, size, &spawner_os))
 		return true;
-	__atomic_store_n(&spawner_running, false, __ATOMIC_RELEASE);
+	store_release(&spawner_running, false);
 	return false;
 }
 
 bool spawner_start(void)
 {
-	return likely(__atomic_load_n(&spawner_running, __ATOMIC_RELAXED)) || begin();
+	return likely(load_relaxed(&spawner_running)) || begin();
 }
 
 bool spawner_wake(void)
 {
-	if (!__atomic_load_n(&spawner_running, __ATOMIC_RELAXED))
+	if (!load_relaxed(&spawner_running))
 		return false;
-	atomic_fetch_add(&wakeups, 1);
+	fetch_add_seqcst(&wakeups, 1);
 	os_futex_wake((uint32_t *)&wakeups, 1);
 	return true;
 }
 
 void spawner_want_spare(void)
 {
-	if (!atomic_exchange(&spare_wanted, true))
+	if (!exchange_seqcst(&spare_wanted, true))
 		spawner_wake();
 }
 
@@ -85,15 +85,15 @@ bool spawner_runs(void)
 	 * The spawner never asks itself.  Only a thread with neither a G nor an M can be it: all
 	 * others are spared the gettid.
 	 */
-	return __atomic_load_n(&spawner_running, __ATOMIC_RELAXED) &&
-	       (weft_tls.g || weft_tls.m || atomic_load(&spawner_tid) != os_gettid());
+	return load_relaxed(&spawner_running) &&
+	       (weft_tls.g || weft_tls.m || load_seqcst(&spawner_tid) != os_gettid());
 }
 
 void spawner_stop(void)
 {
-	if (!__atomic_load_n(&spawner_running, __ATOMIC_RELAXED))
+	if (!load_relaxed(&spawner_running))
 		return;
-	atomic_store(&spawner_quits, true);
+	store_seqcst(&spawner_quits, true);
 	spawner_wake();
 	hooks.joinosproc(spawner_os);
 	spawner_fork_child();
@@ -102,7 +102,7 @@ void spawner_stop(void)
 void spawner_fork_child(void)
 {
 	spawner_running = false;
-	atomic_store(&spawner_quits, false);
-	atomic_store(&spare_wanted, false);
-	atomic_store(&spawner_tid, 0);
+	store_seqcst(&spawner_quits, false);
+	store_seqcst(&spare_wanted, false);
+	store_seqcst(&spawner_tid, 0);
 }

@@ -74,8 +74,7 @@ void pin_slow(void)
 		uint32_t s = REVOKE_TAKEN;
 
 		/* Acquire: pairs with the store of REVOKE_TAKEN; mp->p reads NULL. */
-		if (__atomic_compare_exchange_n(&weft_tls.revoke, &s, REVOKE_NONE, false,
-						__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+		if (cas_acquire(&weft_tls.revoke, &s, REVOKE_NONE))
 			break;
 		if (s == REVOKE_NONE)
 			return;
@@ -87,15 +86,14 @@ void pin_slow(void)
 		if (i % REVOKE_YIELD_EVERY)
 			continue;
 		os_osyield();
-		if (s != REVOKE_PRODDED || !atomic_load(&getm()->prodsent))
+		if (s != REVOKE_PRODDED || !load_seqcst(&getm()->prodsent))
 			continue;
 		/*
 		 * The G may have blocked the signal by a system call that weft did not see.  If it
 		 * does not arrive on this return from the kernel, it never will.
 		 */
 		os_sigunblock(SIGWEFT);
-		__atomic_compare_exchange_n(&weft_tls.revoke, &s, REVOKE_TAKEN, false, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED);
+		cas_relaxed(&weft_tls.revoke, &s, REVOKE_TAKEN);
 	}
 	/* As in runtime_preempt(): we may be in a handler. */
 	getm()->sigmask = os_sigmask_get();
@@ -104,7 +102,7 @@ void pin_slow(void)
 
 bool runtime_reacquirep_asked(void)
 {
-	uint32_t revoke = __atomic_load_n(&weft_tls.revoke, __ATOMIC_RELAXED);
+	uint32_t revoke = load_relaxed(&weft_tls.revoke);
 
 	if (likely(revoke != REVOKE_PRODDED && revoke != REVOKE_TAKEN))
 		return false;
@@ -112,7 +110,7 @@ bool runtime_reacquirep_asked(void)
 	 * From here on the G may enter the runtime: until now the signal was on its way to this M.
 	 */
 	if (revoke == REVOKE_PRODDED)
-		__atomic_store_n(&weft_tls.revoke, REVOKE_TAKEN, __ATOMIC_RELEASE);
+		store_release(&weft_tls.revoke, REVOKE_TAKEN);
 	return !runtime_busy();
 }
 
@@ -133,25 +131,25 @@ void runtime_reacquirep(void)
 /* Some G waits that an M with a P could run at once, and no M is about to run it. */
 static bool starving(void)
 {
-	return atomic_load(&sched.npidle) == 0 && atomic_load(&sched.nmspinning) == 0 && anywork();
+	return load_seqcst(&sched.npidle) == 0 && load_seqcst(&sched.nmspinning) == 0 && anywork();
 }
 
 /* After the fence: gp is outside the runtime, on mp, with pp; and cannot enter before we answer. */
 static bool outside(struct p *pp, struct m *mp, struct g *gp, struct weft_tls *tls)
 {
 	/* First: the rest is stable once this reads 0. */
-	if (__atomic_load_n(&tls->locks, __ATOMIC_ACQUIRE))
+	if (load_acquire(&tls->locks))
 		return false;
 	/* A new life of gp has another word, or this one at REVOKE_NONE again. */
-	return gp->tls == tls && __atomic_load_n(&tls->revoke, __ATOMIC_RELAXED) == REVOKE_ASKED &&
-	       atomic_load(&gp->m) == mp && __atomic_load_n(&mp->curg, __ATOMIC_RELAXED) == gp &&
-	       __atomic_load_n(&mp->p, __ATOMIC_RELAXED) == pp && pp->m == mp;
+	return gp->tls == tls && load_relaxed(&tls->revoke) == REVOKE_ASKED &&
+	       load_seqcst(&gp->m) == mp && load_relaxed(&mp->curg) == gp &&
+	       load_relaxed(&mp->p) == pp && pp->m == mp;
 }
 
 /* The block that began at mp->revokedsince is over, or the process ends. */
 static void block_ends(struct m *mp, uint64_t now)
 {
-	int site = atomic_exchange(&mp->revokedsite, BLOCKREPORT_NONE);
+	int site = exchange_seqcst(&mp->revokedsite, BLOCKREPORT_NONE);
 
 	if (unlikely(site != BLOCKREPORT_NONE))
 		blockreport_end(site, now - mp->revokedsince);
@@ -163,23 +161,23 @@ void blocked_report_open(void)
 
 	lock(&sched.lock);
 	for (struct m *mp = sched.allm; mp; mp = mp->alllink)
-		if (mp->revokedg)
+		if (load_seqcst(&mp->revokedg))
 			block_ends(mp, now);
 	unlock(&sched.lock);
 }
 
 static void note_revoked(struct m *mp, struct g *gp, uint64_t cpu, uint64_t since)
 {
-	if (mp->revokedg) {
+	if (load_seqcst(&mp->revokedg)) {
 		block_ends(mp, since);
 	} else {
 		mp->revokedlink = revoked;
 		revoked = mp;
 	}
-	mp->revokedg = gp;
+	store_seqcst(&mp->revokedg, gp);
 	mp->revokedcpu = cpu;
 	mp->revokedsince = since;
-	atomic_store(&mp->revokedsite, BLOCKREPORT_NONE);
+	store_seqcst(&mp->revokedsite, BLOCKREPORT_NONE);
 	mp->proddedwhen = 0;
 	mp->prods = 0;
 }
@@ -213,43 +211,42 @@ static bool stands(struct m *mp, uint64_t cpu)
 /* Takes pp from mp if mp is blocked outside the runtime (any: also if it is not blocked). */
 static bool revokep(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, uint64_t now, bool any)
 {
-	struct g *gp = __atomic_load_n(&mp->curg, __ATOMIC_ACQUIRE);
+	struct g *gp = load_acquire(&mp->curg);
 	struct weft_tls *tls = gp ? gp->tls : NULL;
 	uint32_t asked = REVOKE_ASKED, s = Prunning;
 	struct os_where where = { 0 };
 
 	/* Most of the time an M that stands still is inside the runtime: no need to ask. */
-	if (!tls || __atomic_load_n(&tls->locks, __ATOMIC_RELAXED))
+	if (!tls || load_relaxed(&tls->locks))
 		return false;
 	if (!any && !is_blocked(mp, since, now, &where))
 		return false;
-	__atomic_store_n(&tls->revoke, REVOKE_ASKED, __ATOMIC_SEQ_CST);
+	store_seqcst(&tls->revoke, REVOKE_ASKED);
 	if (have_fence)
 		os_membarrier();
 	/* The clock before the locks: see above. */
 	if ((!any && !stands(mp, cpu)) || !outside(pp, mp, gp, tls))
 		goto leave;
 	/* The last step that may fail; only sysmon changes a P whose M is outside. */
-	if (!atomic_compare_exchange_strong(&pp->status, &s, Pidle))
+	if (!cas_seqcst(&pp->status, &s, Pidle))
 		goto leave;
 	mp->p = NULL;
 	pp->m = NULL;
 	gp->syscallsp = where.sp; /* for dumps, as the status */
-	atomic_store_explicit(&gp->status, Gsyscall, memory_order_relaxed);
+	store_relaxed(&gp->status, Gsyscall);
 	note_revoked(mp, gp, cpu, since);
 	/* Release: pairs with pin_slow's acquire. */
-	__atomic_store_n(&tls->revoke, REVOKE_TAKEN, __ATOMIC_RELEASE);
+	store_release(&tls->revoke, REVOKE_TAKEN);
 	pp->blocked_m = NULL;
 	sysmon_note_retaken();
 	handoffp(pp);
 	/* mp is most likely still where the proof found it. */
 	if (unlikely(weft_opt.blockreport) && !any)
-		atomic_store(&mp->revokedsite, blockreport_begin(gp, &where));
+		store_seqcst(&mp->revokedsite, blockreport_begin(gp, &where));
 	return true;
 leave:
 	/* Not a plain store: the block may have begun a new life meanwhile. */
-	__atomic_compare_exchange_n(&tls->revoke, &asked, REVOKE_NONE, false, __ATOMIC_RELEASE,
-				    __ATOMIC_RELAXED);
+	cas_release(&tls->revoke, &asked, REVOKE_NONE);
 	return false;
 }
 
@@ -277,12 +274,12 @@ static bool revokep_if_still(struct p *pp, struct m *mp, uint64_t now, bool work
 /* One P; true: its M stands still. */
 static bool check_p(struct p *pp, uint64_t now, bool work)
 {
-	uint32_t tick = atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
-	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+	uint32_t tick = load_relaxed(&pp->schedtick);
+	struct m *mp = load_relaxed(&pp->m);
 	uint64_t cpu, used;
 	bool moved;
 
-	if (atomic_load(&pp->status) != Prunning || !mp || !mp->ostid) {
+	if (load_seqcst(&pp->status) != Prunning || !mp || !mp->ostid) {
 		pp->blocked_m = NULL;
 		return false;
 	}
@@ -324,15 +321,14 @@ static bool prod(struct m *mp, struct g *gp, uint64_t now)
 	if (!procfs_runnable(mp->ostid))
 		return false;
 	mp->prods++;
-	atomic_store(&mp->prodsent, false);
+	store_seqcst(&mp->prodsent, false);
 	/* From here on the G stays on this M until the handler has run. */
-	if (!__atomic_compare_exchange_n(&tls->revoke, &s, REVOKE_PRODDED, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED))
+	if (!cas_acq_rel(&tls->revoke, &s, REVOKE_PRODDED))
 		return false;
 	if (os_tgkill(os_getpid(), mp->ostid, SIGWEFT))
-		__atomic_store_n(&tls->revoke, REVOKE_TAKEN, __ATOMIC_RELEASE);
+		store_release(&tls->revoke, REVOKE_TAKEN);
 	else
-		atomic_store(&mp->prodsent, true);
+		store_seqcst(&mp->prodsent, true);
 	return true;
 }
 
@@ -343,14 +339,14 @@ static bool check_revoked(uint64_t now)
 	bool cpubound = false;
 
 	while ((mp = *link)) {
-		struct g *gp = mp->revokedg;
-		uint32_t revoke = __atomic_load_n(&gp->tls->revoke, __ATOMIC_RELAXED);
+		struct g *gp = load_seqcst(&mp->revokedg);
+		uint32_t revoke = load_relaxed(&gp->tls->revoke);
 		uint64_t cpu;
 
-		if (atomic_load(&gp->m) != mp || (revoke != REVOKE_TAKEN && revoke != REVOKE_PRODDED)) {
+		if (load_seqcst(&gp->m) != mp || (revoke != REVOKE_TAKEN && revoke != REVOKE_PRODDED)) {
 			*link = mp->revokedlink;
 			block_ends(mp, now);
-			atomic_store_explicit(&mp->revokedg, NULL, memory_order_release);
+			store_release(&mp->revokedg, NULL);
 			continue;
 		}
 		link = &mp->revokedlink;
@@ -367,7 +363,7 @@ static bool check_revoked(uint64_t now)
 bool blocked_lists(const struct m *mp)
 {
 	/* Acquire: pairs with check_revoked(), whose last word on an M it is. */
-	return atomic_load_explicit(&mp->revokedg, memory_order_acquire) != NULL;
+	return load_acquire(&mp->revokedg) != NULL;
 }
 
 uint32_t blocked_check(uint64_t now)

@@ -27,8 +27,8 @@ static int differ(struct named *list)
 
 	lock(&sched.lock);
 	for (struct m *mp = sched.allm; mp && n < NAMES_BATCH; mp = mp->alllink) {
-		struct g *gp = __atomic_load_n(&mp->curg, __ATOMIC_RELAXED);
-		int tid = __atomic_load_n(&mp->ostid, __ATOMIC_RELAXED);
+		struct g *gp = load_relaxed(&mp->curg);
+		int tid = load_relaxed(&mp->ostid);
 
 		if (mp == &m0 || !gp || !tid)
 			continue;
@@ -48,7 +48,7 @@ void names_look(uint64_t now)
 	struct named list[NAMES_BATCH];
 	int n;
 
-	if (likely(!atomic_load_explicit(&sched.named, memory_order_relaxed)) || (now && now < next))
+	if (likely(!load_relaxed(&sched.named)) || (now && now < next))
 		return;
 	next = (now ? now : nanotime()) + NAMES_EVERY;
 	n = differ(list);

@@ -38,7 +38,7 @@ void p_leave_slow(struct p *pp, uint32_t to)
 	for (unsigned spins = 1;; spins++) {
 		uint32_t s = Prunning;
 
-		if (atomic_compare_exchange_strong(&pp->status, &s, to))
+		if (cas_seqcst(&pp->status, &s, to))
 			return;
 		if (s != Psignal)
 			throw("p%d: status %u while its M runs", pp->id, s);
@@ -46,15 +46,15 @@ void p_leave_slow(struct p *pp, uint32_t to)
 		/* sysmon may have lost its CPU before it sent: perhaps to this M. */
 		if (spins % PREEMPT_YIELD_EVERY == 0)
 			os_osyield();
-		if (spins % PREEMPT_LOST_EVERY || !atomic_load(&pp->preemptsent))
+		if (spins % PREEMPT_LOST_EVERY || !load_seqcst(&pp->preemptsent))
 			continue;
 		/*
 		 * A G may have blocked the signal by a system call that weft did not see.  If it
 		 * does not arrive on this return from the kernel, it never will.
 		 */
 		os_sigunblock(SIGWEFT);
-		if (atomic_load(&pp->status) == Psignal && atomic_exchange(&mp->sigp, NULL) == pp)
-			atomic_store(&pp->status, Prunning);
+		if (load_seqcst(&pp->status) == Psignal && exchange_seqcst(&mp->sigp, NULL) == pp)
+			store_seqcst(&pp->status, Prunning);
 	}
 }
 
@@ -69,15 +69,15 @@ bool runtime_preempt_asked(void)
 	/* The next signal may come at any instruction. */
 	pin_m();
 	mp = getm();
-	pp = mp ? atomic_exchange(&mp->sigp, NULL) : NULL;
+	pp = mp ? exchange_seqcst(&mp->sigp, NULL) : NULL;
 	if (pp) {
 		/*
 		 * The P has scheduled meanwhile: the G that runs now is not the one that had its
 		 * slice.
 		 */
 		wanted = pp->preempttick ==
-			 atomic_load_explicit(&pp->schedtick, memory_order_relaxed);
-		atomic_store(&pp->status, Prunning);
+			 load_relaxed(&pp->schedtick);
+		store_seqcst(&pp->status, Prunning);
 		if (wanted && busy)
 			weft_tls.need_resched = 1;
 	}
@@ -89,7 +89,7 @@ bool runtime_preempt_forced(void)
 {
 	struct p *pp = getp();
 
-	return pp && atomic_load_explicit(&pp->preemptforce, memory_order_relaxed);
+	return pp && load_relaxed(&pp->preemptforce);
 }
 
 static void gopreempt_m(void *arg)
@@ -97,12 +97,11 @@ static void gopreempt_m(void *arg)
 	struct g *gp = arg;
 	struct p *pp = weft_tls.m->p;
 
-	atomic_store_explicit(&gp->sliceused, pp->preemptused, memory_order_relaxed);
+	store_relaxed(&gp->sliceused, pp->preemptused);
 	offm(gp);
 	/* So that sysmon knows when the next slice began without a look at that moment. */
-	atomic_store_explicit(&pp->switchwhen, nanotime(), memory_order_relaxed);
-	atomic_store_explicit(&pp->switchtick, atomic_load(&pp->schedtick) + 1,
-			      memory_order_release);
+	store_relaxed(&pp->switchwhen, nanotime());
+	store_release(&pp->switchtick, load_seqcst(&pp->schedtick) + 1);
 	if (pp->preemptused) {
 		runqput(pp, gp, false);
 	} else {
@@ -116,7 +115,7 @@ static void gopreempt_m(void *arg)
 /* The calling G gives way, pinned.  False: it has no P, or the woken G has found another P. */
 static bool give_way(struct g *gp, struct p *pp)
 {
-	if (gp->sysdepth || !pp || (pp->preemptused && atomic_load(&sched.wakeupqsize) == 0))
+	if (gp->sysdepth || !pp || (pp->preemptused && load_seqcst(&sched.wakeupqsize) == 0))
 		return false;
 	mcall(gopreempt_m);
 	return true;
@@ -140,7 +139,7 @@ void runtime_resched(void)
 	pin();
 	pp = getp();
 	/* Its slice may have ended by itself since. */
-	if (pp && pp->preempttick == atomic_load_explicit(&pp->schedtick, memory_order_relaxed))
+	if (pp && pp->preempttick == load_relaxed(&pp->schedtick))
 		give_way(gp, pp);
 	unpin();
 }
@@ -151,18 +150,18 @@ static void send(struct p *pp, struct m *mp)
 {
 	/* EAGAIN: too many signals wait in the kernel (RLIMIT_SIGPENDING). */
 	if (os_tgkill(os_getpid(), mp->ostid, SIGWEFT) == 0) {
-		atomic_store(&pp->preemptsent, true);
-	} else if (atomic_exchange(&mp->sigp, NULL) == pp) {
-		atomic_store(&pp->status, Prunning);
+		store_seqcst(&pp->preemptsent, true);
+	} else if (exchange_seqcst(&mp->sigp, NULL) == pp) {
+		store_seqcst(&pp->status, Prunning);
 	}
 }
 
 /* Sends a signal again that was sent and is lost. */
 void preempt_resend(struct p *pp, uint64_t now)
 {
-	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+	struct m *mp = load_relaxed(&pp->m);
 
-	if (now - pp->sysmon_preemptwhen < PREEMPT_RESEND || !mp || atomic_load(&mp->sigp) != pp)
+	if (now - pp->sysmon_preemptwhen < PREEMPT_RESEND || !mp || load_seqcst(&mp->sigp) != pp)
 		return;
 	pp->sysmon_preemptwhen = now;
 	send(pp, mp);
@@ -170,7 +169,7 @@ void preempt_resend(struct p *pp, uint64_t now)
 
 void preemptone(struct p *pp, uint64_t now, uint64_t used)
 {
-	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+	struct m *mp = load_relaxed(&pp->m);
 	uint32_t s = Prunning;
 
 	if (!mp || now - pp->sysmon_preemptwhen < (used ? PREEMPT_RETRY_WAKEUP : PREEMPT_RETRY) ||
@@ -179,24 +178,23 @@ void preemptone(struct p *pp, uint64_t now, uint64_t used)
 	     */
 	    !(sysmon_saw_running(pp, mp) || procfs_runnable(mp->ostid)))
 		return;
-	if (!atomic_compare_exchange_strong(&pp->status, &s, Psignal))
+	if (!cas_seqcst(&pp->status, &s, Psignal))
 		return;
 	/*
 	 * From here on the P stays with its M; the back link of one that just came back may be
 	 * missing yet.
 	 */
-	if (__atomic_load_n(&pp->m, __ATOMIC_RELAXED) != mp ||
-	    atomic_load(&pp->schedtick) != pp->sysmon_schedtick) {
-		atomic_store(&pp->status, Prunning);
+	if (load_relaxed(&pp->m) != mp ||
+	    load_seqcst(&pp->schedtick) != pp->sysmon_schedtick) {
+		store_seqcst(&pp->status, Prunning);
 		return;
 	}
 	pp->sysmon_preemptwhen = now;
 	pp->preempttick = pp->sysmon_schedtick;
 	pp->preemptused = used;
-	atomic_store(&pp->preemptsent, false);
-	atomic_store_explicit(&pp->preemptforce,
-			      now - pp->sysmon_schedwhen > (uint64_t)weft_opt.slice + PREEMPT_FORCE,
-			      memory_order_relaxed);
-	atomic_store(&mp->sigp, pp);
+	store_seqcst(&pp->preemptsent, false);
+	store_relaxed(&pp->preemptforce,
+		      now - pp->sysmon_schedwhen > (uint64_t)weft_opt.slice + PREEMPT_FORCE);
+	store_seqcst(&mp->sigp, pp);
 	send(pp, mp);
 }

@@ -32,16 +32,16 @@ static void *procfs_main(void *unused)
 	(void)unused;
 	os_setname("weft-procfs");
 	os_cpuslice(SYSMON_CPU_SLICE);
-	atomic_store(&procfs_state, os_files_leave() ? PROCFS_WITHOUT : PROCFS_READY);
+	store_seqcst(&procfs_state, os_files_leave() ? PROCFS_WITHOUT : PROCFS_READY);
 	os_futex_wake((uint32_t *)&procfs_state, 1);
-	while (atomic_load(&procfs_state) == PROCFS_READY) {
-		while (atomic_load(&asked) == n)
+	while (load_seqcst(&procfs_state) == PROCFS_READY) {
+		while (load_seqcst(&asked) == n)
 			os_futex_wait((uint32_t *)&asked, n, 0);
-		n = atomic_load(&asked);
-		if (atomic_load(&procfs_state) == PROCFS_ENDING)
+		n = load_seqcst(&asked);
+		if (load_seqcst(&procfs_state) == PROCFS_ENDING)
 			break;
 		question(argument);
-		atomic_store(&answered, n);
+		store_seqcst(&answered, n);
 		os_futex_wake((uint32_t *)&answered, 1);
 	}
 	return NULL;
@@ -49,14 +49,14 @@ static void *procfs_main(void *unused)
 
 static void procfs_start(void)
 {
-	atomic_store(&procfs_state, PROCFS_STARTING);
-	atomic_store(&asked, 0);
-	atomic_store(&answered, 0);
+	store_seqcst(&procfs_state, PROCFS_STARTING);
+	store_seqcst(&asked, 0);
+	store_seqcst(&answered, 0);
 	if (!stack)
 		stack = os_reserve(runtime_ostack(PROCFS_STACK));
 	if (!stack || hooks.newosproc(procfs_main, NULL, stack, runtime_ostack(PROCFS_STACK), &procfs_os))
-		atomic_store(&procfs_state, PROCFS_WITHOUT);
-	while (atomic_load(&procfs_state) == PROCFS_STARTING)
+		store_seqcst(&procfs_state, PROCFS_WITHOUT);
+	while (load_seqcst(&procfs_state) == PROCFS_STARTING)
 		os_futex_wait((uint32_t *)&procfs_state, PROCFS_STARTING, 0);
 }
 
@@ -64,30 +64,30 @@ static void procfs_call(void (*fn)(void *arg), void *arg)
 {
 	uint32_t n;
 
-	if (atomic_load_explicit(&procfs_state, memory_order_relaxed) == PROCFS_NOT_YET)
+	if (load_relaxed(&procfs_state) == PROCFS_NOT_YET)
 		procfs_start();
-	if (atomic_load_explicit(&procfs_state, memory_order_relaxed) != PROCFS_READY) {
+	if (load_relaxed(&procfs_state) != PROCFS_READY) {
 		fn(arg);
 		return;
 	}
 	question = fn;
 	argument = arg;
-	n = atomic_fetch_add(&asked, 1) + 1;
+	n = fetch_add_seqcst(&asked, 1) + 1;
 	os_futex_wake((uint32_t *)&asked, 1);
 	/* On another CPU it takes a few microseconds. */
-	for (int i = 0; i < PROCFS_SPINS && atomic_load(&answered) != n; i++)
+	for (int i = 0; i < PROCFS_SPINS && load_seqcst(&answered) != n; i++)
 		arch_pause();
-	while (atomic_load(&answered) != n)
+	while (load_seqcst(&answered) != n)
 		os_futex_wait((uint32_t *)&answered, n - 1, 0);
 }
 
 void procfs_stop(void)
 {
 	/* One that could not leave the common table has ended, but was not joined: its stack stays taken. */
-	if (atomic_load(&procfs_state) != PROCFS_READY)
+	if (load_seqcst(&procfs_state) != PROCFS_READY)
 		return;
-	atomic_store(&procfs_state, PROCFS_ENDING);
-	atomic_fetch_add(&asked, 1);
+	store_seqcst(&procfs_state, PROCFS_ENDING);
+	fetch_add_seqcst(&asked, 1);
 	os_futex_wake((uint32_t *)&asked, 1);
 	hooks.joinosproc(procfs_os);
 	procfs_fork_child();
@@ -95,7 +95,7 @@ void procfs_stop(void)
 
 void procfs_fork_child(void)
 {
-	atomic_store(&procfs_state, PROCFS_NOT_YET);
+	store_seqcst(&procfs_state, PROCFS_NOT_YET);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

@@ -35,18 +35,18 @@ static void tick_by(uint64_t when)
 /* Something waits that pp would run next. */
 static bool work_waits(struct p *pp, uint64_t now)
 {
-	uint64_t t = atomic_load(&pp->timer0);
+	uint64_t t = load_seqcst(&pp->timer0);
 
-	return !runqempty(pp) || atomic_load(&sched.runqsize) > 0 || (t && t <= now) ||
-	       pp->id >= atomic_load(&gomaxprocs);
+	return !runqempty(pp) || load_seqcst(&sched.runqsize) > 0 || (t && t <= now) ||
+	       pp->id >= load_seqcst(&gomaxprocs);
 }
 
 static uint64_t used_before(struct p *pp)
 {
-	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
-	struct g *gp = mp ? __atomic_load_n(&mp->curg, __ATOMIC_RELAXED) : NULL;
+	struct m *mp = load_relaxed(&pp->m);
+	struct g *gp = mp ? load_relaxed(&mp->curg) : NULL;
 
-	return gp ? atomic_load_explicit(&gp->sliceused, memory_order_relaxed) : 0;
+	return gp ? load_relaxed(&gp->sliceused) : 0;
 }
 
 /* Some G computed for long on pp, and pp has run many Gs since. */
@@ -63,8 +63,8 @@ static bool is_iobound(const struct p *pp)
  */
 static bool is_draining(struct p *pp, uint64_t now)
 {
-	return now - atomic_load_explicit(&pp->drainedwhen, memory_order_relaxed) < CPUBOUND_NS &&
-	       atomic_load_explicit(&pp->meanservice, memory_order_relaxed) >= SERVICE_LONG;
+	return now - load_relaxed(&pp->drainedwhen) < CPUBOUND_NS &&
+	       load_relaxed(&pp->meanservice) >= SERVICE_LONG;
 }
 
 /* Grace period, in ns, before a woken G preempts a CPU-bound one. */
@@ -80,13 +80,13 @@ uint64_t sysmon_pollgap(uint64_t usual)
 
 static void note_tick(struct p *pp, uint32_t tick, uint64_t now)
 {
-	bool told = tick && atomic_load_explicit(&pp->switchtick, memory_order_acquire) == tick;
+	bool told = tick && load_acquire(&pp->switchtick) == tick;
 
 	if (tick - pp->sysmon_schedtick >= IOBOUND_SCHEDS)
 		pp->sysmon_ioboundwhen = now;
 	pp->sysmon_schedtick = tick;
 	pp->sysmon_schedwhen =
-		told ? atomic_load_explicit(&pp->switchwhen, memory_order_relaxed) : now;
+		told ? load_relaxed(&pp->switchwhen) : now;
 	pp->sysmon_usedns = used_before(pp);
 	pp->sysmon_newtick = true;
 	pp->sysmon_selfsched = !told;
@@ -114,8 +114,8 @@ static void check_timers(struct p *pp, uint64_t now)
 	bool ran = false;
 	uint64_t t;
 
-	atomic_store(&pp->sysmon_cpubound, now - pp->sysmon_cpuboundwhen < pp->sysmon_cpuboundns);
-	if (!pp->sysmon_cpubound)
+	store_seqcst(&pp->sysmon_cpubound, now - pp->sysmon_cpuboundwhen < pp->sysmon_cpuboundns);
+	if (!load_seqcst(&pp->sysmon_cpubound))
 		return;
 	sysmon.any_cpubound = true;
 	if (is_iobound(pp)) {
@@ -148,7 +148,7 @@ static void note_cpubound(struct p *pp, uint64_t now)
  */
 static void check_cpubound(struct p *pp, uint64_t now)
 {
-	struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+	struct m *mp = load_relaxed(&pp->m);
 	bool known = now - pp->sysmon_cpuboundwhen < pp->sysmon_cpuboundns / CPUBOUND_KNOWN && !is_iobound(pp);
 	uint64_t cpu;
 
@@ -181,9 +181,9 @@ static struct p *longest_running(uint64_t now)
 
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
-		struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+		struct m *mp = load_relaxed(&pp->m);
 
-		if (atomic_load(&pp->status) != Prunning || !mp)
+		if (load_seqcst(&pp->status) != Prunning || !mp)
 			continue;
 		if (pp->sysmon_selfsched)
 			return NULL;
@@ -241,7 +241,7 @@ void sysmon_tick(uint64_t now)
 		sysmon.any_draining |= is_draining(allp[i], now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
-		uint32_t tick = atomic_load(&pp->schedtick), status = atomic_load(&pp->status);
+		uint32_t tick = load_seqcst(&pp->schedtick), status = load_seqcst(&pp->status);
 
 		pp->sysmon_selfsched = false;
 		if (tick != pp->sysmon_schedtick || !pp->sysmon_schedwhen)
@@ -256,11 +256,11 @@ void sysmon_tick(uint64_t now)
 		}
 	}
 	/* Before the slices: preemptone() may have to wait for /proc. */
-	sysmon.seen_wakeupq = atomic_load(&sched.wakeupqsize);
-	if (sysmon.seen_wakeupq > 0 && atomic_load(&sched.npidle) == 0)
+	sysmon.seen_wakeupq = load_seqcst(&sched.wakeupqsize);
+	if (sysmon.seen_wakeupq > 0 && load_seqcst(&sched.npidle) == 0)
 		check_wakeupq(now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
-		if (atomic_load(&allp[i]->status) != Prunning)
+		if (load_seqcst(&allp[i]->status) != Prunning)
 			continue;
 		if (unlikely(weft_opt.chaos))
 			check_chaos(allp[i], now);

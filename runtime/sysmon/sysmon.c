@@ -29,22 +29,22 @@ static int retake_syscalls(uint64_t now)
 
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
-		uint32_t tick = atomic_load(&pp->syscalltick), s = Psyscall;
+		uint32_t tick = load_seqcst(&pp->syscalltick), s = Psyscall;
 
-		if (atomic_load(&pp->status) != Psyscall)
+		if (load_seqcst(&pp->status) != Psyscall)
 			continue;
 		if (pp->sysmon_syscalltick != tick) {
 			pp->sysmon_syscalltick = tick;
 			pp->sysmon_syscallwhen = now;
 			continue;
 		}
-		if (runqempty(pp) && atomic_load(&sched.runqsize) == 0 &&
-		    atomic_load(&sched.nmspinning) + atomic_load(&sched.npidle) > 0 &&
+		if (runqempty(pp) && load_seqcst(&sched.runqsize) == 0 &&
+		    load_seqcst(&sched.nmspinning) + load_seqcst(&sched.npidle) > 0 &&
 		    pp->sysmon_syscallwhen + SYSCALL_SLICE > now)
 			continue;
-		if (!atomic_compare_exchange_strong(&pp->status, &s, Pidle))
+		if (!cas_seqcst(&pp->status, &s, Pidle))
 			continue;
-		atomic_fetch_add(&pp->syscalltick, 1);
+		fetch_add_seqcst(&pp->syscalltick, 1);
 		n++;
 		retaken = true;
 		handoffp(pp);
@@ -58,10 +58,10 @@ static int retake_syscalls(uint64_t now)
  */
 static void poll_for_busy(uint64_t now)
 {
-	uint64_t last = atomic_load(&sched.lastpoll);
+	uint64_t last = load_seqcst(&sched.lastpoll);
 
 	if ((netpoll_watching() || netpoll_clocks()) && last && last + sysmon_pollgap(SYSCALL_SLICE) <= now &&
-	    atomic_compare_exchange_strong(&sched.lastpoll, &last, now))
+	    cas_seqcst(&sched.lastpoll, &last, now))
 		netpoll_nowait();
 }
 
@@ -69,13 +69,13 @@ static void poll_for_busy(uint64_t now)
 static bool wake_for_queued(uint64_t now)
 {
 	uint64_t first = timers_next();
-	bool queued = atomic_load(&sched.runqsize) > 0 || (first && first + TIMER_LATE < now);
+	bool queued = load_seqcst(&sched.runqsize) > 0 || (first && first + TIMER_LATE < now);
 
-	if (atomic_load(&sched.npidle) == 0)
+	if (load_seqcst(&sched.npidle) == 0)
 		return false;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
-		uint32_t runs = atomic_load_explicit(&pp->runs, memory_order_relaxed);
+		uint32_t runs = load_relaxed(&pp->runs);
 		/* Two Gs that wake each other share a slice: the one in runnext does not wait. */
 		bool moves = runs != pp->sysmon_runs && !runqring(pp);
 
@@ -123,8 +123,8 @@ static void reap_idle(uint64_t now)
 	static uint64_t next;
 	struct m *mp, *cold;
 
-	if (now < next || runtime_nomore() || atomic_load_explicit(&sched.keepms, memory_order_relaxed) ||
-	    __atomic_load_n(&sched.nmidle, __ATOMIC_RELAXED) <= KEEP_IDLE)
+	if (now < next || runtime_nomore() || load_relaxed(&sched.keepms) ||
+	    load_relaxed(&sched.nmidle) <= KEEP_IDLE)
 		return;
 	next = now + REAP_EVERY;
 	lock(&sched.lock);
@@ -138,7 +138,7 @@ static void reap_idle(uint64_t now)
 
 void sysmon_wake(void)
 {
-	if (atomic_exchange(&sched.sysmonwait, 0))
+	if (exchange_seqcst(&sched.sysmonwait, 0))
 		os_futex_wake((uint32_t *)&sched.sysmonwait, 1);
 }
 
@@ -156,14 +156,14 @@ static void sleep_deep(void)
 {
 	uint64_t until = 0;
 
-	atomic_store(&sched.sysmonwait, 1);
+	store_seqcst(&sched.sysmonwait, 1);
 	/* Pairs with pidleget's and entersyscall's read of sysmonwait after they took a P. */
-	if (atomic_load(&sched.npidle) < atomic_load(&gomaxprocs)) {
-		atomic_store(&sched.sysmonwait, 0);
+	if (load_seqcst(&sched.npidle) < load_seqcst(&gomaxprocs)) {
+		store_seqcst(&sched.sysmonwait, 0);
 		return;
 	}
 	lock(&sched.lock);
-	if (sched.nmidle > KEEP_IDLE && !atomic_load(&sched.keepms))
+	if (sched.nmidle > KEEP_IDLE && !load_seqcst(&sched.keepms))
 		until = nanotime() + keep_idle(sched.nmidle);
 	unlock(&sched.lock);
 	until = sooner(until, scavenge_when());
@@ -172,10 +172,10 @@ static void sleep_deep(void)
 
 		until = sooner(until, next);
 	}
-	while (atomic_load(&sched.sysmonwait) &&
+	while (load_seqcst(&sched.sysmonwait) &&
 	       os_futex_wait((uint32_t *)&sched.sysmonwait, 1, until) != -ETIMEDOUT)
 		;
-	atomic_store(&sched.sysmonwait, 0);
+	store_seqcst(&sched.sysmonwait, 0);
 }
 
 static bool sysmon_running;
@@ -200,10 +200,10 @@ static void *sysmon_main(void *arg)
 		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
 			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
 		sysmon_sleep(blocked_delay && blocked_delay < delay ? blocked_delay : delay);
-		if (unlikely(atomic_load_explicit(&sysmon_quits, memory_order_relaxed)))
+		if (unlikely(load_relaxed(&sysmon_quits)))
 			return NULL;
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
-		if (atomic_load(&sched.npidle) >= atomic_load(&gomaxprocs)) {
+		if (load_seqcst(&sched.npidle) >= load_seqcst(&gomaxprocs)) {
 			/* blockreport has to see when a block ends. */
 			if (++allidle >= DEEP_LOOKS && delay == TICK_MAX && !weft_opt.blockreport) {
 				names_look(0);
@@ -236,10 +236,10 @@ static void *sysmon_main(void *arg)
 			lasttrace = now;
 			schedtrace(weft_opt.scheddetail);
 		}
-		if (weft_opt.procs == 0 && !(atomic_load(&duties) & DutyLockAll) && now - lastcpu >= SEC) {
+		if (weft_opt.procs == 0 && !(load_seqcst(&duties) & DutyLockAll) && now - lastcpu >= SEC) {
 			lastcpu = now;
 			ncpu = procfs_ncpu();
-			if (ncpu != (unsigned)atomic_load(&gomaxprocs))
+			if (ncpu != (unsigned)load_seqcst(&gomaxprocs))
 				procresize(ncpu, ncpu);
 		}
 	}
@@ -250,19 +250,19 @@ static bool begin(void)
 {
 	size_t size = runtime_ostack(128 * 1024);
 
-	if (__atomic_exchange_n(&sysmon_running, true, __ATOMIC_ACQUIRE))
+	if (exchange_acquire(&sysmon_running, true))
 		return true;
 	if (!sysmon_stack)
 		sysmon_stack = os_reserve(size);
 	if (sysmon_stack && !hooks.newosproc(sysmon_main, NULL, sysmon_stack, size, &sysmon_os))
 		return true;
-	__atomic_store_n(&sysmon_running, false, __ATOMIC_RELEASE);
+	store_release(&sysmon_running, false);
 	return false;
 }
 
 bool runtime_start_sysmon(void)
 {
-	return (likely(__atomic_load_n(&sysmon_running, __ATOMIC_RELAXED)) || begin()) && spawner_start();
+	return (likely(load_relaxed(&sysmon_running)) || begin()) && spawner_start();
 }
 
 static void sysmon_forget(void)
@@ -276,18 +276,18 @@ void sysmon_stop(void)
 {
 	if (!sysmon_running)
 		return;
-	atomic_store(&sysmon_quits, true);
+	store_seqcst(&sysmon_quits, true);
 	sysmon_wake_by(0);
 	sysmon_wake();
 	hooks.joinosproc(sysmon_os);
-	atomic_store(&sysmon_quits, false);
-	atomic_store(&sched.sysmonwake, 0);
+	store_seqcst(&sysmon_quits, false);
+	store_seqcst(&sched.sysmonwake, 0);
 	sysmon_forget();
 }
 
 void sysmon_fork_child(void)
 {
 	sysmon_forget();
-	atomic_store(&sysmon_quits, false);
+	store_seqcst(&sysmon_quits, false);
 	spawner_fork_child();
 }

@@ -14,10 +14,10 @@ static void note_sleep(void)
 {
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
-		struct m *mp = __atomic_load_n(&pp->m, __ATOMIC_RELAXED);
+		struct m *mp = load_relaxed(&pp->m);
 
 		pp->sysmon_sleepm = NULL;
-		if (atomic_load(&pp->sysmon_cpubound) && mp &&
+		if (load_seqcst(&pp->sysmon_cpubound) && mp &&
 		    !os_thread_cpu(mp->ostid, &pp->sysmon_sleepcpu))
 			pp->sysmon_sleepm = mp;
 	}
@@ -45,9 +45,9 @@ void sysmon_wake_by(uint64_t when)
 	 * Pairs with sysmon_sleep: it publishes sysmonuntil, then looks at what we have changed
 	 * before this.
 	 */
-	if (atomic_load(&sched.sysmonuntil) <= when || atomic_exchange(&sched.sysmonwake, 1) != 0)
+	if (load_seqcst(&sched.sysmonuntil) <= when || exchange_seqcst(&sched.sysmonwake, 1) != 0)
 		return;
-	if (atomic_load(&sched.sysmonpolls))
+	if (load_seqcst(&sched.sysmonpolls))
 		netpoll_break();
 	else
 		os_futex_wake((uint32_t *)&sched.sysmonwake, 1);
@@ -59,12 +59,12 @@ void sysmon_wake_by(uint64_t when)
  */
 static bool missed_wakeup(uint64_t until)
 {
-	if (atomic_load(&sched.wakeupqsize) > sysmon.seen_wakeupq)
+	if (load_seqcst(&sched.wakeupqsize) > sysmon.seen_wakeupq)
 		return true;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
-		uint64_t t = atomic_load(&allp[i]->timer0);
+		uint64_t t = load_seqcst(&allp[i]->timer0);
 
-		if (atomic_load(&allp[i]->sysmon_cpubound) && t && t < until)
+		if (load_seqcst(&allp[i]->sysmon_cpubound) && t && t < until)
 			return true;
 	}
 	return false;
@@ -76,22 +76,22 @@ static bool sleep_polling(uint64_t until)
 	struct os_event ev[NETPOLL_BATCH];
 	int n = 0;
 
-	if (!netpoll_watching() || atomic_load(&sched.lastpoll) == 0 ||
-	    atomic_exchange(&sched.lastpoll, 0) == 0)
+	if (!netpoll_watching() || load_seqcst(&sched.lastpoll) == 0 ||
+	    exchange_seqcst(&sched.lastpoll, 0) == 0)
 		return false;
-	atomic_store(&sched.polluntil, until);
-	atomic_store(&sched.sysmonpolls, true);
-	if (!atomic_load(&sched.sysmonwake) && !missed_wakeup(until))
+	store_seqcst(&sched.polluntil, until);
+	store_seqcst(&sched.sysmonpolls, true);
+	if (!load_seqcst(&sched.sysmonwake) && !missed_wakeup(until))
 		n = netpoll_wait(ev, until);
-	atomic_store(&sched.sysmonpolls, false);
-	atomic_store(&sched.polluntil, 0);
+	store_seqcst(&sched.sysmonpolls, false);
+	store_seqcst(&sched.polluntil, 0);
 	/* Before any G is readied, or sysmon would wake itself. */
-	atomic_store(&sched.sysmonuntil, 0);
-	atomic_store(&sched.lastpoll, nanotime());
+	store_seqcst(&sched.sysmonuntil, 0);
+	store_seqcst(&sched.lastpoll, nanotime());
 	if (n > 0)
 		netpoll_ready(ev, n);
 	/* An M that went idle meanwhile left the polling, and all timers, to sysmon. */
-	if (atomic_load(&sched.npidle) > 0)
+	if (load_seqcst(&sched.npidle) > 0)
 		wakep();
 	return true;
 }
@@ -143,8 +143,8 @@ void sysmon_sleep(uint32_t us)
 	if (sysmon.woken_early)
 		now = repay_cpu(now);
 	sysmon.woken_early = true; /* also when something came before the sleep */
-	atomic_store(&sched.sysmonwake, 0);
-	atomic_store(&sched.sysmonuntil, until);
+	store_seqcst(&sched.sysmonwake, 0);
+	store_seqcst(&sched.sysmonuntil, until);
 	if (now < until && !missed_wakeup(until)) {
 		note_sleep();
 		/*
@@ -156,7 +156,7 @@ void sysmon_sleep(uint32_t us)
 		sysmon.sleep_ended = nanotime();
 		sysmon.woken_early = sysmon.sleep_ended < until;
 	}
-	atomic_store(&sched.sysmonuntil, 0);
+	store_seqcst(&sched.sysmonuntil, 0);
 	/* However many wake-ups there are, the looks must not become a load of their own. */
 	if (sysmon.woken_early && sysmon.sleep_ended < sysmon.last_tick + TICK_GAP_MIN)
 		sleep_until(sysmon.last_tick + TICK_GAP_MIN);

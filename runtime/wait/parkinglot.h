@@ -68,14 +68,13 @@ static inline void lot_publish(struct waiter *w)
 	struct g *gp = w->g;
 
 	gp->parked = w;
-	atomic_store_explicit(&gp->parkaddr, atomic_load_explicit(&w->addr, memory_order_relaxed),
-			      memory_order_release);
+	store_release(&gp->parkaddr, load_relaxed(&w->addr));
 }
 
 static inline void lot_unpublish(struct waiter *w)
 {
 	w->g->parked = NULL;
-	atomic_store_explicit(&w->g->parkaddr, NULL, memory_order_release);
+	store_release(&w->g->parkaddr, NULL);
 }
 
 static inline void lot_link(struct bucket *b, struct waiter *w, struct waiter *next)
@@ -127,7 +126,7 @@ static inline struct g *lot_release(struct waiter *w)
 
 	if (unlikely(!gp)) {
 		/* Release: pairs with sleep_native(), which reads result after it. */
-		atomic_store_explicit(&w->state, WAITER_WOKEN, memory_order_release);
+		store_release(&w->state, WAITER_WOKEN);
 		os_futex_wake((uint32_t *)&w->state, 1); /* the address only */
 	}
 	return gp;

@@ -40,7 +40,7 @@ static bool cancel_wait(struct waiter *w, int result)
 	if (mine) {
 		lot_pull(b, w);
 		w->result = result;
-		atomic_store_explicit(&w->state, WAITER_WOKEN, memory_order_relaxed);
+		store_relaxed(&w->state, WAITER_WOKEN);
 	}
 	unlock(&b->lock);
 	return mine;
@@ -63,7 +63,7 @@ static void sleep_native(struct waiter *w, const struct park *pk)
 	uint32_t *state = (uint32_t *)&w->state;
 
 	/* Acquire: pairs with lot_release(). */
-	while (atomic_load_explicit(&w->state, memory_order_acquire) != WAITER_WOKEN) {
+	while (load_acquire(&w->state) != WAITER_WOKEN) {
 		int r = wall ? os_futex_wait_realtime(state, WAITER_QUEUED, wall)
 			     : os_futex_wait(state, WAITER_QUEUED, deadline);
 
@@ -83,8 +83,8 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 	int err = 0;
 
 	lock_pinned(&b->lock);
-	if (likely(gp) && unlikely(atomic_load_explicit(&gp->interrupted, memory_order_relaxed))) {
-		atomic_store(&gp->interrupted, false);
+	if (likely(gp) && unlikely(load_relaxed(&gp->interrupted))) {
+		store_seqcst(&gp->interrupted, false);
 		err = -EINTR;
 	} else if (pk->refuse && pk->refuse(pk->arg)) {
 		err = -EAGAIN;
@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 		lot_push(b, w);
 		if (likely(gp)) {
 			/* From the unlock on it may be readied. */
-			atomic_store_explicit(&gp->status, Gwaiting, memory_order_relaxed);
+			store_relaxed(&gp->status, Gwaiting);
 			lot_publish(w);
 		}
 	}
@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 /* The caller's result, and what it needs to queue again where it stood. */
 static inline int wait_result(const struct waiter *w, struct park *pk)
 {
-	pk->at = atomic_load_explicit(&w->addr, memory_order_relaxed);
+	pk->at = load_relaxed(&w->addr);
 	pk->turn = w->turn;
 	return w->result;
 }
@@ -113,7 +113,7 @@ static __attribute__((noinline)) int park_native(struct waiter *w, struct park *
 {
 	int err;
 
-	atomic_init(&w->state, WAITER_QUEUED);
+	store_relaxed(&w->state, WAITER_QUEUED);
 	pin();
 	err = enqueue(w, pk);
 	if (!err)
@@ -134,7 +134,7 @@ static inline __attribute__((always_inline)) int park_g(struct waiter *w, struct
 	int err;
 
 	pin();
-	atomic_store_explicit(&gp->parkaddr, pk->addr, memory_order_relaxed);
+	store_relaxed(&gp->parkaddr, pk->addr);
 	err = enqueue(w, pk);
 	if (likely(!err)) {
 		if (pk->queued)
@@ -151,7 +151,7 @@ static inline __attribute__((always_inline)) int park_g(struct waiter *w, struct
 			timer_del(&w->timer);
 		err = wait_result(w, pk);
 	} else {
-		atomic_store_explicit(&gp->parkaddr, NULL, memory_order_relaxed);
+		store_relaxed(&gp->parkaddr, NULL);
 	}
 	unpin();
 	return err;
@@ -159,8 +159,8 @@ static inline __attribute__((always_inline)) int park_g(struct waiter *w, struct
 
 void runtime_sigthread_runs(bool yes, uint64_t idlemask)
 {
-	atomic_store(&sched.idlemask, idlemask);
-	atomic_store(&sched.sigthread_runs, yes);
+	store_seqcst(&sched.idlemask, idlemask);
+	store_seqcst(&sched.sigthread_runs, yes);
 }
 
 /*
@@ -182,7 +182,7 @@ int lot_park(struct park *pk)
 	uint32_t depth;
 	int err;
 
-	atomic_init(&w.addr, pk->addr); /* a plain assignment would be a full fence */
+	store_relaxed(&w.addr, pk->addr); /* a plain assignment would be a full fence */
 	w.g = gp;
 	w.bitset = pk->bitset ? pk->bitset : ~0u;
 	w.priority = gp ? gp->priority : 0;
@@ -193,7 +193,7 @@ int lot_park(struct park *pk)
 	/* The caller is inside a libc call for which it gave its P away: parking needs a P. */
 	if (unlikely(depth))
 		syscall_reset();
-	if (unlikely(!atomic_load_explicit(&sched.sigthread_runs, memory_order_relaxed)))
+	if (unlikely(!load_relaxed(&sched.sigthread_runs)))
 		start_sigthread();
 	err = park_g(&w, pk);
 	if (unlikely(depth)) {
@@ -219,14 +219,14 @@ int lot_sleep(struct park *pk)
 static struct bucket *lock_parked(struct g *gp)
 {
 	for (;;) {
-		const void *addr = atomic_load(&gp->parkaddr);
+		const void *addr = load_seqcst(&gp->parkaddr);
 		struct bucket *b;
 
 		if (!addr)
 			return NULL;
 		b = bucket_of(addr);
 		lock(&b->lock);
-		if (atomic_load(&gp->parkaddr) == addr) {
+		if (load_seqcst(&gp->parkaddr) == addr) {
 			if (gp->parked)
 				return b;
 			addr = NULL;
@@ -243,14 +243,14 @@ bool g_interrupt(struct g *gp)
 	struct waiter *w;
 
 	/* Before the look for a waiter: pairs with enqueue(). */
-	atomic_store(&gp->interrupted, true);
+	store_seqcst(&gp->interrupted, true);
 	b = lock_parked(gp);
 	if (!b)
 		return false;
 	w = gp->parked;
 	lot_pull(b, w);
 	w->result = -EINTR;
-	atomic_store(&gp->interrupted, false);
+	store_seqcst(&gp->interrupted, false);
 	unlock(&b->lock);
 	goready(gp, READY_TAIL);
 	return true;
@@ -258,5 +258,5 @@ bool g_interrupt(struct g *gp)
 
 void g_uninterrupt(struct g *gp)
 {
-	atomic_store(&gp->interrupted, false);
+	store_seqcst(&gp->interrupted, false);
 }

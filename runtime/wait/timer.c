@@ -74,7 +74,7 @@ static void settimer0(struct p *pp)
 {
 	struct timer *t = first(pp);
 
-	atomic_store(&pp->timer0, t ? t->when : 0);
+	store_seqcst(&pp->timer0, t ? t->when : 0);
 }
 
 static void unlist(struct p *pp, struct timer *t)
@@ -150,7 +150,7 @@ static void push(struct p *pp, struct timer *t)
 		t->next = pp->timerlist;
 		pp->timerlist = t;
 	}
-	atomic_store(&t->pp, pp);
+	store_seqcst(&t->pp, pp);
 	settimer0(pp);
 }
 
@@ -212,21 +212,21 @@ void timer_add(struct timer *t, uint64_t when)
 	if (unlikely(pp->own))
 		return; /* its M sees to it */
 	wakenetpoller(when);
-	if (unlikely(atomic_load(&pp->sysmon_cpubound)))
+	if (unlikely(load_seqcst(&pp->sysmon_cpubound)))
 		sysmon_wake_by(when);
 }
 
 bool timer_del(struct timer *t)
 {
 	for (;;) {
-		struct p *pp = atomic_load(&t->pp);
+		struct p *pp = load_seqcst(&t->pp);
 
 		if (!pp)
 			return false;
 		lock(&pp->timerslock);
-		if (atomic_load(&t->pp) == pp && t->idx != NOWHERE) {
+		if (load_seqcst(&t->pp) == pp && t->idx != NOWHERE) {
 			unheap(pp, t);
-			atomic_store(&t->pp, NULL);
+			store_seqcst(&t->pp, NULL);
 			unlock(&pp->timerslock);
 			return true;
 		}
@@ -236,7 +236,7 @@ bool timer_del(struct timer *t)
 
 uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 {
-	uint64_t next = atomic_load(&pp->timer0);
+	uint64_t next = load_seqcst(&pp->timer0);
 	struct g *woken = NULL, **tail = &woken;
 
 	if (next == 0 || now < next)
@@ -249,7 +249,7 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 		if (too_early(pp, t, now))
 			continue;
 		gp = t->fn(t->arg);
-		atomic_store(&t->pp, NULL); /* after this *t may be gone, unless gp is still ours */
+		store_seqcst(&t->pp, NULL); /* after this *t may be gone, unless gp is still ours */
 		if (gp) {
 			gp->schedlink = NULL;
 			*tail = gp;
@@ -257,7 +257,7 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 		}
 		*ran = true;
 	}
-	next = atomic_load(&pp->timer0);
+	next = load_seqcst(&pp->timer0);
 	unlock(&pp->timerslock);
 	/* Without the lock: sysmon has no P, and readying a G may make it start a kernel thread. */
 	while (woken) {
@@ -274,7 +274,7 @@ uint64_t timers_next(void)
 	uint64_t first = 0;
 
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
-		uint64_t t = atomic_load(&allp[i]->timer0);
+		uint64_t t = load_seqcst(&allp[i]->timer0);
 
 		if (t && (!first || t < first))
 			first = t;
@@ -296,7 +296,7 @@ void timers_move(struct p *from, struct p *to)
 			 * Not NULL: timer_del must keep looking until the timer lands in the new
 			 * heap.
 			 */
-			atomic_store(&t->pp, to);
+			store_seqcst(&t->pp, to);
 		}
 		unlock(&from->timerslock);
 		if (!t)

@@ -33,7 +33,7 @@ static void bar_all(void)
 /* True: it was not barred before. */
 static bool bar(struct fdslot *s, int ep)
 {
-	if (fdslot_kind(s, ep) != FDK_EPOLL || atomic_load(&entangled)) {
+	if (fdslot_kind(s, ep) != FDK_EPOLL || load_seqcst(&entangled)) {
 		bar_all();
 		return false;
 	}
@@ -46,7 +46,7 @@ void epollset_copied(int fd)
 	struct fdslot *s = fdslot_of(fd);
 
 	if (s && fdslot_kindnow(s) == FDK_EPOLL)
-		atomic_store(&entangled, true);
+		store_seqcst(&entangled, true);
 }
 
 /* Before the call: afterwards the first event may be gone already. */
@@ -56,7 +56,7 @@ static bool adding(struct fdslot *s, int ep, int fd)
 	enum fdkind kind = in ? fdslot_kind(in, fd) : FDK_FILE;
 
 	if (kind == FDK_EPOLL) {
-		atomic_store(&entangled, true);
+		store_seqcst(&entangled, true);
 		if (fdslot_is_barred(in))
 			return bar(s, ep);
 	}

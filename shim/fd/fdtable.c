@@ -34,7 +34,7 @@ static struct fdslot *known(int fd)
 	unsigned int i = (unsigned int)fd;
 	/* Acquire: pairs with the exchange in fdslot_of(). */
 	struct fdslot *chunk =
-		i < SLOTS_MAX ? atomic_load_explicit(&slotchunks[i / SLOTS_CHUNK], memory_order_acquire) : NULL;
+		i < SLOTS_MAX ? load_acquire(&slotchunks[i / SLOTS_CHUNK]) : NULL;
 
 	return chunk ? &chunk[i % SLOTS_CHUNK] : NULL;
 }
@@ -49,7 +49,7 @@ static struct fdslot *with_chunk(int fd)
 					PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if ((unsigned long)chunk > -4096UL)
 		return NULL;
-	if (!atomic_compare_exchange_strong(&slotchunks[fd / SLOTS_CHUNK], &none, chunk))
+	if (!cas_seqcst(&slotchunks[fd / SLOTS_CHUNK], &none, chunk))
 		direct3(SYS_munmap, chunk, SLOTS_CHUNK * sizeof(*chunk), 0);
 	return known(fd);
 }
@@ -72,7 +72,7 @@ struct fdslot *fdslot_of(int fd)
 
 bool fdtable_tries_ended(void)
 {
-	return atomic_load_explicit(&notries, memory_order_relaxed) || weft_tls.filtered;
+	return load_relaxed(&notries) || weft_tls.filtered;
 }
 
 static void retry_all(struct fdslot *s, int fd)
@@ -85,8 +85,8 @@ static void retry_all(struct fdslot *s, int fd)
 /* A waiter for several sees that something was barred; a waiter for one sees it at its next try. */
 void fdtable_tries_end(void)
 {
-	atomic_store(&notries, true);
-	atomic_fetch_add(&bars, 1);
+	store_seqcst(&notries, true);
+	fetch_add_seqcst(&bars, 1);
 	if (weft_on)
 		fdtable_each(retry_all);
 }
@@ -94,10 +94,10 @@ void fdtable_tries_end(void)
 void fdtable_each(void (*fn)(struct fdslot *s, int fd))
 {
 	for (int i = 0; i < SLOTS_CHUNKS; i++) {
-		struct fdslot *chunk = atomic_load(&slotchunks[i]);
+		struct fdslot *chunk = load_seqcst(&slotchunks[i]);
 
 		for (int k = 0; chunk && k < SLOTS_CHUNK; k++)
-			if (fdslot_kindnow(&chunk[k]) != FDK_NEW || atomic_load(&chunk[k].poll.pd))
+			if (fdslot_kindnow(&chunk[k]) != FDK_NEW || load_seqcst(&chunk[k].poll.pd))
 				fn(&chunk[k], i * SLOTS_CHUNK + k);
 	}
 }
@@ -112,7 +112,7 @@ static long sockopt(int fd, int level, int name, void *value, socklen_t size)
 /* No other process has the file, so what we know of its attributes is true. */
 static bool is_alone(const struct fdslot *s)
 {
-	return atomic_load(&s->alone) == atomic_load(&alone);
+	return load_seqcst(&s->alone) == load_seqcst(&alone);
 }
 
 static enum fdkind kind_of_socket(const struct fdslot *s, int fd, int type)
@@ -121,7 +121,7 @@ static enum fdkind kind_of_socket(const struct fdslot *s, int fd, int type)
 	char ulp[16] = ""; /* the kernel's TCP_ULP_NAME_MAX */
 	int value = 0;
 
-	if ((others || atomic_load(&lowat)) &&
+	if ((others || load_seqcst(&lowat)) &&
 	    !sockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof(value)) && value > 1)
 		return FDK_WATCHED; /* the kernel's own waiting counts the bytes */
 	if (type == SOCK_SEQPACKET)
@@ -131,7 +131,7 @@ static enum fdkind kind_of_socket(const struct fdslot *s, int fd, int type)
 	if (sockopt(fd, SOL_SOCKET, SO_PROTOCOL, &value, sizeof(value)) || value != IPPROTO_TCP)
 		return FDK_STREAM;
 	/* A short read of records does not say that there is no more. */
-	if ((others || atomic_load(&records)) &&
+	if ((others || load_seqcst(&records)) &&
 	    !sockopt(fd, IPPROTO_TCP, TCP_ULP, ulp, sizeof(ulp)) && ulp[0])
 		return FDK_STREAM;
 	return FDK_TCP;
@@ -140,7 +140,7 @@ static enum fdkind kind_of_socket(const struct fdslot *s, int fd, int type)
 /* What is in an epoll that another program made is not known. */
 static enum fdkind kind_of_epoll(const struct fdslot *s)
 {
-	return atomic_load(&s->alone) && !atomic_load(&noepolls) ? FDK_EPOLL : FDK_FILE;
+	return load_seqcst(&s->alone) && !load_seqcst(&noepolls) ? FDK_EPOLL : FDK_FILE;
 }
 
 /*
@@ -201,22 +201,22 @@ static enum fdkind look_at(const struct fdslot *s, int fd)
 
 enum fdkind fdslot_kind(struct fdslot *s, int fd)
 {
-	uint32_t was = atomic_load_explicit(&s->state, memory_order_relaxed);
+	uint32_t was = load_relaxed(&s->state);
 	enum fdkind kind = (enum fdkind)(was & 0xff);
 
 	if (unlikely(kind == FDK_NEW)) {
 		kind = look_at(s, fd);
 		/* The answer is for this life of the number only. */
-		atomic_compare_exchange_strong(&s->state, &was, was | kind);
+		cas_seqcst(&s->state, &was, was | kind);
 	}
 	return kind;
 }
 
 void fdslot_setkind(struct fdslot *s, enum fdkind kind)
 {
-	uint32_t was = atomic_load(&s->state);
+	uint32_t was = load_seqcst(&s->state);
 
-	atomic_compare_exchange_strong(&s->state, &was, (was & ~0xffu) | kind);
+	cas_seqcst(&s->state, &was, (was & ~0xffu) | kind);
 }
 
 /* ---- flags and time-outs --------------------------------------------------------------------- */
@@ -235,20 +235,20 @@ static uint64_t key_at(const struct fdslot *s, uint32_t e)
  */
 static void remember(struct fdmemo *m, uint64_t key, uint64_t timeout)
 {
-	uint64_t was = atomic_load(&m->key);
+	uint64_t was = load_seqcst(&m->key);
 
-	if (was & BEING_WRITTEN || !atomic_compare_exchange_strong(&m->key, &was, BEING_WRITTEN))
+	if (was & BEING_WRITTEN || !cas_seqcst(&m->key, &was, BEING_WRITTEN))
 		return;
-	atomic_store(&m->timeout, timeout);
-	atomic_store(&m->key, key); /* pairs with remembered(): the time-out is between two equal keys */
+	store_seqcst(&m->timeout, timeout);
+	store_seqcst(&m->key, key); /* pairs with remembered(): the time-out is between two equal keys */
 }
 
 static bool remembered(const struct fdmemo *m, uint64_t key, uint64_t *timeout)
 {
-	if (atomic_load(&m->key) != key)
+	if (load_seqcst(&m->key) != key)
 		return false;
-	*timeout = atomic_load(&m->timeout);
-	return atomic_load(&m->key) == key;
+	*timeout = load_seqcst(&m->timeout);
+	return load_seqcst(&m->key) == key;
 }
 
 static bool is_socket(enum fdkind kind)
@@ -277,7 +277,7 @@ static bool open_for(long flags, enum polldir dir)
 enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, bool held, uint64_t *timeout)
 {
 	/* Before the questions: a change, a close or another process that comes after them ends it. */
-	uint64_t key = s ? key_at(s, atomic_load(&epoch)) : 0;
+	uint64_t key = s ? key_at(s, load_seqcst(&epoch)) : 0;
 	bool keep = s && is_alone(s);
 	long flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
 
@@ -309,10 +309,10 @@ bool fdslot_short_read_tells(struct fdslot *s, int fd, uint64_t *timeout)
 	long flags;
 
 	if (kind != FDK_TCP &&
-	    (kind != FDK_PIPE || !sole || atomic_load_explicit(&packets, memory_order_relaxed)))
+	    (kind != FDK_PIPE || !sole || load_relaxed(&packets)))
 		return false;
 	if (sole)
-		return remembered(&s->memo[NETPOLL_IN], key_at(s, atomic_load(&epoch)), timeout);
+		return remembered(&s->memo[NETPOLL_IN], key_at(s, load_seqcst(&epoch)), timeout);
 	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
 	if (flags < 0 || flags & O_NONBLOCK)
 		return false;
@@ -327,7 +327,7 @@ bool fdslot_stops_waiting(struct fdslot *s, int fd, enum polldir dir)
 
 	if (fdslot_kindnow(s) != FDK_PIPE)
 		return false;
-	if (is_alone(s) && remembered(&s->memo[dir], key_at(s, atomic_load(&epoch)), &timeout))
+	if (is_alone(s) && remembered(&s->memo[dir], key_at(s, load_seqcst(&epoch)), &timeout))
 		return false;
 	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
 	return flags >= 0 && flags & O_NONBLOCK;
@@ -336,7 +336,7 @@ bool fdslot_stops_waiting(struct fdslot *s, int fd, enum polldir dir)
 bool fdslot_is_spliced(const struct fdslot *s)
 {
 	return fdslot_kindnow(s) == FDK_PIPE &&
-	       (atomic_load_explicit(&splices, memory_order_relaxed) || !is_alone(s));
+	       (load_relaxed(&splices) || !is_alone(s));
 }
 
 /* ---- what happened to descriptors ------------------------------------------------------------ */
@@ -344,15 +344,15 @@ bool fdslot_is_spliced(const struct fdslot *s)
 /* The life first: what is learned from here on is of the next one. */
 static void next_gen(struct fdslot *s)
 {
-	uint32_t was = atomic_load(&s->state);
+	uint32_t was = load_seqcst(&s->state);
 
-	while (!atomic_compare_exchange_weak(&s->state, &was, ((was >> 8) + 1) << 8 | FDK_NEW))
+	while (!cas_weak_seqcst(&s->state, &was, ((was >> 8) + 1) << 8 | FDK_NEW))
 		;
 }
 
 static bool noted(const struct fdslot *s)
 {
-	return fdslot_kindnow(s) != FDK_NEW || atomic_load_explicit(&s->poll.pd, memory_order_relaxed);
+	return fdslot_kindnow(s) != FDK_NEW || load_relaxed(&s->poll.pd);
 }
 
 /*
@@ -373,8 +373,8 @@ struct fdslot *fdtable_closing(int fd)
 	}
 	if (!s)
 		return NULL;
-	if (atomic_load_explicit(&s->alone, memory_order_relaxed))
-		atomic_store(&s->alone, 0);
+	if (load_relaxed(&s->alone))
+		store_seqcst(&s->alone, 0);
 	/*
 	 * A thread that looks at a number of which nothing is known does so after this, and still
 	 * in this life of the number.
@@ -420,7 +420,7 @@ static void relearn(struct fdslot *s, int fd)
 
 static void end(struct fdslot *s, int fd)
 {
-	atomic_store(&s->alone, 0);
+	store_seqcst(&s->alone, 0);
 	relearn(s, fd);
 	if (weft_on)
 		netpoll_forget(&s->poll, fd, false);
@@ -454,26 +454,26 @@ void fdtable_made(int fd, uint32_t was_alone)
 		if (weft_on)
 			netpoll_forget(&s->poll, fd, true);
 	}
-	atomic_store(&s->alone, was_alone);
+	store_seqcst(&s->alone, was_alone);
 }
 
 uint32_t fdtable_alone(void)
 {
-	return atomic_load(&alone);
+	return load_seqcst(&alone);
 }
 
 uint32_t fdtable_alone_of(int fd)
 {
 	struct fdslot *s = known(fd);
 
-	return s ? atomic_load(&s->alone) : 0;
+	return s ? load_seqcst(&s->alone) : 0;
 }
 
 /* 0 has a meaning of its own. */
 static void count(_Atomic uint32_t *what)
 {
-	if (atomic_fetch_add(what, 1) == UINT32_MAX)
-		atomic_fetch_add(what, 1);
+	if (fetch_add_seqcst(what, 1) == UINT32_MAX)
+		fetch_add_seqcst(what, 1);
 }
 
 void fdtable_shared(void)
@@ -495,38 +495,38 @@ static void forget_kind(struct fdslot *s, int fd)
 
 void fdtable_lowat_used(void)
 {
-	atomic_store(&lowat, true);
+	store_seqcst(&lowat, true);
 	fdtable_each(forget_kind);
 }
 
 void fdtable_records_used(void)
 {
-	atomic_store(&records, true);
+	store_seqcst(&records, true);
 	fdtable_each(forget_kind);
 }
 
 void fdtable_splice_used(void)
 {
-	atomic_store(&splices, true);
+	store_seqcst(&splices, true);
 }
 
 void fdtable_packets_used(void)
 {
-	atomic_store(&packets, true);
+	store_seqcst(&packets, true);
 }
 
 void fdslot_bar(struct fdslot *s, int fd)
 {
-	atomic_fetch_add(&bars, 1); /* before the waiters are woken, for they read it */
+	fetch_add_seqcst(&bars, 1); /* before the waiters are woken, for they read it */
 	if (weft_on)
 		netpoll_bar(&s->poll, fd);
 	else
-		atomic_fetch_add(&s->poll.barred, 1);
+		fetch_add_seqcst(&s->poll.barred, 1);
 }
 
 uint32_t fdtable_bars(void)
 {
-	return atomic_load(&bars);
+	return load_seqcst(&bars);
 }
 
 void fdslot_unbar(struct fdslot *s)
@@ -536,25 +536,25 @@ void fdslot_unbar(struct fdslot *s)
 
 bool fdslot_is_barred(const struct fdslot *s)
 {
-	return atomic_load(&s->poll.barred) || fdslot_kindnow(s) == FDK_FILE;
+	return load_seqcst(&s->poll.barred) || fdslot_kindnow(s) == FDK_FILE;
 }
 
 void fdtable_epolls_barred(void)
 {
-	atomic_store(&noepolls, true);
+	store_seqcst(&noepolls, true);
 }
 
 /* Nothing is watched in the child, and no thread is in the middle of a call. */
 void fdtable_fork_child(void)
 {
 	for (int i = 0; i < SLOTS_CHUNKS; i++) {
-		struct fdslot *chunk = atomic_load(&slotchunks[i]);
+		struct fdslot *chunk = load_seqcst(&slotchunks[i]);
 
 		for (int k = 0; chunk && k < SLOTS_CHUNK; k++) {
-			atomic_store(&chunk[k].poll.pd, NULL);
-			atomic_store(&chunk[k].poll.closing, 0);
-			atomic_store(&chunk[k].memo[0].key, 0);
-			atomic_store(&chunk[k].memo[1].key, 0);
+			store_seqcst(&chunk[k].poll.pd, NULL);
+			store_seqcst(&chunk[k].poll.closing, 0);
+			store_seqcst(&chunk[k].memo[0].key, 0);
+			store_seqcst(&chunk[k].memo[1].key, 0);
 		}
 	}
 }

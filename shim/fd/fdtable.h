@@ -58,12 +58,12 @@ void fdslot_setkind(struct fdslot *s, enum fdkind kind) hidden;
 
 static inline enum fdkind fdslot_kindnow(const struct fdslot *s)
 {
-	return (enum fdkind)(atomic_load_explicit(&s->state, memory_order_relaxed) & 0xff);
+	return (enum fdkind)(load_relaxed(&s->state) & 0xff);
 }
 
 static inline uint32_t fdslot_gen(const struct fdslot *s)
 {
-	return atomic_load(&s->state) >> 8;
+	return load_seqcst(&s->state) >> 8;
 }
 
 /* ---- may a call wait? ------------------------------------------------------------------------ */

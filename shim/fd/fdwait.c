@@ -26,13 +26,13 @@ static void retry_local(struct fdslot *s, int fd)
 
 void fdwait_shutdown(void)
 {
-	if (atomic_load(&nlocal))
+	if (load_seqcst(&nlocal))
 		fdtable_each(retry_local);
 }
 
 void fdwait_fork_child(void)
 {
-	atomic_store(&nlocal, 0);
+	store_seqcst(&nlocal, 0);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ static long wants_to_wait(struct fdop *op, int fd, bool held)
 	switch (op->plain ? MAY_PARK : fdslot_may_park(s, fd, op->dir, held, &timeout)) {
 	case MAY_PARK:
 		start_clock(op, timeout);
-		if (!receives_no_more(op, atomic_load(&op->s->poll.pd), fd))
+		if (!receives_no_more(op, load_seqcst(&op->s->poll.pd), fd))
 			return 0;
 		break; /* the call itself will not block */
 	case NONBLOCKING:
@@ -225,9 +225,9 @@ static long run_held(struct fdop *op, struct polldesc *pd, uint32_t seq, bool pa
 	if (!writes_locally(op))
 		return try_and_park(op, pd, seq, parks);
 	/* Before a try: pairs with fdwait_shutdown(), which comes after a shutdown and reads it. */
-	atomic_fetch_add(&nlocal, 1);
+	fetch_add_seqcst(&nlocal, 1);
 	r = try_and_park(op, pd, seq, false);
-	atomic_fetch_sub(&nlocal, 1);
+	fetch_sub_seqcst(&nlocal, 1);
 	return r;
 }
 
@@ -257,7 +257,7 @@ struct seen {
 
 static struct seen look(const struct fdop *op)
 {
-	struct seen was = { .gen = fdslot_gen(op->s), .pd = atomic_load(&op->s->poll.pd) };
+	struct seen was = { .gen = fdslot_gen(op->s), .pd = load_seqcst(&op->s->poll.pd) };
 
 	was.seq = was.pd ? netpoll_seq(was.pd, op->dir) : 0;
 	return was;

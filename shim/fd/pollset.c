@@ -61,7 +61,7 @@ static long park(struct pollwait *w, struct polllink *links)
 	long r = FDWAIT_FALLBACK;
 
 	while (n == w->n) {
-		atomic_store(&set.fired, 0); /* before the question */
+		store_seqcst(&set.fired, 0); /* before the question */
 		r = w->ask(w->arg);
 		if (!r && waitmask_hit()) /* no handler runs from here on: we are pinned */
 			r = -EINTR;

@@ -10,7 +10,7 @@ bool dlguest_called(const void *caller) hidden;
 /* Whether the thread that the code at caller asks for has to be a kernel thread. */
 static inline bool dlguest_present(const void *caller)
 {
-	return atomic_load_explicit(&dlguest_came, memory_order_relaxed) ||
+	return load_relaxed(&dlguest_came) ||
 	       (unlikely(dl_loading()) && dlguest_called(caller));
 }
 

@@ -55,7 +55,7 @@ static int gate_taken(void *arg)
 
 	if (gate->owner && gate->owner != getg())
 		return false;
-	__atomic_store_n(&gate->owner, getg(), __ATOMIC_RELAXED);
+	store_relaxed(&gate->owner, getg());
 	gate->depth++;
 	return true;
 }
@@ -99,7 +99,7 @@ static void gate_depart(void *arg)
 	if (--(*gate)->depth)
 		*gate = NULL;
 	else
-		__atomic_store_n(&(*gate)->owner, NULL, __ATOMIC_RELAXED);
+		store_relaxed(&(*gate)->owner, NULL);
 }
 
 /* A scope cleanup, because constructors may end the thread and unwind through the loader. */
@@ -135,7 +135,7 @@ void dl_fork_child(void)
 			continue;
 		*gates[i] = (struct gate){.owner = NULL};
 	}
-	atomic_store(&unseen, false);
+	store_seqcst(&unseen, false);
 }
 
 static int iterate_inside(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)
@@ -166,7 +166,7 @@ static bool each_if_free(int (*fn)(struct dl_phdr_info *, size_t, void *), void 
 
 bool dl_list_held(void)
 {
-	return __atomic_load_n(&phdr_gate.owner, __ATOMIC_RELAXED) == getg();
+	return load_relaxed(&phdr_gate.owner) == getg();
 }
 
 bool dl_each_object(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)
@@ -234,7 +234,7 @@ static bool caller_irrelevant(const char *file, const void *caller)
 static void look(void)
 {
 	if (!execstack_look())
-		atomic_store(&unseen, true);
+		store_seqcst(&unseen, true);
 }
 
 static void *open_inside(const char *file, int mode)
@@ -272,13 +272,13 @@ static void wait_turn(void)
 {
 	INSIDE(&load_gate);
 
-	atomic_store(&unseen, true); /* no G is loading when it returns */
+	store_seqcst(&unseen, true); /* no G is loading when it returns */
 }
 
 bool dl_loading(void)
 {
-	return __atomic_load_n(&load_gate.owner, __ATOMIC_RELAXED) != NULL ||
-	       atomic_load_explicit(&unseen, memory_order_relaxed);
+	return load_relaxed(&load_gate.owner) != NULL ||
+	       load_relaxed(&unseen);
 }
 
 EXPORT void *dlopen(const char *file, int mode)

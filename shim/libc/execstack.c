@@ -46,7 +46,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 	struct look *l = arg;
 
 	(void)size;
-	if (info->dlpi_adds == atomic_load(&seen))
+	if (info->dlpi_adds == load_seqcst(&seen))
 		return 1;
 	l->adds = info->dlpi_adds;
 	l->asked |= asks(info);
@@ -57,15 +57,15 @@ bool execstack_look(void)
 {
 	struct look l = {0};
 
-	if (atomic_load_explicit(&executable, memory_order_relaxed))
+	if (load_relaxed(&executable))
 		return true;
 	if (!dl_each_object(look_at, &l))
 		return false;
 	if (l.asked) {
 		runtime_stacks_executable();
-		atomic_store(&executable, true);
+		store_seqcst(&executable, true);
 	} else if (l.adds) {
-		atomic_store(&seen, l.adds);
+		store_seqcst(&seen, l.adds);
 	}
 	return true;
 }

@@ -43,10 +43,10 @@ void file_lock_slow(FILE *f)
 		int r;
 
 		/* Before the try under the bucket's lock: an unlock that the try did not see, sees this. */
-		atomic_fetch_add(&nwaiting, 1);
+		fetch_add_seqcst(&nwaiting, 1);
 		pk.deadline = nanotime() + FILE_RETRY_NS;
 		r = lot_park(&pk);
-		atomic_fetch_sub(&nwaiting, 1);
+		fetch_sub_seqcst(&nwaiting, 1);
 		if (r == -EAGAIN)
 			return;
 		if (r == -EINTR)
@@ -57,7 +57,7 @@ void file_lock_slow(FILE *f)
 /* The waiters counted here are threads of the parent. */
 void file_fork_child(void)
 {
-	atomic_store(&nwaiting, 0);
+	store_seqcst(&nwaiting, 0);
 }
 
 void file_unlock(FILE *f)
@@ -66,7 +66,7 @@ void file_unlock(FILE *f)
 	bool last = l->count <= 1;
 
 	real.funlockfile(f);
-	if (unlikely(atomic_load(&nwaiting)) && last) /* the unlock is a full barrier */
+	if (unlikely(load_seqcst(&nwaiting)) && last) /* the unlock is a full barrier */
 		lot_wake(lot_key(l, KEY_OTHER), 1, 0, READY_TAIL, NULL, NULL);
 }
 

@@ -17,7 +17,6 @@
 #ifndef WEFT_SHIM_STDIO_H
 #define WEFT_SHIM_STDIO_H
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "shim/syscall/rawsyscall.h"

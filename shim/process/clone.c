@@ -48,19 +48,19 @@ static struct block *_Atomic blocks;
 /* A child that ended, but was not waited for, is still there. */
 static bool gone(struct block *b)
 {
-	int tid = atomic_load(&b->tid);
+	int tid = load_seqcst(&b->tid);
 
-	return tid && direct3(SYS_tgkill, atomic_load(&b->tgid), tid, 0) == -ESRCH;
+	return tid && direct3(SYS_tgkill, load_seqcst(&b->tgid), tid, 0) == -ESRCH;
 }
 
 static struct block *take_old(void)
 {
-	for (struct block *b = atomic_load(&blocks); b; b = b->next) {
+	for (struct block *b = load_seqcst(&blocks); b; b = b->next) {
 		int was = BLOCK_FREE;
 
-		if (atomic_compare_exchange_strong(&b->state, &was, TAKEN))
+		if (cas_seqcst(&b->state, &was, TAKEN))
 			return b;
-		if (was == USED && gone(b) && atomic_compare_exchange_strong(&b->state, &was, TAKEN))
+		if (was == USED && gone(b) && cas_seqcst(&b->state, &was, TAKEN))
 			return b;
 	}
 	return NULL;
@@ -78,9 +78,9 @@ static struct block *map_new(void)
 		return NULL;
 	b = (struct block *)((char *)area + tcb_area_size());
 	b->bounds = (struct tcb_stack){ .base = area, .size = n };
-	b->next = atomic_load(&blocks);
-	atomic_store(&b->state, TAKEN);
-	while (!atomic_compare_exchange_weak(&blocks, &b->next, b))
+	b->next = load_seqcst(&blocks);
+	store_seqcst(&b->state, TAKEN);
+	while (!cas_weak_seqcst(&blocks, &b->next, b))
 		;
 	return b;
 }
@@ -111,19 +111,19 @@ static struct block *block_get(void)
 		b = map_new();
 	if (!b)
 		return NULL;
-	atomic_store(&b->tid, 0);
+	store_seqcst(&b->tid, 0);
 	if (!fill(b)) {
-		atomic_store(&b->state, BLOCK_FREE);
+		store_seqcst(&b->state, BLOCK_FREE);
 		return NULL;
 	}
-	atomic_store(&b->state, USED);
+	store_seqcst(&b->state, USED);
 	return b;
 }
 
 void clone_fork_child(void)
 {
 	/* libc has them off its lists, and half of one may be here. */
-	atomic_store(&blocks, NULL);
+	store_seqcst(&blocks, NULL);
 }
 
 /* ---- the child ------------------------------------------------------------------------------- */
@@ -267,11 +267,11 @@ static int clone_beside(struct begin *b, struct more *m)
 	if (!(b->flags & CLONE_THREAD))
 		child_made(r);
 	if (r < 0) {
-		atomic_store(&block->state, BLOCK_FREE);
+		store_seqcst(&block->state, BLOCK_FREE);
 		return r;
 	}
-	atomic_store(&block->tgid, b->flags & CLONE_THREAD ? (int)direct3(SYS_getpid, 0, 0, 0) : r);
-	atomic_store(&block->tid, r);
+	store_seqcst(&block->tgid, b->flags & CLONE_THREAD ? (int)direct3(SYS_getpid, 0, 0, 0) : r);
+	store_seqcst(&block->tid, r);
 	return r;
 }
 

@@ -91,14 +91,14 @@ static bool foreign_loader(int fd, const Elf64_Phdr *interp)
 	path[interp->p_filesz] = '\0';
 	if (own4(SYS_newfstatat, AT_FDCWD, path, &st, 0) || !S_ISREG(st.st_mode))
 		return false;
-	if (atomic_load_explicit(&known, memory_order_relaxed) == identity(&st))
+	if (load_relaxed(&known) == identity(&st))
 		return false;
 	if ((fd = open_look(AT_FDCWD, path, 0)) < 0)
 		return false;
 	ours = elf_read(fd, &e, sizeof(e), 0) && elf_is_our_loader(fd, &e);
 	direct3(SYS_close, fd, 0, 0);
 	if (ours)
-		atomic_store_explicit(&known, identity(&st), memory_order_relaxed);
+		store_relaxed(&known, identity(&st));
 	return !ours;
 }
 

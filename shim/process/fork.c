@@ -49,7 +49,7 @@ static void prepare(void)
 	runtime_child_begins(); /* first: it may go to another M, and what is kept out is an M's */
 	mask = fork_begins();
 	if (on_g()) {
-		__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
+		fetch_add_seqcst(&inside, 1);
 		entersyscall();
 	}
 }
@@ -59,7 +59,7 @@ static void parent(void)
 	if (!weft_on)
 		return;
 	if (on_g())
-		__atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
+		fetch_sub_seqcst(&inside, 1);
 	fork_ends(false, mask);
 	if (!on_g())
 		return;
@@ -71,7 +71,7 @@ static void parent(void)
 static int nobody_inside(void *arg)
 {
 	(void)arg;
-	return __atomic_load_n(&inside, __ATOMIC_SEQ_CST) == 0;
+	return load_seqcst(&inside) == 0;
 }
 
 /* libc's thread, which became main, comes to its end: at its keys. */

@@ -62,12 +62,12 @@ long changes_namespace(const struct call *x)
 
 void single_lists(void)
 {
-	__atomic_store_n(&listed, true, __ATOMIC_RELAXED);
+	store_relaxed(&listed, true);
 	become_single();
 }
 
 void single_lists_again(void)
 {
-	if (unlikely(__atomic_load_n(&listed, __ATOMIC_RELAXED)))
+	if (unlikely(load_relaxed(&listed)))
 		become_single();
 }

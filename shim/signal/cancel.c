@@ -105,9 +105,9 @@ void testcancel(void)
 		return;
 	}
 	/* What nearly every call finds, asked in line: nothing. */
-	if (unlikely(atomic_load_explicit(&th->schedparam_pending, memory_order_relaxed)))
+	if (unlikely(load_relaxed(&th->schedparam_pending)))
 		schedparam_apply();
-	if (unlikely(atomic_load_explicit(mailbox(th), memory_order_relaxed) || th->held))
+	if (unlikely(load_relaxed(mailbox(th)) || th->held))
 		signals_deliver();
 	if (unlikely(tcb_cancel_pending(tcb_self()))) {
 		syscall_reset();
@@ -117,7 +117,7 @@ void testcancel(void)
 
 void thread_look_slow(void)
 {
-	atomic_store(&self_thread.look, false);
+	store_seqcst(&self_thread.look, false);
 	schedparam_apply();
 	signals_deliver();
 	if (tcb_cancel_async(tcb_self()) && tcb_cancel_pending(tcb_self())) {
@@ -182,12 +182,11 @@ EXPORT int pthread_cancel(pthread_t t)
 
 	if (!weft_on || !th->g)
 		return real.pthread_cancel(t);
-	if (atomic_load(&th->state) & TH_EXITED)
+	if (load_seqcst(&th->state) & TH_EXITED)
 		return 0;
 	unwind_ready(); /* where libc acts on it, no caller can do that first */
-	__atomic_fetch_or(tcb_cancelhandling((struct tcb *)t), tcb_cancel_request_bits,
-			  __ATOMIC_SEQ_CST);
-	atomic_store(&th->look, true);
+	fetch_or_seqcst(tcb_cancelhandling((struct tcb *)t), tcb_cancel_request_bits);
+	store_seqcst(&th->look, true);
 	if (t == (pthread_t)tcb_self()) {
 		if (tcb_cancel_async((struct tcb *)t))
 			cancel_act();

@@ -34,11 +34,11 @@ static void on_signal(int sig, siginfo_t *si, void *ctx)
 	if (si->si_code == SI_TKILL && si->si_pid == (pid_t)direct3(SYS_getpid, 0, 0, 0) &&
 	    runtime_note_running((uintptr_t)regs[REG_RIP], (uintptr_t)regs[REG_RSP]))
 		return;
-	if (!atomic_load(&listening)) {
+	if (!load_seqcst(&listening)) {
 		runtime_dump();
 		return;
 	}
-	atomic_fetch_add(&requests, 1);
+	fetch_add_seqcst(&requests, 1);
 	direct3(SYS_futex, &requests, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
 }
 
@@ -46,16 +46,16 @@ static void *dumper(void *arg)
 {
 	/* libc's own 32 and 33 stay open: setuid() waits for every kernel thread to take 33. */
 	uint64_t others = ~(SIGBIT(weft_opt.dumpsig) | SIGS_OURS);
-	uint32_t seen = atomic_load(&requests);
+	uint32_t seen = load_seqcst(&requests);
 
 	(void)arg;
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &others, NULL, sizeof(others));
-	atomic_store(&listening, 1);
+	store_seqcst(&listening, 1);
 	for (;;) {
 		/* Requests that come during a dump are one more dump. */
-		while (atomic_load(&requests) == seen)
+		while (load_seqcst(&requests) == seen)
 			direct4(SYS_futex, &requests, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, NULL);
-		seen = atomic_load(&requests);
+		seen = load_seqcst(&requests);
 		runtime_dump();
 	}
 	return NULL;
@@ -79,22 +79,22 @@ void dumpsig_start(void)
 {
 	uintptr_t os;
 
-	if (!weft_opt.dumpsig || atomic_exchange(&started, 1))
+	if (!weft_opt.dumpsig || exchange_seqcst(&started, 1))
 		return;
 	if (!stack && !runtime_fault("stack of the dumper"))
 		stack = mmap(NULL, runtime_ostack(DUMPSIG_STACK), PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (!stack || stack == MAP_FAILED) {
 		stack = NULL;
-		atomic_store(&started, 0);
+		store_seqcst(&started, 0);
 		return;
 	}
 	if (thread_native(dumper, NULL, stack, runtime_ostack(DUMPSIG_STACK), &os))
-		atomic_store(&started, 0); /* the next thread tries again */
+		store_seqcst(&started, 0); /* the next thread tries again */
 }
 
 void dumpsig_fork_child(void)
 {
-	atomic_store(&started, 0);
-	atomic_store(&listening, 0);
+	store_seqcst(&started, 0);
+	store_seqcst(&listening, 0);
 }

@@ -29,36 +29,36 @@ void nosigthread_arm(void)
 	struct sigevent ev = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGWEFT };
 	int was = ARM_NONE;
 
-	if (!atomic_compare_exchange_strong(&arm_state, &was, ARM_CHANGING))
+	if (!cas_seqcst(&arm_state, &was, ARM_CHANGING))
 		return;
 	/* The G's thread, or the one that will run it; main's, if this is a native thread. */
 	ev._sigev_un._tid = (int)(on_g() || runtime_mtls() ? direct3(SYS_gettid, 0, 0, 0)
 							   : direct3(SYS_getpid, 0, 0, 0));
 	if (own3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &timer)) {
-		atomic_store(&arm_state, ARM_NONE); /* no memory: at the next signal, or park */
+		store_seqcst(&arm_state, ARM_NONE); /* no memory: at the next signal, or park */
 		return;
 	}
 	if (own4(SYS_timer_settime, timer, 0, &often, NULL)) {
 		own3(SYS_timer_delete, timer, 0, 0);
-		atomic_store(&arm_state, ARM_NONE);
+		store_seqcst(&arm_state, ARM_NONE);
 		return;
 	}
-	atomic_store(&arm_state, ARM_SET);
+	store_seqcst(&arm_state, ARM_SET);
 }
 
 void nosigthread_disarm(void)
 {
 	int was = ARM_SET;
 
-	if (!atomic_compare_exchange_strong(&arm_state, &was, ARM_CHANGING))
+	if (!cas_seqcst(&arm_state, &was, ARM_CHANGING))
 		return;
 	own3(SYS_timer_delete, timer, 0, 0);
-	atomic_store(&arm_state, ARM_NONE);
+	store_seqcst(&arm_state, ARM_NONE);
 }
 
 bool nosigthread_armed(void)
 {
-	return unlikely(atomic_load_explicit(&arm_state, memory_order_relaxed) != ARM_NONE);
+	return unlikely(load_relaxed(&arm_state) != ARM_NONE);
 }
 
 /*
@@ -70,15 +70,15 @@ void nosigthread_drain(void)
 	if (sigroute_started())
 		return; /* it is the signal thread's */
 	self_thread.taking = true;
-	atomic_signal_fence(memory_order_seq_cst);
+	fence_compiler();
 	nosigthread_disarm(); /* first: what is deferred from here on starts the timer again */
 	if (!sigroute_drain())
 		nosigthread_arm();
-	atomic_signal_fence(memory_order_seq_cst);
+	fence_compiler();
 	taking_ends(~UINT64_C(0));
 }
 
 void nosigthread_fork_child(void)
 {
-	atomic_store(&arm_state, ARM_NONE); /* timers stay with the parent */
+	store_seqcst(&arm_state, ARM_NONE); /* timers stay with the parent */
 }

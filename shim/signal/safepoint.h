@@ -35,14 +35,14 @@ void called_end(void) hidden;
 static inline __attribute__((always_inline)) void libc_enter(void)
 {
 	weft_tls.depth++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	fence_compiler();
 }
 
 static inline __attribute__((always_inline)) void libc_leave(void)
 {
 	bool resched = unlikely(weft_tls.need_resched) && safepoint_at_caller(__builtin_return_address(0));
 
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	fence_compiler();
 	weft_tls.depth--;
 	if (unlikely(resched))
 		runtime_resched();

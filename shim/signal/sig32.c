@@ -172,8 +172,8 @@ static void mask_both(const struct sigframe *f)
 	struct thread *th = &self_thread;
 	uint64_t mask = f->uc.mask;
 
-	if (unlikely(atomic_load_explicit(&th->masked, memory_order_relaxed)))
-		mask |= atomic_load_explicit(&th->waitmask, memory_order_relaxed);
+	if (unlikely(load_relaxed(&th->masked)))
+		mask |= load_relaxed(&th->waitmask);
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 }
 
@@ -258,7 +258,7 @@ static void look(struct sigframe *f, struct sig32_work *k)
 	struct thread *th = &self_thread;
 	int sig;
 
-	atomic_store(&th->kicked, false);
+	store_seqcst(&th->kicked, false);
 	sig = signals_next();
 	th->leaving = true; /* for a handler that is about to move to another stack */
 	if (sig && !frame_move(f, action_flags(sig), handled, k)) {
@@ -337,7 +337,7 @@ static bool to_side(struct sigframe *f, struct sig32_work *k)
 static bool wants_side(const struct sig32_work *k)
 {
 	return k->reacquirep || k->preempt || nosigthread_armed() ||
-	       atomic_load_explicit(&self_thread.schedparam_pending, memory_order_relaxed);
+	       load_relaxed(&self_thread.schedparam_pending);
 }
 
 static void handler(int sig, siginfo_t *si, void *uc)

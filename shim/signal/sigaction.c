@@ -33,7 +33,7 @@ static struct {
 
 uint64_t action_handled(void)
 {
-	return atomic_load(&now.handled);
+	return load_seqcst(&now.handled);
 }
 
 static struct shimlock lock = SHIMLOCK(Actions);
@@ -41,12 +41,12 @@ static struct shimlock lock = SHIMLOCK(Actions);
 static void begin(void)
 {
 	shimlock(&lock);
-	atomic_store(&now.changing, true);
+	store_seqcst(&now.changing, true);
 }
 
 static void end(void)
 {
-	atomic_store(&now.changing, false);
+	store_seqcst(&now.changing, false);
 	shimunlock(&lock);
 }
 
@@ -56,10 +56,10 @@ void action_get(int sig, struct sigaction *sa)
 	uint32_t version;
 
 	do {
-		version = atomic_load(&a->version);
+		version = load_seqcst(&a->version);
 		*sa = a->copies[version % 2];
-		atomic_thread_fence(memory_order_acquire); /* pairs with put()'s store of version */
-	} while (atomic_load_explicit(&a->version, memory_order_relaxed) != version);
+		fence_acquire(); /* pairs with put()'s store of version */
+	} while (load_relaxed(&a->version) != version);
 }
 
 int action_flags(int sig)
@@ -73,15 +73,15 @@ int action_flags(int sig)
 static void put(int sig, const struct sigaction *sa)
 {
 	struct action *a = &actions[sig];
-	uint32_t next = atomic_load_explicit(&a->version, memory_order_relaxed) + 1;
+	uint32_t next = load_relaxed(&a->version) + 1;
 
 	/*
 	 * Pairs with action_get(): a reader that sees a byte of this copy sees that version has
 	 * moved on.
 	 */
-	atomic_thread_fence(memory_order_seq_cst);
+	fence_seqcst();
 	a->copies[next % 2] = *sa;
-	atomic_store(&a->version, next);
+	store_seqcst(&a->version, next);
 }
 
 /* In the kernel; with the lock. */
@@ -104,9 +104,9 @@ static int tell(int sig, const struct sigaction *sa)
 	}
 	r = real.sigaction(sig, &k, NULL);
 	if (r == 0 && is_handler(sa))
-		atomic_fetch_or(&now.handled, SIGBIT(sig));
+		fetch_or_seqcst(&now.handled, SIGBIT(sig));
 	else if (r == 0)
-		atomic_fetch_and(&now.handled, ~SIGBIT(sig));
+		fetch_and_seqcst(&now.handled, ~SIGBIT(sig));
 	return r;
 }
 
@@ -221,7 +221,7 @@ void action_fork_child(void)
 	uint64_t set = 0;
 
 	shimlock_fork_child(&lock);
-	if (!atomic_exchange(&now.changing, false))
+	if (!exchange_seqcst(&now.changing, false))
 		return;
 	for (int sig = 1; sig <= NSIG_; sig++) {
 		struct sigaction sa;
@@ -229,7 +229,7 @@ void action_fork_child(void)
 		if (sig != 32 && sig != 33 && real.sigaction(sig, NULL, &sa) == 0 && is_handler(&sa))
 			set |= SIGBIT(sig);
 	}
-	atomic_store(&now.handled, set);
+	store_seqcst(&now.handled, set);
 }
 
 /* Handlers installed before the first thread. */

@@ -17,8 +17,8 @@ static _Atomic uint64_t notes[CHILD_NOTES]; /* process id, then the thread's; of
 void sigchild_note(pid_t child)
 {
 	if (child > 0 && on_g())
-		atomic_store_explicit(&notes[(uint32_t)child % CHILD_NOTES],
-				      (uint64_t)(uint32_t)child << 32 | weft_tls.tid, memory_order_relaxed);
+		store_relaxed(&notes[(uint32_t)child % CHILD_NOTES],
+			      (uint64_t)(uint32_t)child << 32 | weft_tls.tid);
 }
 
 void child_made(pid_t child)
@@ -33,6 +33,6 @@ struct thread *sigchild_parent(const siginfo_t *si)
 
 	if (si->si_signo != SIGCHLD || si->si_code < CLD_EXITED || si->si_code > CLD_CONTINUED)
 		return NULL;
-	note = atomic_load_explicit(&notes[(uint32_t)si->si_pid % CHILD_NOTES], memory_order_relaxed);
+	note = load_relaxed(&notes[(uint32_t)si->si_pid % CHILD_NOTES]);
 	return note >> 32 == (uint32_t)si->si_pid ? thread_by_id((long)(uint32_t)note) : NULL;
 }

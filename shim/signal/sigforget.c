@@ -21,17 +21,17 @@ static _Atomic uint32_t rounds[NSIG_ + 1], count;
 
 uint32_t sigforget_round(int sig)
 {
-	return atomic_load(&rounds[sig]);
+	return load_seqcst(&rounds[sig]);
 }
 
 bool sigforget_stale(const struct signode *n)
 {
-	return n->round != atomic_load(&rounds[n->sig]);
+	return n->round != load_seqcst(&rounds[n->sig]);
 }
 
 uint32_t sigforget_count(void)
 {
-	return atomic_load(&count);
+	return load_seqcst(&count);
 }
 
 void sigforget(uint64_t set)
@@ -42,15 +42,15 @@ void sigforget(uint64_t set)
 	if (likely(!signals_queued()))
 		return;
 	for (uint64_t left = set; left; left &= left - 1)
-		atomic_fetch_add(&rounds[__builtin_ctzll(left) + 1], 1);
-	atomic_fetch_add(&count, 1);
+		fetch_add_seqcst(&rounds[__builtin_ctzll(left) + 1], 1);
+	fetch_add_seqcst(&count, 1);
 	while ((gp = g_next(&i))) {
 		struct thread *th = g_data(gp);
 
 		if (!th)
 			continue;
-		atomic_fetch_and(&th->pending[0], ~set);
-		atomic_fetch_and(&th->pending[1], ~set);
+		fetch_and_seqcst(&th->pending[0], ~set);
+		fetch_and_seqcst(&th->pending[1], ~set);
 	}
 }
 

@@ -22,7 +22,7 @@ void sigmask_closed(uint64_t set)
 	if (likely(!set))
 		return;
 	/* Of two that keep it out at once, one sees the other's mask. */
-	atomic_thread_fence(memory_order_seq_cst);
+	fence_seqcst();
 	sigroute_blocked(set);
 }
 

@@ -32,7 +32,7 @@ static _Atomic int32_t nodes_used;
 
 static struct signode *node_at(uint32_t i)
 {
-	struct signode *part = atomic_load(&nodes[i / PART]);
+	struct signode *part = load_seqcst(&nodes[i / PART]);
 
 	return &part[i % PART];
 }
@@ -42,18 +42,18 @@ static uint32_t nodes_for(uint32_t want)
 {
 	uint32_t there;
 
-	while ((there = atomic_load(&nodes_there)) < want &&
+	while ((there = load_seqcst(&nodes_there)) < want &&
 	       runtime_part(&nodes[there / PART], PART * sizeof(struct signode)))
-		atomic_compare_exchange_strong(&nodes_there, &there, there + PART);
+		cas_seqcst(&nodes_there, &there, there + PART);
 	return there;
 }
 
 static struct signode *node_get(void)
 {
-	uint32_t mine = (uint32_t)atomic_fetch_add(&nodes_used, 1) + 1;
+	uint32_t mine = (uint32_t)fetch_add_seqcst(&nodes_used, 1) + 1;
 
 	if (mine > NODES || nodes_for(mine) < mine) {
-		atomic_fetch_sub(&nodes_used, 1);
+		fetch_sub_seqcst(&nodes_used, 1);
 		return NULL;
 	}
 	/*
@@ -61,24 +61,24 @@ static struct signode *node_get(void)
 	 * while it searches goes round again.
 	 */
 	for (;;) {
-		struct signode *n = node_at(atomic_fetch_add(&rover, 1) % atomic_load(&nodes_there));
+		struct signode *n = node_at(fetch_add_seqcst(&rover, 1) % load_seqcst(&nodes_there));
 		uint32_t unused = 0;
 
-		if (!atomic_load_explicit(&n->used, memory_order_relaxed) &&
-		    atomic_compare_exchange_strong(&n->used, &unused, 1))
+		if (!load_relaxed(&n->used) &&
+		    cas_seqcst(&n->used, &unused, 1))
 			return n;
 	}
 }
 
 static void node_put(struct signode *n)
 {
-	atomic_store(&n->used, 0);
-	atomic_fetch_sub(&nodes_used, 1);
+	store_seqcst(&n->used, 0);
+	fetch_sub_seqcst(&nodes_used, 1);
 }
 
 bool signals_queued(void)
 {
-	return atomic_load(&nodes_used) != 0;
+	return load_seqcst(&nodes_used) != 0;
 }
 
 /* ---- pending ---------------------------------------------------------------------------------- */
@@ -93,9 +93,9 @@ uid_t own_uid(void)
 	long r = own3(SYS_getuid, 0, 0, 0);
 
 	if (r >= 0)
-		atomic_store_explicit(&last, r, memory_order_relaxed);
+		store_relaxed(&last, r);
 	else
-		r = atomic_load_explicit(&last, memory_order_relaxed);
+		r = load_relaxed(&last);
 	return (uid_t)(r >= 0 ? r : (long)__getauxval(AT_UID));
 }
 
@@ -143,13 +143,13 @@ TWIN(sigpending);
  */
 static bool first_of(struct thread *th, int sig, bool shared)
 {
-	return sig >= 34 || !(atomic_fetch_or(&th->pending[shared], SIGBIT(sig)) & SIGBIT(sig));
+	return sig >= 34 || !(fetch_or_seqcst(&th->pending[shared], SIGBIT(sig)) & SIGBIT(sig));
 }
 
 static void no_more(struct thread *th, int sig, bool shared)
 {
 	if (sig < 34)
-		atomic_fetch_and(&th->pending[shared], ~SIGBIT(sig));
+		fetch_and_seqcst(&th->pending[shared], ~SIGBIT(sig));
 }
 
 static bool ignored(int sig)
@@ -191,7 +191,7 @@ void signals_end(void)
 	struct signode *n;
 
 	sigroute_flush();
-	atomic_fetch_or(&th->state, TH_ENDING);
+	fetch_or_seqcst(&th->state, TH_ENDING);
 	signals_deliver();
 	sigroute_blocked(~g_mask(getg()));
 	n = th->held;
@@ -209,7 +209,7 @@ static _Atomic uint64_t described;
 
 static bool for_descriptor(struct thread *th, int sig)
 {
-	return unlikely(atomic_load(&described) & SIGBIT(sig)) && (thread_mask(th) & SIGBIT(sig)) &&
+	return unlikely(load_seqcst(&described) & SIGBIT(sig)) && (thread_mask(th) & SIGBIT(sig)) &&
 	       !(th->waitset & SIGBIT(sig)) && !sigroute_choose(sig, NULL, NULL);
 }
 
@@ -226,7 +226,7 @@ void signals_described(uint64_t set)
 {
 	siginfo_t info;
 
-	atomic_fetch_or(&described, set);
+	fetch_or_seqcst(&described, set);
 	if (!on_g())
 		return;
 	/*
@@ -249,14 +249,14 @@ int thread_kill(struct thread *th, int sig, const siginfo_t *info)
 
 int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared)
 {
-	struct g *gp = th ? __atomic_load_n(&th->g, __ATOMIC_RELAXED) : NULL;
+	struct g *gp = th ? load_relaxed(&th->g) : NULL;
 	struct signode *n;
 	void *first;
 
 	if (sig < 0 || sig > NSIG_ || sig == 32 || sig == 33)
 		return EINVAL;
 	/* As glibc since 2.34: a thread that has ended, or is ending, ignores it. */
-	if (sig == 0 || !gp || (atomic_load(&th->state) & TH_EXITED))
+	if (sig == 0 || !gp || (load_seqcst(&th->state) & TH_EXITED))
 		return shared ? ESRCH : 0;
 	/* These act on the process whatever its threads do; and it is not stopped, for the caller runs. */
 	if (sig == SIGKILL || sig == SIGSTOP) {
@@ -289,16 +289,16 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 		n->info.si_pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
 		n->info.si_uid = own_uid();
 	}
-	first = atomic_load(g_mailbox(gp));
+	first = load_seqcst(g_mailbox(gp));
 	do
 		n->next = first;
-	while (!atomic_compare_exchange_weak(g_mailbox(gp), &first, n));
-	if (unlikely((atomic_load(&th->state) & (TH_ENDING | TH_EXITED)) ||
-		     __atomic_load_n(&th->g, __ATOMIC_RELAXED) != gp) && th != &self_thread) {
-		abandon(atomic_exchange(g_mailbox(gp), NULL));
+	while (!cas_weak_seqcst(g_mailbox(gp), &first, n));
+	if (unlikely((load_seqcst(&th->state) & (TH_ENDING | TH_EXITED)) ||
+		     load_relaxed(&th->g) != gp) && th != &self_thread) {
+		abandon(exchange_seqcst(g_mailbox(gp), NULL));
 		return 0;
 	}
-	atomic_store(&th->look, true);
+	store_seqcst(&th->look, true);
 	if (th == &self_thread && on_g() && !signals_busy()) {
 		signals_deliver();
 		return 0;
@@ -306,7 +306,7 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 	if ((thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)))
 		return 0; /* masked: it will look when it unblocks */
 	sigroute_kick(gp);
-	if (atomic_load(g_mailbox(gp)))
+	if (load_seqcst(g_mailbox(gp)))
 		sigroute_watch();
 	return 0;
 }
@@ -433,7 +433,7 @@ static void collect(struct thread *th)
 	struct signode *n, *fifo = NULL;
 
 	forget(th);
-	n = atomic_exchange(mailbox(th), NULL);
+	n = exchange_seqcst(mailbox(th), NULL);
 
 	while (n) {
 		struct signode *next = n->next;
@@ -503,7 +503,7 @@ static int take_signal(uint64_t set, siginfo_t *si)
 	int sig = 0;
 
 	th->taking = true;
-	atomic_signal_fence(memory_order_seq_cst);
+	fence_compiler();
 	collect(th);
 	n = sigpending_take(&th->held, set);
 	if (n) {
@@ -513,7 +513,7 @@ static int take_signal(uint64_t set, siginfo_t *si)
 		no_more(th, sig, n->shared);
 		node_put(n);
 	}
-	atomic_signal_fence(memory_order_seq_cst);
+	fence_compiler();
 	if (!sig)
 		taking_ends(~UINT64_C(0));
 	return sig;
@@ -534,10 +534,10 @@ static uint64_t queued(struct thread *th)
 	uint64_t set;
 
 	th->taking = true;
-	atomic_signal_fence(memory_order_seq_cst);
+	fence_compiler();
 	collect(th);
 	set = sigpending_set(th->held);
-	atomic_signal_fence(memory_order_seq_cst);
+	fence_compiler();
 	taking_ends(~UINT64_C(0));
 	return set;
 }
@@ -580,8 +580,8 @@ void signals_rest(struct delivery *d)
 			;
 		g_notemask(d->noted & ~SIGS_NEVER);
 		/* Pairs with thread_kill: it queues, then looks at the mask. */
-		atomic_thread_fence(memory_order_seq_cst);
-		if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed)))
+		fence_seqcst();
+		if (likely(!load_relaxed(mailbox(th))))
 			break;
 	}
 	sigroute_unblocked(~d->noted);
@@ -593,7 +593,7 @@ int signals_next(void)
 	struct thread *th = &self_thread;
 	uint64_t out;
 
-	if (likely(!atomic_load_explicit(mailbox(th), memory_order_relaxed) && !th->held))
+	if (likely(!load_relaxed(mailbox(th)) && !th->held))
 		return 0;
 	out = thread_mask(th) & g_mask(th->g);
 	return queued(th) & ~out ? sigpending_first(th->held, ~out) : 0;
@@ -625,7 +625,7 @@ bool signals_over(struct sigframe *f)
 		/*
 		 * A sender that read the mask in between may have left its signal without a kick.
 		 */
-		again = outer.region && !d.any && atomic_load(mailbox(th));
+		again = outer.region && !d.any && load_seqcst(mailbox(th));
 	} while (again);
 	return d.interrupts;
 }
@@ -690,14 +690,14 @@ void signal_fork_child(void)
 	uint32_t there = 0;
 
 	/* Counted in a page that was copied late, the part's address in one that was copied before. */
-	for (; there < NODES && atomic_load(&nodes[there / PART]); there++)
-		atomic_store(&node_at(there)->used, 0);
-	atomic_store(&nodes_there, there);
-	atomic_store(&nodes_used, 0);
-	atomic_store(mailbox(&self_thread), NULL);
+	for (; there < NODES && load_seqcst(&nodes[there / PART]); there++)
+		store_seqcst(&node_at(there)->used, 0);
+	store_seqcst(&nodes_there, there);
+	store_seqcst(&nodes_used, 0);
+	store_seqcst(mailbox(&self_thread), NULL);
 	self_thread.held = NULL;
-	atomic_store(&self_thread.pending[0], 0);
-	atomic_store(&self_thread.pending[1], 0);
+	store_seqcst(&self_thread.pending[0], 0);
+	store_seqcst(&self_thread.pending[1], 0);
 	action_fork_child();
 	sigroute_fork_child();
 }

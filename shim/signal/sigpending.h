@@ -11,7 +11,6 @@
 #define WEFT_SIGPENDING_H
 
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -77,14 +77,14 @@ bool sigroute_is_sigthread(void)
 
 bool sigroute_started(void)
 {
-	return atomic_load_explicit(&sigthread_started, memory_order_relaxed);
+	return load_relaxed(&sigthread_started);
 }
 
 int sigroute_tid(void)
 {
 	int tid;
 
-	while (!(tid = atomic_load(&sigthread_tid))) {
+	while (!(tid = load_seqcst(&sigthread_tid))) {
 		sigroute_start();
 		own3(SYS_sched_yield, 0, 0, 0);
 	}
@@ -93,15 +93,15 @@ int sigroute_tid(void)
 
 void sigroute_ring(void)
 {
-	atomic_fetch_add(&wakeups, 1);
+	fetch_add_seqcst(&wakeups, 1);
 	direct3(SYS_futex, &wakeups, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
 }
 
 /* The signal thread is done with what came before the slot upto. */
 static bool flushed(uint32_t upto)
 {
-	return !atomic_load(&to_unblock) && !atomic_load(&to_block) &&
-	       (int32_t)(atomic_load(&routed) - upto) >= 0;
+	return !load_seqcst(&to_unblock) && !load_seqcst(&to_block) &&
+	       (int32_t)(load_seqcst(&routed) - upto) >= 0;
 }
 
 /*
@@ -113,34 +113,34 @@ static bool flushed(uint32_t upto)
 void sigroute_flush(void)
 {
 	struct timespec most = { 0, FLUSH_SLEEP_NS };
-	uint32_t upto = atomic_load(&head);
+	uint32_t upto = load_seqcst(&head);
 
 	for (int i = 0; i < FLUSH_YIELDS; i++) {
 		if (flushed(upto))
 			return;
 		own3(SYS_sched_yield, 0, 0, 0);
 	}
-	if (!atomic_load(&sigthread_made))
+	if (!load_seqcst(&sigthread_made))
 		/*
 		 * the caller may have interrupted the thread that makes it; a fork child may never
 		 * have one
 		 */
 		return;
-	atomic_fetch_add(&flushers, 1); /* before the look: pairs with wake_flushers() */
+	fetch_add_seqcst(&flushers, 1); /* before the look: pairs with wake_flushers() */
 	for (int i = 0; i < FLUSH_SLEEPS; i++) {
-		uint32_t round = atomic_load(&rounds);
+		uint32_t round = load_seqcst(&rounds);
 
 		if (flushed(upto))
 			break;
 		direct4(SYS_futex, &rounds, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, round, &most);
 	}
-	atomic_fetch_sub(&flushers, 1);
+	fetch_sub_seqcst(&flushers, 1);
 }
 
 static void wake_flushers(void)
 {
-	atomic_fetch_add(&rounds, 1);
-	if (atomic_load(&flushers))
+	fetch_add_seqcst(&rounds, 1);
+	if (load_seqcst(&flushers))
 		direct3(SYS_futex, &rounds, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX);
 }
 
@@ -163,11 +163,11 @@ static void wake_sigthread(void)
  */
 static void defer_full(int sig)
 {
-	static atomic_flag said = ATOMIC_FLAG_INIT;
+	static _Atomic bool said;
 
 	if (sig < 34)
-		atomic_fetch_or(&coalesced, SIGBIT(sig));
-	else if (!atomic_flag_test_and_set(&said))
+		fetch_or_seqcst(&coalesced, SIGBIT(sig));
+	else if (!exchange_seqcst(&said, true))
 		weft_say("signal %d: %d signals wait already (this one is lost, and more may be)", sig, RING);
 	wake_sigthread();
 }
@@ -180,7 +180,7 @@ static struct deferred *slot_in(struct deferred *block, uint32_t i)
 /* The slot of number i; NULL: its block was never needed. */
 static struct deferred *slot_at(uint32_t i)
 {
-	return slot_in(atomic_load(&ring[i % RING / BLOCK]), i);
+	return slot_in(load_seqcst(&ring[i % RING / BLOCK]), i);
 }
 
 /* The same, and the block is there afterwards; NULL: no memory. */
@@ -191,23 +191,23 @@ static struct deferred *slot_for(uint32_t i)
 
 bool sigroute_defer(int sig, const siginfo_t *si)
 {
-	uint32_t i = atomic_load(&head);
+	uint32_t i = load_seqcst(&head);
 	struct deferred *slot;
-	bool enough = is_sigthread && sig >= 34 && i - atomic_load(&tail) >= ENOUGH;
+	bool enough = is_sigthread && sig >= 34 && i - load_seqcst(&tail) >= ENOUGH;
 
 	if (enough)
 		held_back |= SIGBIT(sig);
 	do {
-		slot = i - atomic_load(&limit) >= RING ? NULL : slot_for(i);
+		slot = i - load_seqcst(&limit) >= RING ? NULL : slot_for(i);
 		if (!slot) {
 			defer_full(sig);
 			return enough;
 		}
-	} while (!atomic_compare_exchange_weak(&head, &i, i + 1));
+	} while (!cas_weak_seqcst(&head, &i, i + 1));
 	/* The limit has passed this slot, so it is ours until it is FULL. */
 	slot->sig = sig;
 	slot->info = *si;
-	atomic_store(&slot->state, FULL);
+	store_seqcst(&slot->state, FULL);
 	wake_sigthread();
 	return enough;
 }
@@ -215,7 +215,7 @@ bool sigroute_defer(int sig, const siginfo_t *si)
 /* th may still be given signals. */
 static bool takes_signals(struct thread *th)
 {
-	return th && !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED));
+	return th && !(load_seqcst(&th->state) & (TH_ENDING | TH_EXITED));
 }
 
 /* As the kernel sees it: what a sigwait waits for is let in meanwhile. */
@@ -307,7 +307,7 @@ bool sigroute_pass_on(int sig, const siginfo_t *si)
 	struct thread *th;
 
 	if (weft_tls.unshared || of_the_caller(sig, si) || !sigroute_started() ||
-	    (sig >= 34 && atomic_load(&head) - atomic_load(&tail) >= ENOUGH))
+	    (sig >= 34 && load_seqcst(&head) - load_seqcst(&tail) >= ENOUGH))
 		return false;
 	th = named(si);
 	gp = th ? th->g : sigroute_choose(sig, si, here);
@@ -325,7 +325,7 @@ bool sigroute_pass_on(int sig, const siginfo_t *si)
 static void keep_out(uint64_t set)
 {
 	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 8);
-	runtime_set_allblocked(atomic_fetch_or(&blocked, set) | set);
+	runtime_set_allblocked(fetch_or_seqcst(&blocked, set) | set);
 }
 
 enum given { GIVEN, WANTED, NO_ROOM };
@@ -376,10 +376,10 @@ static bool route(int sig, siginfo_t *si)
  */
 static void release_block(void)
 {
-	uint32_t first = atomic_load(&limit);
+	uint32_t first = load_seqcst(&limit);
 
 	own3(SYS_madvise, slot_at(first), BLOCK * sizeof(struct deferred), MADV_DONTNEED);
-	atomic_store(&limit, first + BLOCK);
+	store_seqcst(&limit, first + BLOCK);
 }
 
 /* What waits goes to where it belongs, first come first.  False: not all of it could. */
@@ -388,23 +388,23 @@ bool sigroute_drain(void)
 	uint64_t set;
 
 	for (;;) {
-		struct deferred *slot = slot_at(atomic_load(&tail));
+		struct deferred *slot = slot_at(load_seqcst(&tail));
 		siginfo_t si;
 		int sig;
 
-		if (!slot || atomic_load(&slot->state) != FULL)
+		if (!slot || load_seqcst(&slot->state) != FULL)
 			break;
 		sig = slot->sig;
 		si = slot->info;
 		if (!route(sig, &si))
 			return false;
-		atomic_store(&slot->state, EMPTY);
-		atomic_fetch_add(&tail, 1);
-		atomic_fetch_add(&routed, 1);
-		if (atomic_load(&tail) % BLOCK == 0)
+		store_seqcst(&slot->state, EMPTY);
+		fetch_add_seqcst(&tail, 1);
+		fetch_add_seqcst(&routed, 1);
+		if (load_seqcst(&tail) % BLOCK == 0)
 			release_block();
 	}
-	for (set = atomic_exchange(&coalesced, 0); set; set &= set - 1) {
+	for (set = exchange_seqcst(&coalesced, 0); set; set &= set - 1) {
 		int sig = __builtin_ctzll(set) + 1;
 		siginfo_t si;
 
@@ -413,7 +413,7 @@ bool sigroute_drain(void)
 		si.si_code = SI_USER;
 		si.si_pid = (pid_t)pid();
 		if (!route(sig, &si))
-			atomic_fetch_or(&coalesced, SIGBIT(sig));
+			fetch_or_seqcst(&coalesced, SIGBIT(sig));
 	}
 	return true;
 }
@@ -421,7 +421,7 @@ bool sigroute_drain(void)
 /* Signals that are blocked because no G wants them stay blocked. */
 static void let_in_again(void)
 {
-	uint64_t set = held_back & ~atomic_load(&blocked);
+	uint64_t set = held_back & ~load_seqcst(&blocked);
 
 	held_back = 0;
 	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, 8);
@@ -435,7 +435,7 @@ void sigroute_kick(struct g *gp)
 	if (g_interrupt(gp))
 		return;
 	/* One at a time: each is a frame on its stack, which may be small. */
-	if (th && atomic_exchange(&th->kicked, true))
+	if (th && exchange_seqcst(&th->kicked, true))
 		return;
 	tid = g_ostid(gp);
 	if (tid)
@@ -444,7 +444,7 @@ void sigroute_kick(struct g *gp)
 
 void sigroute_watch(void)
 {
-	if (atomic_exchange(&watching, 1) == 0)
+	if (exchange_seqcst(&watching, 1) == 0)
 		wake_sigthread();
 }
 
@@ -460,10 +460,10 @@ static bool rekick(void)
 
 		struct tcb *t = g_tls(gp);
 
-		if (th && t && (atomic_load(g_mailbox(gp)) || (th->held && th->waitset) ||
+		if (th && t && (load_seqcst(g_mailbox(gp)) || (th->held && th->waitset) ||
 				(tcb_cancel_async(t) && tcb_cancel_pending(t)))) {
 			left = true;
-			atomic_store(&th->kicked, false); /* that one came when it could not look */
+			store_seqcst(&th->kicked, false); /* that one came when it could not look */
 			sigroute_kick(gp);
 		}
 	}
@@ -472,21 +472,21 @@ static bool rekick(void)
 
 static void apply_to_unblock(void)
 {
-	uint64_t set = atomic_load(&to_unblock);
+	uint64_t set = load_seqcst(&to_unblock);
 
 	if (!set)
 		return;
-	runtime_set_allblocked(atomic_fetch_and(&blocked, ~set) & ~set);
+	runtime_set_allblocked(fetch_and_seqcst(&blocked, ~set) & ~set);
 	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, 8);
-	atomic_fetch_and(&to_unblock, ~set); /* what was pending is in the ring: see sigroute_flush() */
+	fetch_and_seqcst(&to_unblock, ~set); /* what was pending is in the ring: see sigroute_flush() */
 }
 
 void sigroute_unblocked(uint64_t set)
 {
-	set &= atomic_load(&blocked);
+	set &= load_seqcst(&blocked);
 	if (!set)
 		return;
-	atomic_fetch_or(&to_unblock, set);
+	fetch_or_seqcst(&to_unblock, set);
 	wake_sigthread();
 }
 
@@ -510,14 +510,14 @@ static uint64_t blocked_by_all(uint64_t set)
 
 static void apply_to_block(void)
 {
-	uint64_t set = atomic_load(&to_block);
+	uint64_t set = load_seqcst(&to_block);
 
 	if (!set)
 		return;
 	keep_out(set);
 	/* As in give_back(): a G that changes its mask reads blocked afterwards. */
 	sigroute_unblocked(set & ~blocked_by_all(set));
-	atomic_fetch_and(&to_block, ~set);
+	fetch_and_seqcst(&to_block, ~set);
 }
 
 /*
@@ -533,7 +533,7 @@ static bool blocked_by_the_ending(uint64_t set)
 		struct thread *th = g_data(gp);
 
 		if (th && th != &self_thread &&
-		    (atomic_load(&th->state) & (TH_ENDING | TH_EXITED)) == TH_ENDING &&
+		    (load_seqcst(&th->state) & (TH_ENDING | TH_EXITED)) == TH_ENDING &&
 		    (set & ~thread_mask(th)))
 			return false;
 	}
@@ -543,7 +543,7 @@ static bool blocked_by_the_ending(uint64_t set)
 /* In this order: an M may be between the end of a G and the next. */
 static bool blocked_everywhere(uint64_t set)
 {
-	return !(set & ~atomic_load(&blocked)) && blocked_by_the_ending(set) && runtime_all_ms_block(set);
+	return !(set & ~load_seqcst(&blocked)) && blocked_by_the_ending(set) && runtime_all_ms_block(set);
 }
 
 /*
@@ -556,17 +556,17 @@ void sigroute_blocked(uint64_t set)
 {
 	struct timespec moment = { 0, BLOCK_SLEEP_NS };
 	/* In this order: what is let in again as asked is blocked no more, then asked no more. */
-	uint64_t asked = atomic_load(&to_unblock);
+	uint64_t asked = load_seqcst(&to_unblock);
 
-	set = blocked_by_all(set & ~((atomic_load(&blocked) & ~asked) | SIGS_NEVER));
+	set = blocked_by_all(set & ~((load_seqcst(&blocked) & ~asked) | SIGS_NEVER));
 	if (likely(!set) || !sigroute_started())
 		return;
 	set &= ~action_handled();
 	if (!set)
 		return;
-	if (atomic_load(&self_thread.state) & TH_ENDING)
+	if (load_seqcst(&self_thread.state) & TH_ENDING)
 		g_setmask(getg(), g_mask(getg()) | set);
-	atomic_fetch_or(&to_block, set);
+	fetch_or_seqcst(&to_block, set);
 	wake_sigthread();
 	sigroute_flush();
 	for (int i = 0; i < BLOCK_TRIES && (set = blocked_by_all(set)) && !blocked_everywhere(set); i++) {
@@ -599,20 +599,20 @@ static void *sigthread_main(void *arg)
 	(void)arg;
 	is_sigthread = true;
 	mask = blocked_by_all(~SIGS_OURS);
-	atomic_store(&sigthread_tid, (int)direct3(SYS_gettid, 0, 0, 0));
-	atomic_store(&blocked, mask);
+	store_seqcst(&sigthread_tid, (int)direct3(SYS_gettid, 0, 0, 0));
+	store_seqcst(&blocked, mask);
 	runtime_set_allblocked(mask);
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 	sigroute_unblocked(mask & ~blocked_by_all(mask)); /* as in give_back() */
 	for (;;) {
-		uint32_t b = atomic_load(&wakeups);
+		uint32_t b = load_seqcst(&wakeups);
 		uint64_t next;
 		bool all;
 
 		apply_to_unblock();
 		apply_to_block();
 		all = sigroute_drain();
-		if (unlikely(atomic_load_explicit(&sigthread_quits, memory_order_relaxed)))
+		if (unlikely(load_relaxed(&sigthread_quits)))
 			return NULL;
 		if (all && held_back)
 			let_in_again();
@@ -620,18 +620,18 @@ static void *sigthread_main(void *arg)
 		/*
 		 * Not at each wake-up: the kernel queues signal 32 as often as it is sent.
 		 */
-		if (atomic_load(&watching) && nanotime() >= nextkick) {
+		if (load_seqcst(&watching) && nanotime() >= nextkick) {
 			nextkick = nanotime() + REKICK_NS;
-			atomic_store(&watching, 0);
+			store_seqcst(&watching, 0);
 			if (rekick())
-				atomic_store(&watching, 1);
+				store_seqcst(&watching, 1);
 		}
 		next = cputimer_look();
 		/*
 		 * A handler that defers here counts the futex up too, so b is old then and the wait
 		 * returns.
 		 */
-		wait_bell(b, atomic_load(&watching) || !all, next);
+		wait_bell(b, load_seqcst(&watching) || !all, next);
 	}
 	return NULL;
 }
@@ -645,7 +645,7 @@ static bool begin(void)
 	 * A thread that comes while another starts the signal thread need not wait: the ring holds
 	 * what is deferred.
 	 */
-	if (atomic_exchange(&sigthread_started, 1))
+	if (exchange_seqcst(&sigthread_started, 1))
 		return true;
 	if (!stack && !runtime_fault("stack of the signal thread"))
 		stack = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -653,13 +653,13 @@ static bool begin(void)
 	if (stack == MAP_FAILED)
 		stack = NULL;
 	if (stack && !thread_native(sigthread_main, NULL, stack, size, &sigthread_os)) {
-		atomic_store(&sigthread_made, true);
+		store_seqcst(&sigthread_made, true);
 		runtime_set_allblocked(blocked_by_all(~SIGS_OURS)); /* before an idle M0 looks at it */
 		runtime_sigthread_runs(true, ~SIGS_OURS);
 		nosigthread_disarm();
 		return true;
 	}
-	atomic_store(&sigthread_started, 0);
+	store_seqcst(&sigthread_started, 0);
 	return false;
 }
 
@@ -670,12 +670,12 @@ bool sigroute_start(void)
 
 static void no_sigthread(void)
 {
-	atomic_store(&to_unblock, 0);
-	atomic_store(&to_block, 0);
+	store_seqcst(&to_unblock, 0);
+	store_seqcst(&to_block, 0);
 	runtime_set_allblocked(0);
-	atomic_store(&sigthread_started, 0);
-	atomic_store(&sigthread_made, false);
-	atomic_store(&sigthread_tid, 0);
+	store_seqcst(&sigthread_started, 0);
+	store_seqcst(&sigthread_made, false);
+	store_seqcst(&sigthread_tid, 0);
 	held_back = 0;
 	runtime_sigthread_runs(false, 0);
 }
@@ -690,17 +690,17 @@ void sigroute_stop(void)
 
 	if (!sigroute_started())
 		return;
-	atomic_store(&sigthread_quits, true);
+	store_seqcst(&sigthread_quits, true);
 	sigroute_ring();
 	thread_native_join(sigthread_os);
-	atomic_store(&sigthread_quits, false);
-	atomic_store(&blocked, 0);
+	store_seqcst(&sigthread_quits, false);
+	store_seqcst(&blocked, 0);
 	no_sigthread();
 	/* After sigthread_started is 0: pairs with wake_sigthread(), which reads it after the slot is FULL. */
-	if (atomic_load(&head) != atomic_load(&tail) || atomic_load(&coalesced))
+	if (load_seqcst(&head) != load_seqcst(&tail) || load_seqcst(&coalesced))
 		nosigthread_arm();
-	if (atomic_exchange(&watching, 0)) {
-		atomic_store(&th->kicked, false);
+	if (exchange_seqcst(&watching, 0)) {
+		store_seqcst(&th->kicked, false);
 		sigroute_kick(g_main());
 	}
 }
@@ -708,20 +708,20 @@ void sigroute_stop(void)
 void sigroute_fork_child(void)
 {
 	/* A slot that a thread of the parent was about to fill is before head too. */
-	for (uint32_t i = atomic_load(&tail), end = atomic_load(&head); i != end; i++) {
+	for (uint32_t i = load_seqcst(&tail), end = load_seqcst(&head); i != end; i++) {
 		struct deferred *slot = slot_at(i);
 
 		if (slot)
-			atomic_store(&slot->state, EMPTY);
+			store_seqcst(&slot->state, EMPTY);
 	}
-	atomic_store(&head, 0);
-	atomic_store(&tail, 0);
-	atomic_store(&limit, 0);
-	atomic_store(&routed, 0);
-	atomic_store(&coalesced, 0);
-	atomic_store(&watching, 0);
-	atomic_store(&flushers, 0);
-	atomic_store(&sigthread_quits, false);
+	store_seqcst(&head, 0);
+	store_seqcst(&tail, 0);
+	store_seqcst(&limit, 0);
+	store_seqcst(&routed, 0);
+	store_seqcst(&coalesced, 0);
+	store_seqcst(&watching, 0);
+	store_seqcst(&flushers, 0);
+	store_seqcst(&sigthread_quits, false);
 	no_sigthread();
 	nosigthread_fork_child();
 }

@@ -25,7 +25,7 @@ static long await(const sigset_t *set, siginfo_t *info, const struct timespec *t
 	long r;
 
 	th->waitset = bits;
-	atomic_thread_fence(memory_order_seq_cst); /* as in suspend() */
+	fence_seqcst(); /* as in suspend() */
 	r = signals_take(bits, info);
 	if (!r) {
 		r = block4(SYS_rt_sigtimedwait, set, info, timeout, SIGSET_BYTES);

@@ -18,9 +18,9 @@ bool waitmask_enter(const void *mask)
 		return false;
 	memcpy(&bits, mask, sizeof(bits));
 	bits &= ~SIGS_OURS;
-	atomic_store_explicit(&th->waitmask, bits, memory_order_relaxed);
+	store_relaxed(&th->waitmask, bits);
 	th->stop = false;
-	atomic_store(&th->masked, true); /* pairs with thread_kill()'s read after its push */
+	store_seqcst(&th->masked, true); /* pairs with thread_kill()'s read after its push */
 	/*
 	 * A parked G is not there for the kernel: what was sent to the process comes by the signal
 	 * thread.
@@ -36,7 +36,7 @@ void waitmask_leave(const bool *region)
 {
 	if (!*region)
 		return;
-	atomic_store(&self_thread.masked, false);
+	store_seqcst(&self_thread.masked, false);
 	sigroute_unblocked(~g_mask(getg()));
 	self_thread.stop = false;
 	/* What came for the call's mask and found the call over is the G's own business again. */

@@ -49,7 +49,7 @@ struct waitmask_pause {
 
 static inline struct waitmask_pause waitmask_pause(void)
 {
-	struct waitmask_pause was = { atomic_exchange(&self_thread.masked, false), self_thread.stop };
+	struct waitmask_pause was = { exchange_seqcst(&self_thread.masked, false), self_thread.stop };
 
 	self_thread.stop = false;
 	return was;
@@ -60,7 +60,7 @@ static inline void waitmask_resume(struct waitmask_pause was, bool ran)
 	/* Without one all the same: it may have come between the two steps of an outer pause. */
 	self_thread.stop = was.stop || (was.region && ran);
 	if (was.region)
-		atomic_store(&self_thread.masked, true); /* as in waitmask_enter() */
+		store_seqcst(&self_thread.masked, true); /* as in waitmask_enter() */
 }
 
 #endif

@@ -147,7 +147,7 @@ static inline void let_go(pthread_mutex_t *mu)
 		return;
 	}
 	store_relaxed(&mu->__data.__owner, 0);
-	if (unlikely(xchg_release(&mu->__data.__lock, 0) == 2))
+	if (unlikely(exchange_release(&mu->__data.__lock, 0) == 2))
 		mutex_wake_one(mu);
 }
 

@@ -56,11 +56,11 @@ static bool is_there(const uint32_t *at)
 	uintptr_t page = (uintptr_t)at >> PAGE_BITS;
 	uint32_t word;
 
-	if (likely(atomic_load_explicit(&pages_read[page % PAGES], memory_order_relaxed) == page))
+	if (likely(load_relaxed(&pages_read[page % PAGES]) == page))
 		return true;
 	if (!user_read(&word, at, sizeof(word)))
 		return false;
-	atomic_store_explicit(&pages_read[page % PAGES], page, memory_order_relaxed);
+	store_relaxed(&pages_read[page % PAGES], page);
 	return true;
 }
 
@@ -116,7 +116,7 @@ static long wait_by_op(uint32_t *at, uint32_t value, int op, const struct timesp
  */
 static bool also_in_kernel(void)
 {
-	return unlikely(atomic_load_explicit(&futex_in_kernel, memory_order_relaxed));
+	return unlikely(load_relaxed(&futex_in_kernel));
 }
 
 long futex_wake(uint32_t *at, unsigned n, uint32_t bits)
@@ -164,19 +164,19 @@ static bool wake_op(uint32_t *at, int code, int arg, uint32_t *old)
 {
 	switch (code) {
 	case FUTEX_OP_SET:
-		*old = __atomic_exchange_n(at, (uint32_t)arg, __ATOMIC_SEQ_CST);
+		*old = exchange_seqcst(at, (uint32_t)arg);
 		return true;
 	case FUTEX_OP_ADD:
-		*old = __atomic_fetch_add(at, (uint32_t)arg, __ATOMIC_SEQ_CST);
+		*old = fetch_add_seqcst(at, (uint32_t)arg);
 		return true;
 	case FUTEX_OP_OR:
-		*old = __atomic_fetch_or(at, (uint32_t)arg, __ATOMIC_SEQ_CST);
+		*old = fetch_or_seqcst(at, (uint32_t)arg);
 		return true;
 	case FUTEX_OP_ANDN:
-		*old = __atomic_fetch_and(at, ~(uint32_t)arg, __ATOMIC_SEQ_CST);
+		*old = fetch_and_seqcst(at, ~(uint32_t)arg);
 		return true;
 	case FUTEX_OP_XOR:
-		*old = __atomic_fetch_xor(at, (uint32_t)arg, __ATOMIC_SEQ_CST);
+		*old = fetch_xor_seqcst(at, (uint32_t)arg);
 		return true;
 	}
 	return false;

@@ -31,11 +31,11 @@ static bool on_lot(unsigned long flags)
 static bool kernel_has(void)
 {
 	static _Atomic int has; /* 0: not asked yet */
-	int known = atomic_load_explicit(&has, memory_order_relaxed);
+	int known = load_relaxed(&has);
 
 	if (!known) {
 		known = direct4(NR_WAKE, 0, 0, 0, ~0u) == -EINVAL ? 1 : -1;
-		atomic_store_explicit(&has, known, memory_order_relaxed);
+		store_relaxed(&has, known);
 	}
 	return known > 0;
 }
@@ -43,7 +43,7 @@ static bool kernel_has(void)
 long waits_futexes(const struct call *x)
 {
 	/* Full barrier: pairs with also_in_kernel(). */
-	atomic_store(&futex_in_kernel, true);
+	store_seqcst(&futex_in_kernel, true);
 	return on_g() ? call_blocks(x) : call_plain(x);
 }
 
@@ -105,7 +105,7 @@ long moves_futex2(const struct call *x)
 	if (!kernel_has())
 		return -ENOSYS;
 	if (!on_lot(w[0].flags)) {
-		atomic_store(&futex_in_kernel, true);
+		store_seqcst(&futex_in_kernel, true);
 		return call_plain(x);
 	}
 	from = (uint32_t *)w[0].uaddr;

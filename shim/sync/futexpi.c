@@ -43,15 +43,15 @@ static void wait_begins(struct waits *w, uint32_t *at)
 	w->back = &all;
 	if (all)
 		all->back = &w->next;
-	__atomic_store_n(&all, w, __ATOMIC_RELAXED);
+	store_relaxed(&all, w);
 	shimunlock(&lock);
-	atomic_thread_fence(memory_order_seq_cst);
+	fence_seqcst();
 }
 
 static void wait_ends(const struct waits *w)
 {
 	shimlock(&lock);
-	__atomic_store_n(w->back, w->next, __ATOMIC_RELAXED);
+	store_relaxed(w->back, w->next);
 	if (w->next)
 		w->next->back = w->back;
 	shimunlock(&lock);
@@ -68,7 +68,7 @@ static bool lives(uint32_t tid)
 	struct thread *th = thread_by_id((long)tid);
 
 	if (th)
-		return !(atomic_load(&th->state) & (TH_ENDING | TH_EXITED));
+		return !(load_seqcst(&th->state) & (TH_ENDING | TH_EXITED));
 	return (tid < G_ID_MIN && !direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), tid, 0));
 }
 
@@ -110,7 +110,7 @@ static long take(uint32_t *at, uint32_t tid, bool wait, uint32_t *seen)
 		*seen = to;
 		if (to == v)
 			return -EAGAIN;
-		if (__atomic_compare_exchange_n(at, &v, to, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE))
+		if (cas_seqcst(at, &v, to))
 			return owner ? -EAGAIN : 0;
 	}
 }
@@ -154,8 +154,7 @@ static int give_up(void *arg, unsigned woken, bool more)
 
 	(void)more; /* the bit stays for them, and for the one that is on its way */
 	while ((v & FUTEX_TID_MASK) == u->tid && !u->done)
-		u->done = __atomic_compare_exchange_n(u->at, &v, (woken ? FUTEX_WAITERS : 0) | u->mark,
-						      false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
+		u->done = cas_seqcst(u->at, &v, (woken ? FUTEX_WAITERS : 0) | u->mark);
 	return 0;
 }
 
@@ -173,8 +172,8 @@ void futexpi_thread_ends(void)
 	uint32_t tid = own_tid();
 	struct waits *w;
 
-	atomic_thread_fence(memory_order_seq_cst);
-	while (__atomic_load_n(&all, __ATOMIC_RELAXED)) {
+	fence_seqcst();
+	while (load_relaxed(&all)) {
 		uint32_t *at = NULL;
 
 		shimlock(&lock);
@@ -224,7 +223,7 @@ static long wait_requeue(uint32_t *at, uint32_t value, uint32_t *to, struct park
 static void mark_waiters(void *arg, unsigned n)
 {
 	if (n)
-		__atomic_fetch_or(((struct expects *)arg)->to, FUTEX_WAITERS, __ATOMIC_SEQ_CST);
+		fetch_or_seqcst(((struct expects *)arg)->to, FUTEX_WAITERS);
 }
 
 /*

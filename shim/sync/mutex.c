@@ -122,7 +122,7 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 		if (spin(mu))
 			return 0;
 	}
-	while (xchg_acquire(word, 2) != 0) {
+	while (exchange_acquire(word, 2) != 0) {
 		woken = lot_park(&pk);
 		if (woken == WOKEN_OWNER)
 			return 0;
@@ -155,7 +155,7 @@ void mutex_wake_one(const void *mu)
 static inline void release_word(pthread_mutex_t *mu)
 {
 	/* Pairs with the acquiring compare-and-swap of the next owner, and with not_contended(). */
-	if (unlikely(xchg_release(&mu->__data.__lock, 0) == 2))
+	if (unlikely(exchange_release(&mu->__data.__lock, 0) == 2))
 		mutex_wake_one(mu);
 }
 
@@ -355,8 +355,7 @@ bool mutex_mark_contended(pthread_mutex_t *mu)
 	/* Pairs with release_word(): its exchange sees our 2, and its wake-up then waits for the
 	 * lot's lock. */
 	while (v != 0 && v != 2)
-		if (__atomic_compare_exchange_n(word, &v, 2, false, __ATOMIC_RELAXED,
-						__ATOMIC_RELAXED))
+		if (cas_relaxed(word, &v, 2))
 			return true;
 	return v == 2;
 }

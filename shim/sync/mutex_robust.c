@@ -169,7 +169,7 @@ static int take_word(pthread_mutex_t *mu, int id, bool shared, const struct unti
 
 static void free_word(pthread_mutex_t *mu, bool shared)
 {
-	if (xchg_release(&mu->__data.__lock, 0) & FUTEX_WAITERS)
+	if (exchange_release(&mu->__data.__lock, 0) & FUTEX_WAITERS)
 		futexword_wake(&mu->__data.__lock, 1, shared);
 }
 
@@ -214,7 +214,7 @@ static int take_inheriting(pthread_mutex_t *mu, int id, const struct until *u, b
 	if (r < 0)
 		return (int)-r;
 	if (load_relaxed(word) & FUTEX_OWNER_DIED) {
-		__atomic_fetch_and(word, ~FUTEX_OWNER_DIED, __ATOMIC_RELAXED);
+		fetch_and_relaxed(word, ~FUTEX_OWNER_DIED);
 		return EOWNERDEAD;
 	}
 	return 0;

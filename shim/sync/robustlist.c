@@ -64,8 +64,7 @@ static bool owner_dies(uint32_t *word, bool inherits, bool pending)
 		if ((value & FUTEX_TID_MASK) != weft_tls.tid)
 			return true;
 		dead = (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
-	} while (!__atomic_compare_exchange_n(word, &value, inherits ? value | FUTEX_OWNER_DIED : dead, false,
-					      __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+	} while (!cas_seqcst(word, &value, inherits ? value | FUTEX_OWNER_DIED : dead));
 	if (!inherits && (value & FUTEX_WAITERS))
 		wake_one(word);
 	return true;

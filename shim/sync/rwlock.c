@@ -99,7 +99,7 @@ static bool mark_queued(const struct rwwait *w)
 
 static void wake_all(pthread_rwlock_t *rw)
 {
-	__atomic_fetch_and(word_of(rw), ~RW_QUEUED, __ATOMIC_RELAXED);
+	fetch_and_relaxed(word_of(rw), ~RW_QUEUED);
 	lot_wake(lot_key(rw, KEY_RWLOCK), UINT_MAX, 0, READY_TAIL, NULL, NULL);
 }
 

@@ -80,14 +80,14 @@ static int wait_private(struct sem *s, const struct until *u)
 
 	if (r)
 		return r;
-	__atomic_fetch_add(&s->data, ONE_WAITER, __ATOMIC_SEQ_CST);
+	fetch_add_seqcst(&s->data, ONE_WAITER);
 	while (!take_and_leave(s)) {
 		r = lot_park(&pk);
 		if (r == -ETIMEDOUT || r == -EINTR) {
-			__atomic_fetch_sub(&s->data, ONE_WAITER, __ATOMIC_RELAXED);
+			fetch_sub_relaxed(&s->data, ONE_WAITER);
 			if (r == -ETIMEDOUT || interrupted(u != NULL))
 				return -r;
-			__atomic_fetch_add(&s->data, ONE_WAITER, __ATOMIC_SEQ_CST);
+			fetch_add_seqcst(&s->data, ONE_WAITER);
 		}
 	}
 	return 0;
@@ -169,8 +169,7 @@ EXPORT int sem_post(sem_t *sem)
 	do {
 		if ((d & VALUE_MASK) == SEM_VALUE_MAX)
 			return sem_ret(EOVERFLOW);
-	} while (!__atomic_compare_exchange_n(&s->data, &d, d + 1, false, __ATOMIC_SEQ_CST,
-					      __ATOMIC_RELAXED));
+	} while (!cas_seqcst(&s->data, &d, d + 1));
 	if (d >= ONE_WAITER)
 		lot_wake(lot_key(s, KEY_OTHER), 1, 0, READY_NEXT, NULL, NULL);
 	return 0;

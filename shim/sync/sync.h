@@ -32,20 +32,6 @@ static inline const void *lot_key(const volatile void *obj, enum keykind kind)
 	return (const char *)obj + kind;
 }
 
-#define load_relaxed(p) __atomic_load_n(p, __ATOMIC_RELAXED)
-#define load_acquire(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
-#define store_relaxed(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
-#define store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
-#define xchg_acquire(p, v) __atomic_exchange_n(p, v, __ATOMIC_ACQUIRE)
-#define xchg_release(p, v) __atomic_exchange_n(p, v, __ATOMIC_RELEASE)
-/* On failure *old is what was found, as with C11. */
-#define cas_acquire(p, old, new)                                                                   \
-	__atomic_compare_exchange_n(p, old, new, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)
-#define cas_acq_rel(p, old, new)                                                                   \
-	__atomic_compare_exchange_n(p, old, new, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)
-#define cas_release(p, old, new)                                                                   \
-	__atomic_compare_exchange_n(p, old, new, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
-
 static inline void cpu_relax(void)
 {
 	__builtin_ia32_pause();

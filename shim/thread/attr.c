@@ -130,7 +130,7 @@ EXPORT int pthread_getattr_np(pthread_t t, pthread_attr_t *attr)
 	pthread_attr_setinheritsched(attr, th->inheritsched);
 	if (pthread_getaffinity_np(t, sizeof(cpus), &cpus) == 0)
 		pthread_attr_setaffinity_np(attr, sizeof(cpus), &cpus);
-	pthread_attr_setdetachstate(attr, th->state & TH_DETACHED ? PTHREAD_CREATE_DETACHED
+	pthread_attr_setdetachstate(attr, load_seqcst(&th->state) & TH_DETACHED ? PTHREAD_CREATE_DETACHED
 								  : PTHREAD_CREATE_JOINABLE);
 	return 0;
 }

@@ -44,13 +44,13 @@ static void find_libgcc(void)
 
 	if (!p || !r)
 		weft_throw("libgcc_s.so.1 cannot be loaded: cancellation needs it (install it)");
-	__atomic_store_n(&resume, (resume_fn *)r, __ATOMIC_RELAXED);
-	__atomic_store_n(&personality_of_c, (personality_fn *)p, __ATOMIC_RELEASE);
+	store_relaxed(&resume, (resume_fn *)r);
+	store_release(&personality_of_c, (personality_fn *)p);
 }
 
 static void bound(void)
 {
-	if (!__atomic_load_n(&personality_of_c, __ATOMIC_ACQUIRE))
+	if (!load_acquire(&personality_of_c))
 		find_libgcc();
 }
 

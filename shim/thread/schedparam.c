@@ -205,7 +205,7 @@ static void apply(struct own *o)
 	set = o->set;
 	a = o->attrs;
 	o->pending = 0;
-	atomic_store(&self_thread.schedparam_pending, false);
+	store_seqcst(&self_thread.schedparam_pending, false);
 	own_unlock(o);
 	if (!which)
 		return;
@@ -216,7 +216,7 @@ static void apply(struct own *o)
 
 void schedparam_apply(void)
 {
-	if (unlikely(atomic_load_explicit(&self_thread.schedparam_pending, memory_order_relaxed)))
+	if (unlikely(load_relaxed(&self_thread.schedparam_pending)))
 		apply(&own);
 }
 
@@ -224,7 +224,7 @@ void schedparam_apply_here(void)
 {
 	struct own *o = &own;
 
-	if (likely(!atomic_load_explicit(&self_thread.schedparam_pending, memory_order_relaxed)))
+	if (likely(!load_relaxed(&self_thread.schedparam_pending)))
 		return;
 	/* On the kernel thread that must be left first: later. */
 	if (!o->m_locked && self_thread.g != g_main() &&
@@ -327,7 +327,7 @@ static void note(struct thread *th, const struct attrs *a, unsigned which)
 	put(&o->attrs, a, which);
 	o->set = differences(&o->attrs);
 	o->pending |= which;
-	atomic_store(&th->schedparam_pending, true);
+	store_seqcst(&th->schedparam_pending, true);
 	own_unlock(o);
 }
 
@@ -343,7 +343,7 @@ static long set_attrs(struct thread *th, struct attrs *a, unsigned which)
 	if (r)
 		return r;
 	note(th, a, which);
-	atomic_store(&th->look, true);
+	store_seqcst(&th->look, true);
 	sigroute_kick(th->g);
 	return 0;
 }
@@ -433,7 +433,7 @@ static struct thread *live(pthread_t t, int *err)
 
 	if (!th || !th->g)
 		return NULL;
-	*err = atomic_load(&th->state) & TH_EXITED ? ESRCH : 0;
+	*err = load_seqcst(&th->state) & TH_EXITED ? ESRCH : 0;
 	return th;
 }
 

@@ -31,8 +31,8 @@ static bool ended(void *arg)
 {
 	struct thread *th = arg;
 
-	if (atomic_fetch_or(&th->state, TH_EXITED) & TH_DETACHED) {
-		atomic_fetch_or(&th->state, TH_GONE);
+	if (fetch_or_seqcst(&th->state, TH_EXITED) & TH_DETACHED) {
+		fetch_or_seqcst(&th->state, TH_GONE);
 		return true;
 	}
 	lot_wake(&th->state, 1, 0, READY_NEXT, NULL, NULL);
@@ -45,10 +45,10 @@ static bool ended(void *arg)
  */
 static void forget(struct thread *th, struct g *gp)
 {
-	uint32_t detached = atomic_load_explicit(&th->state, memory_order_relaxed) & TH_DETACHED;
+	uint32_t detached = load_relaxed(&th->state) & TH_DETACHED;
 
 	/* No other bit can be set any more: no thread has a valid id of this one. */
-	atomic_store_explicit(&th->state, TH_EXITED | TH_GONE | detached, memory_order_release);
+	store_release(&th->state, TH_EXITED | TH_GONE | detached);
 	if (gp != g_main()) {
 		g_await_off(gp);
 		g_free(gp);
@@ -92,14 +92,14 @@ long ends_thread(const struct call *x)
 	syscall_reset();
 	th->result = NULL;
 	status = (int)x->a;
-	atomic_store(&by_number, true);
+	store_seqcst(&by_number, true);
 	leave(th);
 }
 
 bool thread_ended_by_number(int *of_last)
 {
 	*of_last = status;
-	return atomic_load(&by_number);
+	return load_seqcst(&by_number);
 }
 
 /*
@@ -208,7 +208,7 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp, 
 		*lets = ~mask;
 	}
 	if (attr_detached(attr))
-		th->state = TH_DETACHED;
+		store_seqcst(&th->state, TH_DETACHED);
 	return 0;
 }
 
@@ -306,7 +306,7 @@ static int still_running_refused(void *arg)
 {
 	struct thread *th = arg;
 
-	return (atomic_load(&th->state) & TH_EXITED) != 0;
+	return (load_seqcst(&th->state) & TH_EXITED) != 0;
 }
 
 /*
@@ -322,7 +322,7 @@ static int await(struct thread *th, const struct until *u)
 
 	if (until_park(u, &pk))
 		pk.deadline = 0;
-	while (!(atomic_load(&th->state) & TH_EXITED)) {
+	while (!(load_seqcst(&th->state) & TH_EXITED)) {
 		testcancel(); /* as in libc, only a caller that must wait acts on it */
 		if (lot_park(&pk) == -ETIMEDOUT)
 			return ETIMEDOUT;
@@ -335,7 +335,7 @@ static void join_left(struct thread **joined)
 {
 	self_thread.joins = 0;
 	if (*joined)
-		atomic_fetch_and(&(*joined)->state, ~(uint32_t)TH_JOINING);
+		fetch_and_seqcst(&(*joined)->state, ~(uint32_t)TH_JOINING);
 }
 
 static int await_joining(struct thread *th, const struct until *u)
@@ -357,7 +357,7 @@ static int join(pthread_t t, void **result, const struct until *u)
 	uint32_t old;
 	int err;
 
-	old = atomic_load_explicit(&th->state, memory_order_acquire);
+	old = load_acquire(&th->state);
 	/* Both as libc: one that ended detached looks detached still, and one may ask about itself. */
 	if (old & TH_DETACHED)
 		return EINVAL;
@@ -368,13 +368,13 @@ static int join(pthread_t t, void **result, const struct until *u)
 	/* A cycle, unless th will leave its join: it was cancelled, or is ending already. */
 	if (th->joins && th->joins == (pthread_t)tcb_self() && !tcb_cancel_requested((struct tcb *)t))
 		return EDEADLK;
-	old = atomic_fetch_or(&th->state, TH_JOINING);
+	old = fetch_or_seqcst(&th->state, TH_JOINING);
 	/* A join of ours that a handler left by a jump still stands there: this is the same. */
 	if (self_thread.joins == t)
 		old &= ~(uint32_t)TH_JOINING;
 	if (old & (TH_DETACHED | TH_JOINING)) {
 		if (!(old & TH_JOINING))
-			atomic_fetch_and(&th->state, ~(uint32_t)TH_JOINING);
+			fetch_and_seqcst(&th->state, ~(uint32_t)TH_JOINING);
 		return EINVAL;
 	}
 	err = await_joining(th, u);
@@ -398,7 +398,7 @@ EXPORT int pthread_tryjoin_np(pthread_t t, void **result)
 {
 	if (!weft_on || !g_of(t))
 		return real.pthread_tryjoin_np(t, result);
-	if (!(atomic_load(&thread_of(t)->state) & TH_EXITED))
+	if (!(load_seqcst(&thread_of(t)->state) & TH_EXITED))
 		return EBUSY;
 	return join(t, result, FOREVER);
 }
@@ -431,7 +431,7 @@ EXPORT int pthread_detach(pthread_t t)
 	if (!weft_on || !th->g)
 		return real.pthread_detach(t);
 	gp = th->g;
-	old = atomic_load(&th->state);
+	old = load_seqcst(&th->state);
 	do {
 		if (old & TH_DETACHED)
 			return EINVAL;
@@ -443,7 +443,7 @@ EXPORT int pthread_detach(pthread_t t)
 		 */
 		if (old & TH_JOINING)
 			return 0;
-	} while (!atomic_compare_exchange_weak(&th->state, &old, old | TH_DETACHED));
+	} while (!cas_weak_seqcst(&th->state, &old, old | TH_DETACHED));
 	if ((old & TH_EXITED) && gp != g_main())
 		forget(th, gp);
 	return 0;

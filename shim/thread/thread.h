@@ -5,7 +5,6 @@
 #ifndef WEFT_SHIM_THREAD_H
 #define WEFT_SHIM_THREAD_H
 
-#include <stdatomic.h>
 
 #include "compat/tcb.h"
 #include "shim/shim.h"
@@ -90,11 +89,11 @@ static inline void *_Atomic *mailbox(struct thread *th)
  */
 static inline uint64_t thread_mask(const struct thread *th)
 {
-	struct g *gp = __atomic_load_n(&th->g, __ATOMIC_RELAXED);
+	struct g *gp = load_relaxed(&th->g);
 
 	if (unlikely(!gp))
 		return ~UINT64_C(0);
-	return atomic_load(&th->masked) ? atomic_load_explicit(&th->waitmask, memory_order_relaxed)
+	return load_seqcst(&th->masked) ? load_relaxed(&th->waitmask)
 					: g_mask(gp);
 }
 
@@ -107,14 +106,14 @@ static inline struct g *g_of(pthread_t t)
 /* The thread has ended; until it is joined its id may be asked about. */
 static inline bool has_ended(pthread_t t)
 {
-	return atomic_load(&thread_of(t)->state) & TH_EXITED;
+	return load_seqcst(&thread_of(t)->state) & TH_EXITED;
 }
 
 /* After a switch: what was directed at this G while it did not run. */
 void thread_look_slow(void) hidden;
 static inline void thread_look(void)
 {
-	if (unlikely(atomic_load_explicit(&self_thread.look, memory_order_relaxed)))
+	if (unlikely(load_relaxed(&self_thread.look)))
 		thread_look_slow();
 }
 

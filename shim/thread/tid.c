@@ -32,7 +32,7 @@ struct thread *thread_by_id(long id)
 		struct thread *th = g_data(gp);
 
 		if (g_tid(gp) == (uint32_t)id && th && th->g == gp)
-			return atomic_load(&th->state) & TH_EXITED ? NULL : th;
+			return load_seqcst(&th->state) & TH_EXITED ? NULL : th;
 	}
 	return NULL;
 }
@@ -63,7 +63,7 @@ static long kill_by_id(long tid, int sig, const siginfo_t *info)
 
 	if (sig < 0 || sig > 64)
 		return -EINVAL;
-	if (!th || (atomic_load(&th->state) & TH_EXITED))
+	if (!th || (load_seqcst(&th->state) & TH_EXITED))
 		return -ESRCH;
 	if (info) {
 		if (!user_read(&si, info, sizeof(si)))

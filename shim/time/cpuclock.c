@@ -55,7 +55,7 @@ static struct g *g_of_clock(clockid_t clock)
 		struct thread *th = g_data(gp);
 
 		if (gp != g_main() && (g_tid(gp) & mask) == id && th &&
-		    !(atomic_load(&th->state) & TH_EXITED))
+		    !(load_seqcst(&th->state) & TH_EXITED))
 			return gp;
 	}
 	return NULL;
@@ -214,7 +214,7 @@ EXPORT int pthread_getcpuclockid(pthread_t t, clockid_t *clock)
 		asked = true;
 		return real.pthread_getcpuclockid(t, clock);
 	}
-	if (atomic_load(&th->state) & TH_EXITED)
+	if (load_seqcst(&th->state) & TH_EXITED)
 		return ESRCH;
 	cputime_enable();
 	*clock = clock_of(th);

@@ -42,13 +42,13 @@ static _Atomic uint32_t used; /* (L) rows that have ever been used, of the first
 
 static struct cputimer *rows(void)
 {
-	return atomic_load(&part);
+	return load_seqcst(&part);
 }
 
 /* Under the lock.  NULL: no such. */
 static struct cputimer *find(timer_t timer)
 {
-	for (uint32_t i = 0; i < atomic_load(&used); i++)
+	for (uint32_t i = 0; i < load_seqcst(&used); i++)
 		if (rows()[i].kind != FREE && rows()[i].timer == timer)
 			return &rows()[i];
 	return NULL;
@@ -80,8 +80,8 @@ bool cputimer_note(timer_t timer, struct thread *th)
 		rows[i] = (struct cputimer){ .timer = timer,
 					     .id = g_tid(th->g),
 					     .kind = th->g == getg() ? OWN : OTHERS };
-		if (i >= atomic_load(&used))
-			atomic_store(&used, i + 1);
+		if (i >= load_seqcst(&used))
+			store_seqcst(&used, i + 1);
 		noted = true;
 	}
 	shimunlock(&lock);
@@ -92,7 +92,7 @@ void cputimer_forget(timer_t timer)
 {
 	struct cputimer *t;
 
-	if (likely(!atomic_load(&used)))
+	if (likely(!load_seqcst(&used)))
 		return;
 	shimlock(&lock);
 	t = find(timer);
@@ -170,7 +170,7 @@ bool cputimer_set(timer_t timer, int flags, const struct itimerspec **new, struc
 	struct cputimer *t;
 	bool ours, good;
 
-	if (likely(!atomic_load(&used)) || !*new)
+	if (likely(!load_seqcst(&used)) || !*new)
 		return false;
 	*room = **new;
 	good = valid(room);
@@ -198,7 +198,7 @@ bool cputimer_get(timer_t timer, struct itimerspec *it)
 	struct cputimer *t;
 	bool ours;
 
-	if (likely(!atomic_load(&used)))
+	if (likely(!load_seqcst(&used)))
 		return false;
 	shimlock(&lock);
 	t = find(timer);
@@ -238,17 +238,17 @@ static uint64_t look(struct cputimer *t)
 
 bool cputimer_any(void)
 {
-	return atomic_load(&used) != 0;
+	return load_seqcst(&used) != 0;
 }
 
 uint64_t cputimer_look(void)
 {
 	uint64_t first = 0;
 
-	if (likely(!atomic_load(&used)))
+	if (likely(!load_seqcst(&used)))
 		return 0;
 	shimlock(&lock);
-	for (uint32_t i = 0; i < atomic_load(&used); i++) {
+	for (uint32_t i = 0; i < load_seqcst(&used); i++) {
 		uint64_t next = look(&rows()[i]);
 
 		if (next && (!first || next < first))
@@ -262,7 +262,7 @@ uint64_t cputimer_look(void)
 void cputimer_fork_child(void)
 {
 	shimlock_fork_child(&lock);
-	for (uint32_t i = 0; rows() && i < CPUTIMERS && i < atomic_load(&used); i++)
+	for (uint32_t i = 0; rows() && i < CPUTIMERS && i < load_seqcst(&used); i++)
 		rows()[i].kind = FREE;
-	atomic_store(&used, 0);
+	store_seqcst(&used, 0);
 }

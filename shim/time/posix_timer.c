@@ -35,7 +35,7 @@ static int reserve(void)
 	for (int i = 0; i < TIMERS; i++) {
 		long none = TIMER_FREE;
 
-		if (atomic_compare_exchange_strong(&named[i].target, &none, TIMER_BUSY))
+		if (cas_seqcst(&named[i].target, &none, TIMER_BUSY))
 			return i;
 	}
 	return -1;
@@ -74,19 +74,19 @@ static int reroute(const struct sigevent *ev, struct sigevent *to)
 static void name_it(int slot, const struct sigevent *ev, long r, const int *number)
 {
 	if (r == 0) {
-		atomic_store(&named[slot].number, *number);
-		atomic_store(&named[slot].sig, ev->sigev_signo);
+		store_seqcst(&named[slot].number, *number);
+		store_seqcst(&named[slot].sig, ev->sigev_signo);
 	}
-	atomic_store(&named[slot].target, r == 0 ? ev->_sigev_un._tid : TIMER_FREE);
+	store_seqcst(&named[slot].target, r == 0 ? ev->_sigev_un._tid : TIMER_FREE);
 }
 
 static void forget(int number)
 {
 	cputimer_forget((timer_t)(intptr_t)number);
 	for (int i = 0; i < TIMERS; i++)
-		if (atomic_load(&named[i].target) > TIMER_BUSY &&
-		    atomic_load(&named[i].number) == number)
-			atomic_store(&named[i].target, TIMER_FREE);
+		if (load_seqcst(&named[i].target) > TIMER_BUSY &&
+		    load_seqcst(&named[i].number) == number)
+			store_seqcst(&named[i].target, TIMER_FREE);
 }
 
 /*
@@ -224,8 +224,8 @@ long ends_timer(const struct call *x)
 static int slot_of(const siginfo_t *si)
 {
 	for (int i = 0; si->si_code == SI_TIMER && i < TIMERS; i++)
-		if (atomic_load(&named[i].target) > TIMER_BUSY &&
-		    atomic_load(&named[i].number) == si->si_timerid)
+		if (load_seqcst(&named[i].target) > TIMER_BUSY &&
+		    load_seqcst(&named[i].number) == si->si_timerid)
 			return i;
 	return -1;
 }
@@ -235,7 +235,7 @@ struct thread *timer_target(const siginfo_t *si)
 {
 	int slot = slot_of(si);
 
-	return slot < 0 ? NULL : thread_by_id(atomic_load(&named[slot].target));
+	return slot < 0 ? NULL : thread_by_id(load_seqcst(&named[slot].target));
 }
 
 bool timer_names_thread(const siginfo_t *si)
@@ -251,7 +251,7 @@ void timer_fired(const siginfo_t *si)
 
 	if (slot < 0)
 		return; /* deleted meanwhile */
-	meant.si_signo = atomic_load(&named[slot].sig);
+	meant.si_signo = load_seqcst(&named[slot].sig);
 	sigroute_defer(meant.si_signo, &meant);
 }
 
@@ -259,6 +259,6 @@ void timer_fired(const siginfo_t *si)
 void timer_fork_child(void)
 {
 	for (int i = 0; i < TIMERS; i++)
-		atomic_store(&named[i].target, TIMER_FREE);
+		store_seqcst(&named[i].target, TIMER_FREE);
 	cputimer_fork_child();
 }

@@ -217,6 +217,25 @@ zz=$tmp/src/runtime/sched/policy.h
 sed -i 's/^\tNAP_MAX/\tZZ_MAX = 7,\n&/' "$zz"
 case_of "a constant without a comment" check-policy '^check-policy: NAP_MAX: its comment'
 
+# ---- atomics ------------------------------------------------------------------------------------
+
+fresh
+case_of "the tree as it is" check-atomics ""
+spelled()	# spelled NAME CODE PATTERN
+{
+	printf '%s\n' "$2" >"$tmp/src/runtime/zz.c"
+	case_of "$1" check-atomics "$3"
+	rm "$tmp/src/runtime/zz.c"
+}
+spelled "no order in the name" 'int f(void) { return atomic_load(&x); }' '^runtime/zz.c:1: atomic_load: '
+spelled "a builtin" '/* two
+lines */ int v = __atomic_load_n(&x, 0);' '^runtime/zz.c:2: __atomic_load_n: '
+spelled "an order by itself" 'int o = memory_order_relaxed;' '^runtime/zz.c:1: memory_order_relaxed: '
+spelled "the header of libc" '#include <stdatomic.h>' '^runtime/zz.c:1: stdatomic: '
+spelled "the parts of the header" 'int v = ATOMIC_LOAD(&x, 0);' '^runtime/zz.c:1: ATOMIC_LOAD: '
+spelled "in a comment and a string" 'const char *s = "atomic_load"; /* atomic_load */' ''
+spelled "names with an order" 'int v = load_acquire(&x);' ''
+
 # ---- locks --------------------------------------------------------------------------------------
 
 fresh
@@ -229,11 +248,10 @@ made_at_home()	# made_at_home NAME CODE PATTERN
 }
 made_at_home "a spin lock" '	while (!cas_acquire(&l, &free, 1)) cpu_relax();' 'shim/zz.c:1: pauses'
 made_at_home "a lock that yields" '	while (taken) plain_syscall(SYS_sched_yield, 0, 0, 0);' 'yields or naps'
-made_at_home "a flag" '	static atomic_flag f;' 'a flag or lock of libc'
-made_at_home "a mutex of libc" '	real_lock(0); pthread_mutex_lock(&m);' 'a flag or lock of libc'
-made_at_home "a loop over a word" '	while (atomic_exchange(&l, 1))
+made_at_home "a mutex of libc" '	real_lock(0); pthread_mutex_lock(&m);' 'a lock of libc'
+made_at_home "a loop over a word" '	while (exchange_seqcst(&l, 1))
 		;' 'shim/zz.c:2: waits for a word'
-made_at_home "an update without a lock" '	while (!atomic_compare_exchange_weak(&list, &b->next, b))
+made_at_home "an update without a lock" '	while (!cas_weak_seqcst(&list, &b->next, b))
 		;' ''
 
 # ---- surface ------------------------------------------------------------------------------------
@@ -259,7 +277,7 @@ sed -i 's/ shim.sigroute:tail//' "$tmp/src/shim/forkchild.list"
 case_of "a variable that nobody has decided about" check-forkchild 'shim/sigroute:tail: a fork child finds it'
 fresh
 cp "${top_builddir:-$top/build}"/lib{runtime,shim,compat}.a "$tmp/build/"
-sed -i '/atomic_store(&watching, 0);/d' "$tmp/src/shim/signal/sigroute.c"
+sed -i '/store_seqcst(&watching, 0);/d' "$tmp/src/shim/signal/sigroute.c"
 case_of "a reset that is gone" check-forkchild 'watching: sigroute_fork_child() does not name it'
 sed -i 's/^reset by timer_fork_child/&\n	shim\/timer:gone shim\/timer:named/' "$tmp/src/shim/forkchild.list"
 case_of "a name that is nowhere" check-forkchild 'shim/timer:gone: in shim/forkchild.list, but not in that file'

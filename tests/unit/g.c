@@ -126,7 +126,7 @@ Test(g, a_free_one_is_used_again_with_its_stack)
 	cr_expect_gt(b->goid, id, "but it is another thread");
 	cr_expect_str_eq(b->name, "");
 	cr_expect_null(b->data);
-	cr_expect_eq(atomic_load(&sched.nallgs), 1);
+	cr_expect_eq(load_seqcst(&sched.nallgs), 1);
 }
 
 Test(g, each_shape_has_lists_of_its_own)
@@ -426,11 +426,11 @@ Test(g, of_many_that_ended_a_few_keep_their_place_and_none_its_memory)
 	}
 	cr_expect_eq(kept, KEPT);
 	cr_expect_eq(dropped, N - KEPT);
-	cr_expect_eq(atomic_load(&sched.nspare), N - KEPT);
+	cr_expect_eq(load_seqcst(&sched.nspare), N - KEPT);
 	cr_expect_not(gfree_unscavenged(), "nothing is left to be done");
 	for (int i = 0; i < N; i++)
 		cr_assert(new_g(&usual));
-	cr_expect_eq(atomic_load(&sched.nallgs), N, "all of them live again");
+	cr_expect_eq(load_seqcst(&sched.nallgs), N, "all of them live again");
 }
 
 Test(g, what_is_used_between_two_looks_keeps_its_memory)
@@ -473,7 +473,7 @@ Test(g, a_chunk_of_which_all_are_bare_goes_back_and_comes_again)
 	}
 	for (int i = 0; i < N; i++)
 		g_bare(gs[i]);
-	cr_expect_eq(atomic_load(&sched.nspare), N);
+	cr_expect_eq(load_seqcst(&sched.nspare), N);
 	for (uint32_t i = 0; i < N; i++) {
 		cr_assert_eq(g_at(i), gs[i], "late readers find the place");
 		cr_assert_eq(gs[i]->goid, 0, "and nothing there");
@@ -487,9 +487,9 @@ Test(g, a_chunk_of_which_all_are_bare_goes_back_and_comes_again)
 		cr_assert_eq(gp->allgidx, i);
 		cr_assert_eq(gp->area, area[i]);
 	}
-	cr_expect_eq(atomic_load(&sched.nspare), 0);
+	cr_expect_eq(load_seqcst(&sched.nspare), 0);
 	new_g(&own);
-	cr_expect_eq(atomic_load(&sched.nallgs), N + 1);
+	cr_expect_eq(load_seqcst(&sched.nallgs), N + 1);
 }
 
 /* With no limit twice as many each time; with one, or when all is filled at once, no more than used. */
@@ -526,7 +526,7 @@ Test(g, ids_are_unique_and_never_a_kernel_id)
 {
 	uint32_t last = 0;
 
-	atomic_store(&sched.tidsafe, UINT64_MAX);
+	store_seqcst(&sched.tidsafe, UINT64_MAX);
 	for (int i = 0; i < 100000; i++) {
 		uint32_t id = g_nextid();
 
@@ -545,12 +545,12 @@ Test(g, ids_begin_again_but_for_those_in_use)
 
 	for (int i = 0; i < LIVING; i++) {
 		gs[i] = new_g(&usual);
-		atomic_store(&gs[i]->status, Gwaiting);
+		store_seqcst(&gs[i]->status, Gwaiting);
 		gs[i]->tid = 0x10000000 + (uint32_t)i * 37;
 	}
 	gs[0]->tid = 0x3ffffffe; /* the last there is */
-	atomic_store(&sched.tidgen, RANGE - 100);
-	atomic_store(&sched.tidsafe, RANGE - 100);
+	store_seqcst(&sched.tidgen, RANGE - 100);
+	store_seqcst(&sched.tidsafe, RANGE - 100);
 	for (int i = 0; i < 300000; i++) {
 		uint32_t id = g_nextid();
 
@@ -559,7 +559,7 @@ Test(g, ids_begin_again_but_for_those_in_use)
 		for (int k = 0; k < LIVING; k++)
 			cr_assert_neq(id, gs[k]->tid);
 	}
-	cr_expect_lt(atomic_load(&sched.tidgen), (uint64_t)RANGE + 400000, "little is left out");
+	cr_expect_lt(load_seqcst(&sched.tidgen), (uint64_t)RANGE + 400000, "little is left out");
 }
 
 Test(g, a_p_that_slept_through_all_ids_forgets_those_that_it_kept)
@@ -568,8 +568,8 @@ Test(g, a_p_that_slept_through_all_ids_forgets_those_that_it_kept)
 
 	g_seedids();
 	kept = g_nextid();
-	atomic_fetch_add(&sched.tidgen, 0x3fffffff - 0x10000000);
-	atomic_store(&sched.tidsafe, UINT64_MAX);
+	fetch_add_seqcst(&sched.tidgen, 0x3fffffff - 0x10000000);
+	store_seqcst(&sched.tidsafe, UINT64_MAX);
 	cr_expect_neq(g_nextid(), kept + 1);
 }
 

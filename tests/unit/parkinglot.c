@@ -32,7 +32,7 @@ static void *sleeper(void *arg)
 	struct sleeper *s = arg;
 	int r = lot_park(&s->pk);
 
-	s->order = atomic_fetch_add(&turn, 1);
+	s->order = fetch_add_seqcst(&turn, 1);
 	s->result = r;
 	return NULL;
 }
@@ -292,7 +292,7 @@ static void *churn(void *arg)
 {
 	uint64_t seed = (uintptr_t)arg * 2654435761u + 1, wakes = 0;
 
-	while (!atomic_load(&done)) {
+	while (!load_seqcst(&done)) {
 		struct park pk = { .addr = nextrand(&seed) & 1 ? &object : &other,
 				   .deadline = nanotime() + nextrand(&seed) % 40000 };
 
@@ -300,18 +300,18 @@ static void *churn(void *arg)
 			pk.deadline = 0;
 		wakes += lot_park(&pk) == 0;
 	}
-	atomic_fetch_add(&woken_side, wakes);
+	fetch_add_seqcst(&woken_side, wakes);
 	return NULL;
 }
 
 static void *mover(void *arg)
 {
-	while (!atomic_load(&done)) {
+	while (!load_seqcst(&done)) {
 		int n = lot_requeue(&object, &other, 1, 3, NULL, NULL, NULL, NULL);
 
-		atomic_fetch_add(&waker_side, (uint64_t)n);
+		fetch_add_seqcst(&waker_side, (uint64_t)n);
 		n = lot_requeue(&other, &object, 0, 2, NULL, NULL, NULL, NULL);
-		atomic_fetch_add(&waker_side, (uint64_t)n);
+		fetch_add_seqcst(&waker_side, (uint64_t)n);
 	}
 	return NULL;
 }
@@ -328,7 +328,7 @@ Test(lot, every_wake_up_meets_one_waiter_whatever_else_happens, .timeout = 100)
 		waker_side += lot_wake(&object, 1, 0, READY_TAIL, NULL, NULL);
 		waker_side += lot_wake(&other, 2, 0, READY_NEXT, NULL, NULL);
 	}
-	atomic_store(&done, true);
+	store_seqcst(&done, true);
 	pthread_join(t[SLEEPERS], NULL);
 	for (int i = 0; i < SLEEPERS; i++) {
 		/* The last to look may sleep for ever: until it is gone, wake it. */

@@ -55,7 +55,7 @@ Test(polldesc, a_bell_rung_before_it_was_there_is_rung_again_after)
 	netpoll_break();
 	cr_assert(netpoll_open());
 	cr_expect_eq(netpoll_wait(ev, far), 0);
-	cr_expect_eq(atomic_load(&sched.netpollwakesig), 0);
+	cr_expect_eq(load_seqcst(&sched.netpollwakesig), 0);
 	netpoll_break();
 	cr_expect_eq(netpoll_wait(ev, far), 0);
 	cr_expect_lt(nanotime(), far, "woken, both times");
@@ -67,7 +67,7 @@ Test(polldesc, an_edge_is_counted_once)
 	uint32_t was;
 
 	cr_assert(pd);
-	cr_expect_eq(atomic_load(&nwatched), 1);
+	cr_expect_eq(load_seqcst(&nwatched), 1);
 	was = in(pd);
 	cr_expect_eq(netpoll_park(pd, NETPOLL_IN, was + 1, 0, WaitIO), 0, "the count is another: no sleep");
 	netpoll_nowait();
@@ -121,8 +121,8 @@ Test(polldesc, an_event_of_a_former_life_is_ignored)
 	ev = next_event();
 	netpoll_release(pd);
 	netpoll_forget(&slot, p[0], false);
-	cr_expect_eq(atomic_load(&nwatched), 0);
-	cr_expect_null(atomic_load(&slot.pd));
+	cr_expect_eq(load_seqcst(&nwatched), 0);
+	cr_expect_null(load_seqcst(&slot.pd));
 	cr_assert_eq(pipe(q), 0);
 	next = netpoll_hold(&other, q[0]);
 	cr_assert_eq(next, pd, "the memory serves again");
@@ -150,7 +150,7 @@ Test(polldesc, a_held_file_outlives_its_number)
 	cr_expect_eq(in(pd), was + 1, "it is watched as before");
 	netpoll_release(pd);
 	cr_expect_eq(fcntl(own, F_GETFD), -1, "gone with its last user");
-	cr_expect_eq(atomic_load(&nwatched), 0);
+	cr_expect_eq(load_seqcst(&nwatched), 0);
 }
 
 Test(polldesc, who_comes_while_a_number_is_closed_watches_by_another)
@@ -162,7 +162,7 @@ Test(polldesc, who_comes_while_a_number_is_closed_watches_by_another)
 
 	netpoll_closing(&slot, p[0]);
 	pd = netpoll_hold(&slot, p[0]);
-	cr_expect_null(atomic_load(&slot.pd), "the number's own place stays empty");
+	cr_expect_null(load_seqcst(&slot.pd), "the number's own place stays empty");
 	own = netpoll_fdget(pd);
 	netpoll_fdput(pd);
 	cr_expect_neq(own, p[0]);
@@ -175,7 +175,7 @@ Test(polldesc, who_comes_while_a_number_is_closed_watches_by_another)
 	cr_expect_eq(in(pd), was + 1, "it hears of what comes");
 	netpoll_release(pd);
 	cr_expect_eq(fcntl(own, F_GETFD), -1, "gone with its user");
-	cr_expect_eq(atomic_load(&nwatched), 0);
+	cr_expect_eq(load_seqcst(&nwatched), 0);
 }
 
 Test(polldesc, a_call_that_closes_numbers_without_a_place_is_for_all)
@@ -185,11 +185,11 @@ Test(polldesc, a_call_that_closes_numbers_without_a_place_is_for_all)
 	netpoll_closing_any();
 	netpoll_synchronize();
 	pd = netpoll_hold(&slot, p[0]);
-	cr_expect_null(atomic_load(&slot.pd));
+	cr_expect_null(load_seqcst(&slot.pd));
 	netpoll_release(pd);
 	netpoll_closed_any();
 	pd = netpoll_hold(&slot, p[0]);
-	cr_expect_eq(atomic_load(&slot.pd), pd);
+	cr_expect_eq(load_seqcst(&slot.pd), pd);
 	netpoll_release(pd);
 	netpoll_forget(&slot, p[0], false);
 }
@@ -220,7 +220,7 @@ Test(polldesc, another_file_behind_our_back_is_found)
 	cr_assert_eq(pipe(q), 0);
 	cr_assert_eq(dup2(q[0], p[0]), p[0]);
 	cr_expect_not(netpoll_same(&slot, p[0]));
-	cr_expect_null(atomic_load(&slot.pd));
+	cr_expect_null(load_seqcst(&slot.pd));
 	cr_expect_eq(netpoll_fdget(pd), -1, "its users have no number any more");
 	netpoll_fdput(pd);
 	cr_expect_gt(in(pd), was, "and are told at once");
@@ -244,15 +244,15 @@ Test(polldesc, a_set_fires_on_its_own_events)
 	while (read(s[1], big, sizeof big) > 0)
 		;
 	netpoll_nowait();
-	cr_expect_eq(atomic_load(&set.fired), 0, "room to write was not asked for");
+	cr_expect_eq(load_seqcst(&set.fired), 0, "room to write was not asked for");
 	put(s[1]);
 	netpoll_nowait();
-	cr_expect_eq(atomic_load(&set.fired), 1);
+	cr_expect_eq(load_seqcst(&set.fired), 1);
 	netpoll_unlink(&l);
-	atomic_store(&set.fired, 0);
+	store_seqcst(&set.fired, 0);
 	put(s[1]);
 	netpoll_nowait();
-	cr_expect_eq(atomic_load(&set.fired), 0, "not linked any more");
+	cr_expect_eq(load_seqcst(&set.fired), 0, "not linked any more");
 }
 
 Test(polldesc, our_own_numbers_give_way)
@@ -267,5 +267,5 @@ Test(polldesc, our_own_numbers_give_way)
 	cr_assert_eq(dup2(p[0], own), own);
 	put(p[1]);
 	netpoll_nowait();
-	cr_expect_gt(in(atomic_load(&slot.pd)), 0, "the poller works on");
+	cr_expect_gt(in(load_seqcst(&slot.pd)), 0, "the poller works on");
 }

@@ -20,16 +20,16 @@ static unsigned choose(void)
 
 	if (m0.spinning) {
 		m0.spinning = false;
-		atomic_fetch_sub(&sched.nmspinning, 1);
+		fetch_sub_seqcst(&sched.nmspinning, 1);
 	}
 	if (gp && !inherit)
-		atomic_fetch_add(&allp[0]->schedtick, 1);
+		fetch_add_seqcst(&allp[0]->schedtick, 1);
 	return gp ? (unsigned)gp->goid : 0;
 }
 
 static void at_tick(uint32_t tick)
 {
-	atomic_store(&allp[0]->schedtick, tick);
+	store_seqcst(&allp[0]->schedtick, tick);
 }
 
 Test(proc, local_before_global)
@@ -78,7 +78,7 @@ Test(proc, where_gs_compute_the_global_queue_is_left_to_who_has_less)
 	struct g *gs = make_gs(4);
 
 	weft_opt.slice = 3600 * 1000000000ULL;
-	atomic_store(&allp[0]->sysmon_cpubound, true);
+	store_seqcst(&allp[0]->sysmon_cpubound, true);
 	globrunqput(&gs[0], false);
 	runqput(allp[0], &gs[1], false);
 	runqput(allp[0], &gs[2], false);
@@ -103,15 +103,15 @@ Test(proc, how_long_they_run_is_the_mean_of_what_was_worked_off)
 		for (int i = 0; i < 2; i++) {
 			runqput(pp, &gs[i], false);
 			choose();
-			atomic_fetch_add(&pp->runs, 1);
+			fetch_add_seqcst(&pp->runs, 1);
 		}
 		pp->batchwhen -= 2 * 50000; /* ns that both took */
 		cr_assert_eq(choose(), 0);
 		cr_assert_eq(pp->batchwhen, 0);
 	}
 	/* 7/8 to the power of 40 is missing, and what the test itself takes is added. */
-	cr_expect_gt(atomic_load(&pp->meanservice), 49000);
-	cr_expect_leq(atomic_load(&pp->meanservice), SERVICE_MAX);
+	cr_expect_gt(load_seqcst(&pp->meanservice), 49000);
+	cr_expect_leq(load_seqcst(&pp->meanservice), SERVICE_MAX);
 }
 
 Test(proc, a_chain_of_runnext_is_one_slice)
@@ -123,7 +123,7 @@ Test(proc, a_chain_of_runnext_is_one_slice)
 		runqput(allp[0], &gs[0], true);
 		cr_assert_eq(choose(), 1);
 	}
-	cr_expect_eq(atomic_load(&allp[0]->schedtick), 7);
+	cr_expect_eq(load_seqcst(&allp[0]->schedtick), 7);
 }
 
 Test(proc, the_global_batch_fills_an_empty_local_queue)
@@ -144,18 +144,18 @@ Test(proc, an_m_without_work_steals_and_counts_as_spinning)
 	bool inherit;
 
 	at_tick(1);
-	atomic_store(&allp[1]->status, Prunning);
+	store_seqcst(&allp[1]->status, Prunning);
 	sched.pidle = NULL;
-	atomic_store(&sched.npidle, 0);
+	store_seqcst(&sched.npidle, 0);
 	for (int i = 0; i < 4; i++)
 		runqput(allp[1], &gs[i], false);
 	gp = findwork(&m0, &inherit);
 	cr_expect_eq(gp, &gs[1]);
 	cr_expect(m0.spinning);
-	cr_expect_eq(atomic_load(&sched.nmspinning), 1);
+	cr_expect_eq(load_seqcst(&sched.nmspinning), 1);
 	resetspinning(&m0);
 	cr_expect_not(m0.spinning);
-	cr_expect_eq(atomic_load(&sched.nmspinning), 0);
+	cr_expect_eq(load_seqcst(&sched.nmspinning), 0);
 }
 
 /* A P whose M is being made has nobody, and perhaps work. */
@@ -176,15 +176,15 @@ Test(proc, spinners_are_at_most_half_of_the_busy)
 
 	/* Two Ps, both busy; one M spins already: 2 * 1 < 2 is false, so this one does not look. */
 	at_tick(1);
-	atomic_store(&allp[1]->status, Prunning);
+	store_seqcst(&allp[1]->status, Prunning);
 	sched.pidle = NULL;
-	atomic_store(&sched.npidle, 0);
-	atomic_store(&sched.nmspinning, 1);
+	store_seqcst(&sched.npidle, 0);
+	store_seqcst(&sched.nmspinning, 1);
 	runqput(allp[1], &gs[0], false);
 	cr_expect_null(findwork(&m0, &inherit));
 	cr_expect_not(m0.spinning);
 	/* None spins: 0 < 2. */
-	atomic_store(&sched.nmspinning, 0);
+	store_seqcst(&sched.nmspinning, 0);
 	cr_expect_eq(findwork(&m0, &inherit), &gs[0]);
 	cr_expect(m0.spinning);
 }
@@ -195,9 +195,9 @@ Test(proc, one_starter_at_a_time)
 {
 	wakep();
 	cr_expect_eq(refused_threads, 1, "an idle P, nobody spins: an M is started");
-	cr_expect_eq(atomic_load(&sched.nmspinning), 0, "the refused start is taken back");
-	cr_expect_eq(atomic_load(&sched.npidle), 1, "and its P is idle again");
-	atomic_store(&sched.nmspinning, 1);
+	cr_expect_eq(load_seqcst(&sched.nmspinning), 0, "the refused start is taken back");
+	cr_expect_eq(load_seqcst(&sched.npidle), 1, "and its P is idle again");
+	store_seqcst(&sched.nmspinning, 1);
 	wakep();
 	cr_expect_eq(refused_threads, 1, "a spinner will find it");
 }
@@ -205,11 +205,11 @@ Test(proc, one_starter_at_a_time)
 Test(proc, no_idle_p_leaves_a_note_for_the_next_to_go_idle)
 {
 	sched.pidle = NULL;
-	atomic_store(&sched.npidle, 0);
+	store_seqcst(&sched.npidle, 0);
 	wakep();
 	cr_expect_eq(refused_threads, 0);
-	cr_expect_eq(atomic_load(&sched.needspinning), 1);
-	cr_expect_eq(atomic_load(&sched.nmspinning), 0);
+	cr_expect_eq(load_seqcst(&sched.needspinning), 1);
+	cr_expect_eq(load_seqcst(&sched.nmspinning), 0);
 }
 
 /* ---- a number of Ps that changes ---- */
@@ -226,15 +226,15 @@ Test(proc, idle_ps_are_last_in_first_out)
 	pidleput(second);
 	cr_expect_eq(pidleget(), second);
 	cr_expect_eq(pidleget(), first);
-	cr_expect_eq(atomic_load(&sched.npidle), 1);
+	cr_expect_eq(load_seqcst(&sched.npidle), 1);
 	unlock(&sched.lock);
 }
 
 Test(proc, growing_makes_idle_ps)
 {
 	cr_assert_eq(procresize(8, os_ncpu()), 0);
-	cr_expect_eq(atomic_load(&gomaxprocs), 8);
-	cr_expect_eq(atomic_load(&sched.npidle), 7);
+	cr_expect_eq(load_seqcst(&gomaxprocs), 8);
+	cr_expect_eq(load_seqcst(&sched.npidle), 7);
 	for (int i = 0; i < 8; i++)
 		cr_expect_eq(allp[i]->id, i);
 	cr_expect_null(allp[8]);
@@ -250,10 +250,10 @@ Test(proc, a_p_between_two_ms_is_listed_by_who_has_it)
 	cr_assert_eq(pp, allp[1]);
 	cr_assert_eq(procresize(1, 2), 0);
 	cr_assert_eq(procresize(2, 2), 0);
-	cr_expect_eq(atomic_load(&sched.npidle), 0);
+	cr_expect_eq(load_seqcst(&sched.npidle), 0);
 	lock(&sched.lock);
 	pidleput(pp);
-	cr_expect_eq(atomic_load(&sched.npidle), 1);
+	cr_expect_eq(load_seqcst(&sched.npidle), 1);
 	cr_expect_eq(pidleget(), pp);
 	cr_expect_null(pidleget());
 	unlock(&sched.lock);
@@ -268,14 +268,14 @@ Test(proc, a_dying_ps_queue_goes_to_the_head_of_the_global_one)
 		runqput(allp[1], &gs[i], false);
 	runqput(allp[1], &gs[3], true);
 	cr_assert_eq(procresize(1, os_ncpu()), 0);
-	cr_expect_eq(atomic_load(&allp[1]->status), Pdead);
+	cr_expect_eq(load_seqcst(&allp[1]->status), Pdead);
 	cr_expect_eq(sched.runq.size, 5);
 	cr_expect_eq(next_global(), 4); /* its runnext */
 	cr_expect_eq(next_global(), 1);
 	cr_expect_eq(next_global(), 2);
 	cr_expect_eq(next_global(), 3);
 	cr_expect_eq(next_global(), 5);
-	cr_expect_eq(atomic_load(&sched.npidle), 0);
+	cr_expect_eq(load_seqcst(&sched.npidle), 0);
 }
 
 static struct g *nothing(void *arg)
@@ -309,9 +309,9 @@ Test(proc, a_dying_ps_timers_move)
 	acquirep(&m0, allp[0]);
 	cr_assert_eq(procresize(1, os_ncpu()), 0);
 	cr_expect_eq(allp[1]->ntimers, 0);
-	cr_expect_eq(atomic_load(&allp[1]->timer0), 0);
+	cr_expect_eq(load_seqcst(&allp[1]->timer0), 0);
 	cr_expect_eq(allp[0]->ntimers, 3);
-	cr_expect_eq(atomic_load(&allp[0]->timer0), far);
+	cr_expect_eq(load_seqcst(&allp[0]->timer0), far);
 	for (int i = 0; i < 3; i++)
 		cr_expect(timer_del(&t[i]), "timer %d can still be deleted", i);
 }
@@ -323,9 +323,9 @@ Test(proc, a_running_p_retires_when_its_m_next_schedules)
 	run_p1();
 	runqput(allp[1], &gs[0], false);
 	cr_assert_eq(procresize(1, os_ncpu()), 0);
-	cr_expect_eq(atomic_load(&allp[1]->status), Prunning, "not taken away from under its M");
+	cr_expect_eq(load_seqcst(&allp[1]->status), Prunning, "not taken away from under its M");
 	cr_expect(p_retire_if_dying(&m0));
-	cr_expect_eq(atomic_load(&allp[1]->status), Pdead);
+	cr_expect_eq(load_seqcst(&allp[1]->status), Pdead);
 	cr_expect_null(m0.p);
 	cr_expect_eq(next_global(), 1);
 }
@@ -334,21 +334,21 @@ Test(proc, a_dead_p_comes_back)
 {
 	cr_assert_eq(procresize(1, os_ncpu()), 0);
 	cr_assert_eq(procresize(3, os_ncpu()), 0);
-	cr_expect_eq(atomic_load(&allp[1]->status), Pidle);
-	cr_expect_eq(atomic_load(&sched.npidle), 2);
+	cr_expect_eq(load_seqcst(&allp[1]->status), Pidle);
+	cr_expect_eq(load_seqcst(&sched.npidle), 2);
 	cr_assert_eq(procresize(1, os_ncpu()), 0);
 	cr_assert_eq(procresize(1, os_ncpu()), 0);
-	cr_expect_eq(atomic_load(&sched.npidle), 0);
+	cr_expect_eq(load_seqcst(&sched.npidle), 0);
 }
 
 Test(proc, the_number_of_ps_has_bounds)
 {
 	cr_assert_eq(procresize(0, os_ncpu()), 0);
-	cr_expect_eq(atomic_load(&gomaxprocs), 1);
+	cr_expect_eq(load_seqcst(&gomaxprocs), 1);
 	cr_assert_eq(procresize(100000, os_ncpu()), 0);
-	cr_expect_eq(atomic_load(&gomaxprocs), MAXPROCS);
+	cr_expect_eq(load_seqcst(&gomaxprocs), MAXPROCS);
 	cr_assert_eq(procresize(1, os_ncpu()), 0);
 	for (int i = 1; i < MAXPROCS; i++)
-		cr_assert_eq(atomic_load(&allp[i]->status), Pdead, "P%d", i);
-	cr_expect_eq(atomic_load(&sched.npidle), 0);
+		cr_assert_eq(load_seqcst(&allp[i]->status), Pdead, "P%d", i);
+	cr_expect_eq(load_seqcst(&sched.npidle), 0);
 }

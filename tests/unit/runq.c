@@ -85,7 +85,7 @@ Test(runq, overflow_moves_the_older_half_and_the_new_one_to_the_global_tail)
 		runqput(allp[0], &gs[i], false);
 	cr_expect_eq(runqlen(allp[0]), 128);
 	cr_expect_eq(sched.runq.size, 130);
-	cr_expect_eq(atomic_load(&sched.runqsize), 130);
+	cr_expect_eq(load_seqcst(&sched.runqsize), 130);
 	cr_expect_eq(next_global(), 258);
 	for (unsigned i = 1; i <= 128; i++)
 		cr_expect_eq(next_global(), i);
@@ -114,8 +114,8 @@ Test(runq, the_ring_wraps_around)
 	struct g *gs = make_gs(200);
 
 	/* Indices far past 256, and past the wrap of 32 bits. */
-	atomic_store(&allp[0]->runqhead, UINT32_MAX - 100);
-	atomic_store(&allp[0]->runqtail, UINT32_MAX - 100);
+	store_seqcst(&allp[0]->runqhead, UINT32_MAX - 100);
+	store_seqcst(&allp[0]->runqtail, UINT32_MAX - 100);
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 200; i++)
 			runqput(allp[0], &gs[i], false);
@@ -165,7 +165,7 @@ Test(runq, runnext_stays_while_the_ring_has_something)
 	runqput(allp[1], &gs[0], true);
 	runqput(allp[1], &gs[1], false);
 	cr_expect_eq(runqsteal(allp[0], allp[1], true, nanotime()), &gs[1]);
-	cr_expect_eq(atomic_load(&allp[1]->runnext), &gs[0]);
+	cr_expect_eq(load_seqcst(&allp[1]->runnext), &gs[0]);
 }
 
 /* ---- stealing what has aged ---- */
@@ -257,14 +257,14 @@ static void batch_is(int procs, int size, int want)
 {
 	struct g *gs = make_gs((unsigned)size), *gp;
 
-	atomic_store(&gomaxprocs, procs);
+	store_seqcst(&gomaxprocs, procs);
 	fill_global(gs, size);
 	gp = globrunqget(allp[0], 0, true);
 	cr_expect_eq(gp, &gs[0], "the oldest runs");
 	cr_expect_eq((int)runqlen(allp[0]), want - 1, "%d Ps, %d queued: %u go local", procs, size,
 		     runqlen(allp[0]));
 	cr_expect_eq(sched.runq.size, size - want);
-	cr_expect_eq(atomic_load(&sched.runqsize), size - want);
+	cr_expect_eq(load_seqcst(&sched.runqsize), size - want);
 	for (unsigned i = 2; i <= (unsigned)want; i++)
 		cr_expect_eq(next_of(allp[0]), i);
 	for (unsigned i = (unsigned)want + 1; i <= (unsigned)size; i++)
@@ -366,9 +366,9 @@ static _Atomic uint64_t ran_by_owner, ran_by_thief, doubled;
 
 static void run(struct g *gp, _Atomic uint64_t *who)
 {
-	if (atomic_exchange(&runs[gp->goid - 1], 0) != 1)
-		atomic_fetch_add(&doubled, 1);
-	atomic_fetch_add_explicit(who, 1, memory_order_relaxed);
+	if (exchange_seqcst(&runs[gp->goid - 1], 0) != 1)
+		fetch_add_seqcst(&doubled, 1);
+	fetch_add_relaxed(who, 1);
 }
 
 static void *thief(void *arg)
@@ -381,7 +381,7 @@ static void *thief(void *arg)
 	weft_tls.m = &self;
 	m_init(&self);
 	acquirep(&self, mine);
-	while (!atomic_load(&done)) {
+	while (!load_seqcst(&done)) {
 		struct g *gp = runqsteal(mine, allp[0], nextrand(&self.rng) & 1, nanotime());
 
 		for (; gp; gp = runqget(mine, &inherit))
@@ -401,13 +401,13 @@ static uint64_t owner(uint64_t rounds)
 		struct g *gp = &pool[nextrand(&seed) % INFLIGHT];
 		uint32_t idle = 0;
 
-		if (atomic_compare_exchange_strong(&runs[gp->goid - 1], &idle, 1)) {
+		if (cas_seqcst(&runs[gp->goid - 1], &idle, 1)) {
 			runqput(allp[0], gp, nextrand(&seed) % 4 == 0);
 			queued++;
 		}
 		if (nextrand(&seed) % 3 == 0 && (gp = runqget(allp[0], &inherit)))
 			run(gp, &ran_by_owner);
-		if (atomic_load(&sched.runqsize) > 0) {
+		if (load_seqcst(&sched.runqsize) > 0) {
 			lock(&sched.lock);
 			gp = globrunqget(allp[0], 1, true);
 			unlock(&sched.lock);
@@ -429,20 +429,20 @@ static void stress(void)
 	for (long i = 0; i < THIEVES; i++)
 		cr_assert_eq(pthread_create(&t[i], NULL, thief, allp[i + 1]), 0);
 	queued = owner(ROUNDS);
-	atomic_store(&done, true);
+	store_seqcst(&done, true);
 	for (int i = 0; i < THIEVES; i++)
 		pthread_join(t[i], NULL);
 	while ((gp = runqget(allp[0], &inherit)))
 		run(gp, &ran_by_owner);
 	while (sched.runq.head)
 		run(&pool[next_global() - 1], &ran_by_owner);
-	cr_expect_eq(atomic_load(&doubled), 0);
-	cr_expect_eq(atomic_load(&ran_by_owner) + atomic_load(&ran_by_thief), queued,
-		     "queued %lu, run %lu + %lu", queued, atomic_load(&ran_by_owner),
-		     atomic_load(&ran_by_thief));
+	cr_expect_eq(load_seqcst(&doubled), 0);
+	cr_expect_eq(load_seqcst(&ran_by_owner) + load_seqcst(&ran_by_thief), queued,
+		     "queued %lu, run %lu + %lu", queued, load_seqcst(&ran_by_owner),
+		     load_seqcst(&ran_by_thief));
 	for (int i = 0; i < INFLIGHT; i++)
-		cr_expect_eq(atomic_load(&runs[i]), 0, "G%d was lost", i + 1);
-	cr_expect_gt(atomic_load(&ran_by_thief), 0, "nothing was ever stolen: the test shows nothing");
+		cr_expect_eq(load_seqcst(&runs[i]), 0, "G%d was lost", i + 1);
+	cr_expect_gt(load_seqcst(&ran_by_thief), 0, "nothing was ever stolen: the test shows nothing");
 }
 
 static void four(void)
@@ -450,7 +450,7 @@ static void four(void)
 	world(4);
 	/* The thieves take their Ps off the idle list. */
 	sched.pidle = NULL;
-	atomic_store(&sched.npidle, 0);
+	store_seqcst(&sched.npidle, 0);
 }
 
 TestSuite(runq_threads, .init = four, .timeout = 100);

@@ -41,11 +41,11 @@ static void heap_is_sound(struct p *pp)
 {
 	for (uint32_t i = 0; i < pp->ntimers; i++) {
 		cr_assert_eq(pp->timers[i]->idx, i);
-		cr_assert_eq(atomic_load(&pp->timers[i]->pp), pp);
+		cr_assert_eq(load_seqcst(&pp->timers[i]->pp), pp);
 		if (i > 0)
 			cr_assert_leq(pp->timers[(i - 1) / 4]->when, pp->timers[i]->when);
 	}
-	cr_assert_eq(atomic_load(&pp->timer0), pp->ntimers ? pp->timers[0]->when : 0);
+	cr_assert_eq(load_seqcst(&pp->timer0), pp->ntimers ? pp->timers[0]->when : 0);
 }
 
 /*
@@ -72,7 +72,7 @@ Test(timer, without_room_in_the_heap_they_fire_in_order_all_the_same)
 	cr_expect_eq(nfired, MANY - (MANY + 6) / 7);
 	for (unsigned i = 1; i < nfired; i++)
 		cr_assert_leq(timers[fired[i - 1]].when, timers[fired[i]].when);
-	cr_expect_eq(atomic_load(&allp[1]->timer0), 0);
+	cr_expect_eq(load_seqcst(&allp[1]->timer0), 0);
 }
 
 Test(timer, they_fire_in_order_of_their_time)
@@ -177,7 +177,7 @@ Test(timer, moving_keeps_the_order_and_them_deletable)
 		add(i, 2000 - i);
 	timers_move(allp[0], allp[1]);
 	cr_expect_eq(allp[0]->ntimers, 0);
-	cr_expect_eq(atomic_load(&allp[0]->timer0), 0);
+	cr_expect_eq(load_seqcst(&allp[0]->timer0), 0);
 	cr_expect_eq(allp[1]->ntimers, 1000);
 	heap_is_sound(allp[1]);
 	cr_expect(timer_del(&timers[10]));
@@ -198,10 +198,10 @@ Test(timer, a_g_it_returns_is_readied_and_the_timer_is_detached)
 	struct timer t = { .fn = claim, .arg = gs };
 	bool ran;
 
-	atomic_store(&gs->status, Gwaiting);
+	store_seqcst(&gs->status, Gwaiting);
 	timer_add(&t, 10);
 	timers_check(allp[0], 10, &ran);
-	cr_expect_null(atomic_load(&t.pp));
+	cr_expect_null(load_seqcst(&t.pp));
 	cr_expect_eq(gstatus(gs), Grunnable);
 	cr_expect_eq(next_of(allp[0]), 1);
 }
@@ -213,8 +213,8 @@ static _Atomic uint64_t runs;
 
 static struct g *count(void *arg)
 {
-	atomic_fetch_add((_Atomic uint32_t *)arg, 1);
-	atomic_fetch_add(&runs, 1);
+	fetch_add_seqcst((_Atomic uint32_t *)arg, 1);
+	fetch_add_seqcst(&runs, 1);
 	return NULL;
 }
 
@@ -224,7 +224,7 @@ static void *runner(void *arg)
 	bool ran;
 
 	weft_tls.m = &self; /* has no P: takes timers of others, as a thief does */
-	while (!atomic_load(&done))
+	while (!load_seqcst(&done))
 		for (int i = 0; i < 2; i++)
 			timers_check(allp[i], nanotime(), &ran);
 	return NULL;
@@ -235,7 +235,7 @@ static void *mover(void *arg)
 	struct m self = { .id = 10 };
 
 	weft_tls.m = &self;
-	while (!atomic_load(&done)) {
+	while (!load_seqcst(&done)) {
 		timers_move(allp[0], allp[1]);
 		timers_move(allp[1], allp[0]);
 	}
@@ -254,9 +254,9 @@ static bool one_life(uint64_t ahead)
 	for (uint64_t until = nanotime() + 2000; nanotime() < until;)
 		arch_pause();
 	deleted = timer_del(&t);
-	after = atomic_load(&canary);
+	after = load_seqcst(&canary);
 	cr_assert_eq(after, deleted ? 0 : 1, "deleted %d, ran %u times", deleted, after);
-	cr_assert_null(atomic_load(&t.pp));
+	cr_assert_null(load_seqcst(&t.pp));
 	return deleted;
 }
 
@@ -269,12 +269,12 @@ Test(timer, deleting_races_with_firing_and_moving, .timeout = 100)
 	cr_assert_eq(pthread_create(&b, NULL, mover, NULL), 0);
 	for (uint64_t i = 0; i < rounds; i++)
 		deleted += one_life(nextrand(&seed) % 4000);
-	atomic_store(&done, true);
+	store_seqcst(&done, true);
 	pthread_join(a, NULL);
 	pthread_join(b, NULL);
-	cr_expect_eq(deleted + atomic_load(&runs), rounds);
+	cr_expect_eq(deleted + load_seqcst(&runs), rounds);
 	cr_expect_gt(deleted, 0, "none was deleted in time: the test shows nothing");
-	cr_expect_gt(atomic_load(&runs), 0, "none fired: the test shows nothing");
+	cr_expect_gt(load_seqcst(&runs), 0, "none fired: the test shows nothing");
 	cr_expect_eq(allp[0]->ntimers + allp[1]->ntimers, 0);
 }
 

@@ -19,7 +19,7 @@ static int refused_threads; /* how often the runtime asked for a kernel thread *
 static inline int world_newosproc(void *(*fn)(void *), void *arg, void *stack, size_t size,
 				  uintptr_t *os)
 {
-	__atomic_fetch_add(&refused_threads, 1, __ATOMIC_RELAXED);
+	fetch_add_relaxed(&refused_threads, 1);
 	return -EAGAIN;
 }
 
@@ -34,7 +34,7 @@ static inline void world(unsigned n)
 	os_guard_init();
 	sched.maxm = 100;
 	sched.defstack = 256 * 1024;
-	atomic_store(&sched.lastpoll, 1);
+	store_seqcst(&sched.lastpoll, 1);
 	weft_tls.m = &m0;
 	m_init(&m0);
 	cr_assert_eq(procresize(n, os_ncpu()), 0);
@@ -43,7 +43,7 @@ static inline void world(unsigned n)
 		if (*link == allp[0]) {
 			*link = allp[0]->link;
 			allp[0]->link = NULL;
-			atomic_fetch_sub(&sched.npidle, 1);
+			fetch_sub_seqcst(&sched.npidle, 1);
 			break;
 		}
 	}
@@ -58,7 +58,7 @@ static inline struct g *make_gs(unsigned n)
 	cr_assert(gs);
 	for (unsigned i = 0; i < n; i++) {
 		gs[i].goid = i + 1;
-		atomic_store(&gs[i].status, Grunnable);
+		store_seqcst(&gs[i].status, Grunnable);
 	}
 	return gs;
 }
@@ -83,7 +83,7 @@ static inline unsigned next_global(void)
 	if (!sched.runq.head)
 		sched.runq.tail = NULL;
 	sched.runq.size--;
-	atomic_store(&sched.runqsize, sched.runq.size);
+	store_seqcst(&sched.runqsize, sched.runq.size);
 	return (unsigned)gp->goid;
 }
 

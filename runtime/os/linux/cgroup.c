@@ -8,6 +8,7 @@
  * nothing.  A missing file is "no limit".  The limit that binds may be any ancestor's, so each
  * level of the path is read and the smallest wins.
  */
+#include "runtime/base/atomic.h"
 #include "runtime/os/os.h"
 
 #include <fcntl.h>
@@ -201,11 +202,11 @@ unsigned os_ncpu(void)
 	unsigned cpus = 0;
 
 	if (n < 0)
-		return __atomic_load_n(&last, __ATOMIC_RELAXED) ?: 1;
+		return load_relaxed(&last) ?: 1;
 	for (long i = 0; i < n / (long)sizeof(long); i++)
 		cpus += (unsigned)__builtin_popcountl(mask[i]);
 	cpus = os_ncpu_of(cpus, os_cgroup_limit("", OS_CPU));
-	__atomic_store_n(&last, cpus, __ATOMIC_RELAXED);
+	store_relaxed(&last, cpus);
 	return cpus;
 }
 

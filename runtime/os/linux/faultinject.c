@@ -36,21 +36,21 @@ static unsigned ncalls; /* atomic */
 
 bool os_has(enum os_feature f)
 {
-	return !(__atomic_load_n(&denied, __ATOMIC_RELAXED) >> f & 1);
+	return !(load_relaxed(&denied) >> f & 1);
 }
 
 /* The line is of these, and its number is looked up from now on. */
 static void lack(uint64_t *calls, unsigned line)
 {
 	own_add(calls, line);
-	__atomic_fetch_or(&concerned[own_calls[line].nr / 64], UINT64_C(1) << own_calls[line].nr % 64,
-			  __ATOMIC_RELAXED);
-	__atomic_store_n(&os_missing_any, true, __ATOMIC_SEQ_CST);
+	fetch_or_relaxed(&concerned[own_calls[line].nr / 64],
+			 UINT64_C(1) << own_calls[line].nr % 64);
+	store_seqcst(&os_missing_any, true);
 }
 
 static void deny(unsigned features)
 {
-	__atomic_fetch_or(&denied, features, __ATOMIC_RELAXED);
+	fetch_or_relaxed(&denied, features);
 }
 
 void os_forbid(const struct os_forbidden *what, bool everywhere)
@@ -67,7 +67,7 @@ void os_forbid(const struct os_forbidden *what, bool everywhere)
 			lack(off, i);
 		} else {
 			lack(offapart, i);
-			__atomic_store_n(&anyapart, true, __ATOMIC_RELAXED);
+			store_relaxed(&anyapart, true);
 		}
 	}
 	deny(features);
@@ -77,7 +77,7 @@ void os_faultinject(unsigned features, unsigned nth)
 {
 	failat = nth;
 	if (failat)
-		__atomic_store_n(&os_missing_any, true, __ATOMIC_SEQ_CST);
+		store_seqcst(&os_missing_any, true);
 	/* Descriptors are the shim's: without tries it does not come here. */
 	for (unsigned i = 0; i < own_ncalls; i++)
 		if (own_calls[i].feature >= 0 && own_calls[i].feature != OS_tries &&
@@ -100,7 +100,7 @@ static void tell(const char *what)
 
 bool os_fault(const char *what)
 {
-	if (!failat || __atomic_add_fetch(&ncalls, 1, __ATOMIC_RELAXED) != failat)
+	if (!failat || fetch_add_relaxed(&ncalls, 1) + 1 != failat)
 		return false;
 	tell(what);
 	return true;
@@ -114,7 +114,7 @@ static long lacking(long nr, long a, long b, long c)
 
 	if ((unsigned long)nr >= NR_MAX || !(concerned[nr / 64] >> nr % 64 & 1))
 		return 0;
-	apart = unlikely(__atomic_load_n(&anyapart, __ATOMIC_RELAXED)) && os_isapart && os_isapart();
+	apart = unlikely(load_relaxed(&anyapart)) && os_isapart && os_isapart();
 	for (unsigned i = 0; i < own_ncalls; i++) {
 		const struct own *o = &own_calls[i];
 

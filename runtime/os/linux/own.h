@@ -4,6 +4,7 @@
 #ifndef WEFT_OS_OWN_H
 #define WEFT_OS_OWN_H
 
+#include "runtime/base/atomic.h"
 #include "runtime/os/os.h"
 
 enum { CPUCLOCK = -2, OWNPID = -3 }; /* values */
@@ -24,12 +25,12 @@ extern const unsigned own_ncalls __attribute__((visibility("hidden"))); /* at mo
 
 static inline bool own_has(const uint64_t *calls, unsigned line)
 {
-	return __atomic_load_n(&calls[line / 64], __ATOMIC_RELAXED) >> line % 64 & 1;
+	return load_relaxed(&calls[line / 64]) >> line % 64 & 1;
 }
 
 static inline void own_add(uint64_t *calls, unsigned line)
 {
-	__atomic_fetch_or(&calls[line / 64], UINT64_C(1) << line % 64, __ATOMIC_RELAXED);
+	fetch_or_relaxed(&calls[line / 64], UINT64_C(1) << line % 64);
 }
 
 #endif

@@ -5,6 +5,7 @@
  * here: 20 ns instead of a system call's 100.  Must never: fail for want of a vDSO; then it is a
  * system call.
  */
+#include "runtime/base/atomic.h"
 #include "runtime/os/os.h"
 
 #include <elf.h>
@@ -66,12 +67,12 @@ void os_time_init(void)
 /* The vDSO reads the time stamp counter, and a thread may not any more. */
 void os_time_notsc(void)
 {
-	__atomic_store_n(&vdso_gettime, NULL, __ATOMIC_RELAXED);
+	store_relaxed(&vdso_gettime, NULL);
 }
 
 static inline __attribute__((always_inline)) int gettime(int clock, uint64_t *ns)
 {
-	int (*vdso)(int, struct timespec *) = __atomic_load_n(&vdso_gettime, __ATOMIC_RELAXED);
+	int (*vdso)(int, struct timespec *) = load_relaxed(&vdso_gettime);
 	struct timespec ts;
 	long r;
 
