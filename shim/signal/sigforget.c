@@ -11,6 +11,8 @@
  * then reads the count; here the count goes up, then the bit goes.  So a sender that has read the
  * old count has set its bit before, and no bit stays behind.
  *
+ * The same with what a timer has sent that is set anew (overrun.c): it is stale by its turn.
+ *
  * Must never: touch a thread's lists.
  */
 #include "shim/signal/sigforget.h"
@@ -26,7 +28,14 @@ uint32_t sigforget_round(int sig)
 
 bool sigforget_stale(const struct signode *n)
 {
-	return n->round != load_seqcst(&rounds[n->sig]);
+	return n->round != load_seqcst(&rounds[n->sig]) || unlikely(overrun_stale(n->of));
+}
+
+void sigforget_timer(struct thread *th, int sig)
+{
+	if (th)
+		fetch_and_seqcst(&th->pending[0], ~SIGBIT(sig));
+	fetch_add_seqcst(&count, 1);
 }
 
 uint32_t sigforget_count(void)

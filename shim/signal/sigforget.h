@@ -9,6 +9,8 @@
 
 /* What waits of this set, for any thread, is forgotten from now on. */
 void sigforget(uint64_t set) hidden;
+/* A timer was set anew whose signal waits for th (NULL: which has ended). */
+void sigforget_timer(struct thread *th, int sig) hidden;
 /* sig is sent: what stops and what continues the process forget each other. */
 void sigforget_opposite(int sig) hidden;
 /* To be noted in a signal's node when it is queued, after its bit in pending was set. */

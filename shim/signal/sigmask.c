@@ -15,15 +15,35 @@
  */
 #include "shim/signal/sigroute.h"
 
-void sigmask_closed(uint64_t set)
+static _Atomic uint64_t counted;
+
+static void closed(uint64_t set)
 {
-	/* A signal with a handler the signal thread gives back when no G wants it. */
-	set &= ~(action_handled() | SIGS_NEVER);
 	if (likely(!set))
 		return;
 	/* Of two that keep it out at once, one sees the other's mask. */
 	fence_seqcst();
 	sigroute_blocked(set);
+}
+
+void sigmask_closed(uint64_t set)
+{
+	/* A signal with a handler the signal thread gives back when no G wants it. */
+	closed(set & ~(action_handled() | SIGS_NEVER));
+}
+
+void sigmask_counted(int sig)
+{
+	if (sig < 1 || sig > NSIG_)
+		return;
+	fetch_or_seqcst(&counted, SIGBIT(sig));
+	if (on_g())
+		closed(SIGBIT(sig) & g_mask(getg()) & ~SIGS_NEVER);
+}
+
+uint64_t sigmask_finds_out(void)
+{
+	return action_handled() & ~load_relaxed(&counted);
 }
 
 void sigmask_changed(uint64_t was, uint64_t mask)
@@ -33,7 +53,7 @@ void sigmask_changed(uint64_t was, uint64_t mask)
 		sigroute_unblocked(was & ~mask);
 		signals_deliver();
 	}
-	sigmask_closed(mask & ~was);
+	closed(mask & ~was & ~(sigmask_finds_out() | SIGS_NEVER));
 }
 
 static int change_mask(int how, const sigset_t *set, sigset_t *old)

@@ -76,6 +76,13 @@ static void node_put(struct signode *n)
 	fetch_sub_seqcst(&nodes_used, 1);
 }
 
+/* It was not taken. */
+static void node_drop(struct signode *n)
+{
+	overrun_dropped(n->of);
+	node_put(n);
+}
+
 bool signals_queued(void)
 {
 	return load_seqcst(&nodes_used) != 0;
@@ -146,9 +153,10 @@ static bool first_of(struct thread *th, int sig, bool shared)
 	return sig >= 34 || !(fetch_or_seqcst(&th->pending[shared], SIGBIT(sig)) & SIGBIT(sig));
 }
 
+/* One is off its list; there is another only if a timer sent one of them. */
 static void no_more(struct thread *th, int sig, bool shared)
 {
-	if (sig < 34)
+	if (sig < 34 && !sigpending_has(th->held, sig, shared))
 		fetch_and_seqcst(&th->pending[shared], ~SIGBIT(sig));
 }
 
@@ -170,7 +178,7 @@ static void abandon(struct signode *n)
 		struct signode was = *n;
 		struct g *gp;
 
-		node_put(n);
+		node_drop(n);
 		if (was.shared && !sigforget_stale(&was)) {
 			gp = sigroute_choose(was.sig, &was.info, NULL);
 			if ((!gp || thread_signal(g_data(gp), was.sig, &was.info, true)) &&
@@ -247,37 +255,48 @@ int thread_kill(struct thread *th, int sig, const siginfo_t *info)
 	return thread_signal(th, sig, info, false);
 }
 
-int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared)
+/* To a thread whose G was gp.  False: nothing is to be queued, and *err is the answer. */
+static bool to_queue(struct thread *th, const struct g *gp, int sig, const siginfo_t *info, bool shared,
+		     int *err)
 {
-	struct g *gp = th ? load_relaxed(&th->g) : NULL;
-	struct signode *n;
-	void *first;
-
-	if (sig < 0 || sig > NSIG_ || sig == 32 || sig == 33)
-		return EINVAL;
+	*err = 0;
+	if (sig < 0 || sig > NSIG_ || sig == 32 || sig == 33) {
+		*err = EINVAL;
+		return false;
+	}
 	/* As glibc since 2.34: a thread that has ended, or is ending, ignores it. */
-	if (sig == 0 || !gp || (load_seqcst(&th->state) & TH_EXITED))
-		return shared ? ESRCH : 0;
+	if (sig == 0 || !gp || (load_seqcst(&th->state) & TH_EXITED)) {
+		*err = shared ? ESRCH : 0;
+		return false;
+	}
 	/* These act on the process whatever its threads do; and it is not stopped, for the caller runs. */
 	if (sig == SIGKILL || sig == SIGSTOP) {
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), direct3(SYS_gettid, 0, 0, 0), sig);
-		return 0;
+		return false;
 	}
 	sigforget_opposite(sig);
 	/* As the kernel: what is ignored and not blocked is not even queued. */
 	if (!(thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)) && ignored(sig))
-		return 0;
-	if (for_descriptor(th, sig) && to_descriptor(sig, info))
-		return 0;
-	if (!first_of(th, sig, shared))
-		return 0;
-	n = node_get();
+		return false;
+	return !(for_descriptor(th, sig) && to_descriptor(sig, info));
+}
+
+/* After first_of(). */
+static int enqueue(struct thread *th, struct g *gp, int sig, const siginfo_t *info, bool shared,
+		   struct overrun of)
+{
+	struct signode *n = node_get();
+	void *first;
+
 	if (!n) {
-		no_more(th, sig, shared);
+		if (sig < 34)
+			fetch_and_seqcst(&th->pending[shared], ~SIGBIT(sig));
+		overrun_dropped(of);
 		return EAGAIN;
 	}
 	n->sig = sig;
 	n->shared = shared;
+	n->of = of;
 	n->life = g_id(gp);
 	n->round = sigforget_round(sig); /* after first_of(): see sigforget.c */
 	if (info) {
@@ -309,6 +328,29 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 	if (load_seqcst(g_mailbox(gp)))
 		sigroute_watch();
 	return 0;
+}
+
+int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared)
+{
+	static const struct overrun no_timer = { -1, 0 };
+	struct g *gp = th ? load_relaxed(&th->g) : NULL;
+	int err;
+
+	if (!to_queue(th, gp, sig, info, shared, &err) || !first_of(th, sig, shared))
+		return err;
+	return enqueue(th, gp, sig, info, shared, no_timer);
+}
+
+int thread_timer(struct thread *th, int slot, const siginfo_t *info)
+{
+	struct g *gp = load_relaxed(&th->g);
+	int sig = info->si_signo, err;
+	struct overrun of;
+
+	if (!to_queue(th, gp, sig, info, false, &err) || !overrun_begins(slot, info->si_overrun, &of))
+		return err;
+	first_of(th, sig, false); /* a timer's own is queued beside another that waits: as the kernel */
+	return enqueue(th, gp, sig, info, false, of);
 }
 
 /*
@@ -417,7 +459,7 @@ static void forget(struct thread *th)
 		struct signode *next = n->next;
 
 		if (sigforget_stale(n))
-			node_put(n);
+			node_drop(n);
 		else
 			sigpending_put(&th->held, n);
 		n = next;
@@ -442,7 +484,7 @@ static void collect(struct thread *th)
 			n->next = fifo;
 			fifo = n;
 		} else {
-			node_put(n); /* forgotten, or for the thread that was here before */
+			node_drop(n); /* forgotten, or for the thread that was here before */
 		}
 		n = next;
 	}
@@ -492,6 +534,16 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
 }
 
+/* Of how many expirations; false: the timer has been set anew since forget(). */
+static bool timer_tells(const struct signode *n, siginfo_t *si)
+{
+	int more = overrun_taken(n->of);
+
+	if (more >= 0 && si)
+		si->si_overrun = more;
+	return more >= 0;
+}
+
 /*
  * The next signal of set that is queued on the calling G, out of its node, and taking is still set;
  * 0: none.
@@ -505,12 +557,13 @@ static int take_signal(uint64_t set, siginfo_t *si)
 	th->taking = true;
 	fence_compiler();
 	collect(th);
-	n = sigpending_take(&th->held, set);
-	if (n) {
+	while (!sig && (n = sigpending_take(&th->held, set))) {
 		sig = n->sig;
 		if (si)
 			*si = n->info;
-		no_more(th, sig, n->shared);
+		if (unlikely(n->of.slot >= 0) && !timer_tells(n, si))
+			sig = 0;
+		no_more(th, n->sig, n->shared);
 		node_put(n);
 	}
 	fence_compiler();

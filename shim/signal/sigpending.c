@@ -66,3 +66,12 @@ uint64_t sigpending_set(const struct signode *held)
 		set |= SIGBIT(held->sig);
 	return set;
 }
+
+bool sigpending_has(const struct signode *held, int sig, bool shared)
+{
+	while (held && held->sig != sig)
+		held = held->last->next;
+	while (held && held->sig == sig && held->shared != shared)
+		held = held->next;
+	return held && held->sig == sig;
+}

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "runtime/runtime.h"
+#include "shim/time/overrun.h"
 
 struct signode {
 	struct signode *next;
@@ -24,6 +25,7 @@ struct signode {
 	uint64_t life;              /* of the G, for which it is meant unless shared */
 	int sig;
 	uint32_t round;             /* sigforget.c's */
+	struct overrun of;          /* the timer that sent it */
 	siginfo_t info;
 };
 
@@ -34,5 +36,7 @@ struct signode *sigpending_take(struct signode **held, uint64_t set) hidden;
 /* the signal of set that comes next; 0: none */
 int sigpending_first(const struct signode *held, uint64_t set) hidden;
 uint64_t sigpending_set(const struct signode *held) hidden;
+/* Is there one of this number that was sent to the process (shared), or to the thread? */
+bool sigpending_has(const struct signode *held, int sig, bool shared) hidden;
 
 #endif

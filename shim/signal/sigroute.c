@@ -293,7 +293,7 @@ static struct thread *named(const siginfo_t *si)
 /* It was sent to one thread, which has ended: as in the kernel, nobody gets it. */
 static bool names_ended(const siginfo_t *si)
 {
-	return timer_names_thread(si) || fdowner_names_thread(si);
+	return timer_row(si) >= 0 || fdowner_names_thread(si);
 }
 
 /*
@@ -346,6 +346,13 @@ static enum given give_back(int sig, siginfo_t *si)
 	return sigroute_requeue(sig, si) ? GIVEN : NO_ROOM;
 }
 
+static int direct_at(struct thread *th, int sig, const siginfo_t *si, bool shared)
+{
+	int row = shared ? -1 : timer_row(si);
+
+	return row >= 0 ? thread_timer(th, row, si) : thread_signal(th, sig, si, shared);
+}
+
 /* False: no room, again in a moment. */
 static bool route(int sig, siginfo_t *si)
 {
@@ -359,7 +366,7 @@ static bool route(int sig, siginfo_t *si)
 		int err;
 
 		if (gp) {
-			err = thread_signal(g_data(gp), sig, si, !th);
+			err = direct_at(g_data(gp), sig, si, !th);
 			if (err == ESRCH)
 				continue; /* it has ended meanwhile */
 			return err != EAGAIN;
@@ -561,7 +568,7 @@ void sigroute_blocked(uint64_t set)
 	set = blocked_by_all(set & ~((load_seqcst(&blocked) & ~asked) | SIGS_NEVER));
 	if (likely(!set) || !sigroute_started())
 		return;
-	set &= ~action_handled();
+	set &= ~sigmask_finds_out();
 	if (!set)
 		return;
 	if (load_seqcst(&self_thread.state) & TH_ENDING)

@@ -66,6 +66,8 @@ struct delivery {
 void signals_rest(struct delivery *d) hidden;
 /* The same for a caller that takes the first one from the queue, too.  True: a call must end. */
 bool signals_over(struct sigframe *f) hidden;
+/* A timer that names th has expired; its signal is queued once, and counts (time/overrun.c). */
+int thread_timer(struct thread *th, int slot, const siginfo_t *info) hidden;
 void sigroute_blocked(uint64_t set) hidden; /* the caller lets these in no more, or ends */
 /*
  * sigmask.c.  The calling G's mask has changed, in the kernel and in the notes; or it only keeps out
@@ -133,9 +135,15 @@ void nosigthread_drain(void) hidden;
 void nosigthread_fork_child(void) hidden;
 void sigback_fork_child(void) hidden;
 void timer_fork_child(void) hidden;
-struct thread *timer_target(const siginfo_t *si) hidden;
-/* The timer was made for one thread, which may have ended. */
-bool timer_names_thread(const siginfo_t *si) hidden;
+/* The row of the timer that sent this and names a thread, which may have ended; -1: no such timer. */
+int timer_row(const siginfo_t *si) hidden;
+struct thread *timer_target(const siginfo_t *si) hidden; /* NULL: ended, or no such timer */
+/*
+ * Signals with a handler of which the signal thread does not find out by getting one that all keep
+ * them out: a timer sends them, and the kernel counts expirations while its signal waits there.
+ */
+void sigmask_counted(int sig) hidden;
+uint64_t sigmask_finds_out(void) hidden; /* all others that have a handler */
 void timer_fired(const siginfo_t *si) hidden; /* signal 32 that the signal thread got from a timer */
 /* sigchild.c: the thread that made the child whose end this tells; NULL: not known, or no such signal. */
 struct thread *sigchild_parent(const siginfo_t *si) hidden;

@@ -116,7 +116,7 @@ static struct timespec ts_of(uint64_t ns)
 	return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 }
 
-static bool valid(const struct itimerspec *it)
+bool timer_valid(const struct itimerspec *it)
 {
 	return !bad_nsec(&it->it_value) && !bad_nsec(&it->it_interval) && it->it_value.tv_sec >= 0 &&
 	       it->it_interval.tv_sec >= 0;
@@ -173,7 +173,7 @@ bool cputimer_set(timer_t timer, int flags, const struct itimerspec **new, struc
 	if (likely(!load_seqcst(&used)) || !*new)
 		return false;
 	*room = **new;
-	good = valid(room);
+	good = timer_valid(room);
 	shimlock(&lock);
 	t = find(timer);
 	ours = t && t->kind == OTHERS;

@@ -15,12 +15,12 @@
  * looked up.
  */
 #include "shim/time/cputimer.h"
+#include "shim/time/overrun.h"
 #include "shim/thread/tid.h"
+#include "shim/signal/sigforget.h"
 #include "shim/signal/sigroute.h"
 #include "shim/syscall/syscall.h"
 #include "shim/syscall/usermem.h"
-
-enum { TIMERS = 1024 };
 
 /* Slots are taken and freed by compare-and-swap on target; number is written while it is TIMER_BUSY. */
 enum { TIMER_FREE = 0, TIMER_BUSY = 1 };
@@ -29,14 +29,18 @@ static struct {
 	_Atomic int number;
 	_Atomic int sig;
 } named[TIMERS];
+static _Atomic int rows; /* the first ones, that have ever been taken */
 
 static int reserve(void)
 {
 	for (int i = 0; i < TIMERS; i++) {
 		long none = TIMER_FREE;
 
-		if (cas_seqcst(&named[i].target, &none, TIMER_BUSY))
-			return i;
+		if (!cas_seqcst(&named[i].target, &none, TIMER_BUSY))
+			continue;
+		for (int n = load_seqcst(&rows); n <= i && !cas_weak_seqcst(&rows, &n, i + 1);)
+			;
+		return i;
 	}
 	return -1;
 }
@@ -51,6 +55,8 @@ static int reroute(const struct sigevent *ev, struct sigevent *to)
 	int slot;
 
 	activate_for(ev);
+	if (!ev || ev->sigev_notify == SIGEV_SIGNAL)
+		sigmask_counted(ev ? ev->sigev_signo : SIGALRM);
 	if (!ev || ev->sigev_notify != SIGEV_THREAD_ID)
 		return TIMER_NONE;
 	*to = *ev;
@@ -76,17 +82,38 @@ static void name_it(int slot, const struct sigevent *ev, long r, const int *numb
 	if (r == 0) {
 		store_seqcst(&named[slot].number, *number);
 		store_seqcst(&named[slot].sig, ev->sigev_signo);
+		overrun_anew(slot);
 	}
 	store_seqcst(&named[slot].target, r == 0 ? ev->_sigev_un._tid : TIMER_FREE);
 }
 
-static void forget(int number)
+/* The row of the timer of this number; -1: it names no thread. */
+static int row_of(int number)
 {
-	cputimer_forget((timer_t)(intptr_t)number);
-	for (int i = 0; i < TIMERS; i++)
+	for (int i = 0; i < load_seqcst(&rows); i++)
 		if (load_seqcst(&named[i].target) > TIMER_BUSY &&
 		    load_seqcst(&named[i].number) == number)
-			store_seqcst(&named[i].target, TIMER_FREE);
+			return i;
+	return -1;
+}
+
+/* What it has sent and its thread has not taken is nothing any more; it sends no more itself. */
+static void take_back(int row)
+{
+	sigroute_flush(); /* what its last expirations sent is queued now */
+	if (overrun_anew(row))
+		sigforget_timer(thread_by_id(load_seqcst(&named[row].target)), load_seqcst(&named[row].sig));
+}
+
+static void forget(int number)
+{
+	int row = row_of(number);
+
+	cputimer_forget((timer_t)(intptr_t)number);
+	if (row >= 0) {
+		take_back(row);
+		store_seqcst(&named[row].target, TIMER_FREE);
+	}
 }
 
 /*
@@ -136,20 +163,49 @@ EXPORT int timer_delete(timer_t timer)
 
 	if (r == 0) {
 		forget((int)(intptr_t)timer);
-		cputimer_forget(timer);
+		cputimer_forget(timer); /* with SIGEV_THREAD it is no number, but libc's address */
 	}
 	return r;
+}
+
+/*
+ * What waits of a timer that is set is the old setting's, and is nothing any more.  So the timer is
+ * stopped first: what comes later is the new one's.  *was: what it had left.  False: no such timer, or
+ * the new setting is none.
+ */
+static bool stop(timer_t timer, const struct itimerspec *new, struct itimerspec *was)
+{
+	static const struct itimerspec never;
+	int row = likely(!load_seqcst(&rows)) ? -1 : row_of((int)(intptr_t)timer);
+	struct itimerspec asked;
+
+	if (row < 0 || !user_read(&asked, new, sizeof(asked)) || !timer_valid(&asked) ||
+	    direct4(SYS_timer_settime, timer, 0, &never, was))
+		return false;
+	take_back(row);
+	return true;
 }
 
 EXPORT int timer_settime(timer_t timer, int flags, const struct itimerspec *new,
 			 struct itimerspec *old)
 {
-	struct itimerspec shifted;
+	struct itimerspec shifted, was;
+	bool stopped = stop(timer, new, &was);
 	long r;
 
 	if (cputimer_set(timer, flags, &new, old, &shifted, &r))
 		return (int)syscall_ret(r);
-	return real.timer_settime(timer, flags, new, old);
+	r = real.timer_settime(timer, flags, new, stopped ? NULL : old);
+	if (stopped && !r && old)
+		*old = was;
+	return (int)r;
+}
+
+EXPORT int timer_getoverrun(timer_t timer)
+{
+	int row = likely(!load_seqcst(&rows)) ? -1 : row_of((int)(intptr_t)timer);
+
+	return row >= 0 ? overrun_last(row) : real.timer_getoverrun(timer);
 }
 
 EXPORT int timer_gettime(timer_t timer, struct itimerspec *it)
@@ -196,14 +252,27 @@ long makes_timer(const struct call *x)
 long sets_timer(const struct call *x)
 {
 	const struct itimerspec *new = (const struct itimerspec *)x->c;
-	struct itimerspec shifted;
+	struct itimerspec shifted, was;
+	bool stopped = stop((timer_t)x->a, new, &was);
 	struct call y = *x;
 	long r;
 
 	if (cputimer_set((timer_t)x->a, (int)x->b, &new, (struct itimerspec *)x->d, &shifted, &r))
 		return r;
 	y.c = (long)new;
-	return call_plain(&y);
+	if (stopped)
+		y.d = 0;
+	r = call_plain(&y);
+	if (stopped && !r && x->d && !user_write((void *)x->d, &was, sizeof(was)))
+		return -EFAULT;
+	return r;
+}
+
+long counts_overruns(const struct call *x)
+{
+	int row = row_of((int)x->a);
+
+	return row >= 0 ? overrun_last(row) : call_plain(x);
 }
 
 long reads_timer(const struct call *x)
@@ -220,45 +289,34 @@ long ends_timer(const struct call *x)
 	return r;
 }
 
-/* The note of the timer that sent this; -1: none. */
-static int slot_of(const siginfo_t *si)
+int timer_row(const siginfo_t *si)
 {
-	for (int i = 0; si->si_code == SI_TIMER && i < TIMERS; i++)
-		if (load_seqcst(&named[i].target) > TIMER_BUSY &&
-		    load_seqcst(&named[i].number) == si->si_timerid)
-			return i;
-	return -1;
+	return si->si_code == SI_TIMER ? row_of(si->si_timerid) : -1;
 }
 
-/* The thread that the timer of this signal names, or NULL. */
 struct thread *timer_target(const siginfo_t *si)
 {
-	int slot = slot_of(si);
+	int row = timer_row(si);
 
-	return slot < 0 ? NULL : thread_by_id(load_seqcst(&named[slot].target));
-}
-
-bool timer_names_thread(const siginfo_t *si)
-{
-	return slot_of(si) >= 0;
+	return row < 0 ? NULL : thread_by_id(load_seqcst(&named[row].target));
 }
 
 /* Signal 32 of a timer, in the signal thread's handler. */
 void timer_fired(const siginfo_t *si)
 {
 	siginfo_t meant = *si;
-	int slot = slot_of(si);
+	int row = timer_row(si);
 
-	if (slot < 0)
+	if (row < 0)
 		return; /* deleted meanwhile */
-	meant.si_signo = load_seqcst(&named[slot].sig);
+	meant.si_signo = load_seqcst(&named[row].sig);
 	sigroute_defer(meant.si_signo, &meant);
 }
 
 /* Timers are not inherited, and the numbers of the child's begin anew. */
 void timer_fork_child(void)
 {
-	for (int i = 0; i < TIMERS; i++)
+	for (int i = 0; i < load_seqcst(&rows); i++)
 		store_seqcst(&named[i].target, TIMER_FREE);
 	cputimer_fork_child();
 }

@@ -1,0 +1,93 @@
+/*
+ * overrun: a timer that names a thread queues one signal on it, which tells how often the timer has
+ * expired since.
+ *
+ * The kernel's signal goes to the signal thread (posix_timer.c), which takes it at once; so the kernel
+ * never sees it wait and queues another for the next expiration.  Each timer has a word: whether its
+ * signal is queued on its thread, the count of further expirations, and a turn that tells one queued
+ * signal from the next.  The signal thread counts, the named thread takes count and signal.
+ *
+ * Setting or deleting the timer begins a new turn: the signal that waits is dropped when its thread
+ * looks (POSIX leaves that open; Linux drops it since 6.13).
+ *
+ * Must never: leave a word QUEUED whose signal is on no queue: the timer would be silent for good.
+ */
+#include "shim/time/overrun.h"
+
+
+#define COUNT UINT64_C(0x7fffffff) /* at most what si_overrun can say */
+#define QUEUED UINT64_C(0x80000000)
+#define TURN 32                    /* the turn is above */
+
+static struct {
+	_Atomic uint64_t word;
+	_Atomic int last;
+} overruns[TIMERS];
+
+static uint64_t waiting(struct overrun of)
+{
+	return (uint64_t)of.turn << TURN | QUEUED;
+}
+
+bool overrun_begins(int slot, int more, struct overrun *out)
+{
+	uint64_t was = load_seqcst(&overruns[slot].word), now;
+
+	do {
+		if (was & QUEUED) {
+			now = (was & COUNT) + 1 + (uint64_t)more;
+			now = (was & ~COUNT) | (now < COUNT ? now : COUNT);
+		} else {
+			now = ((was >> TURN) + 1) << TURN | QUEUED | (uint64_t)more;
+		}
+	} while (!cas_weak_seqcst(&overruns[slot].word, &was, now));
+	*out = (struct overrun){ slot, (uint32_t)(now >> TURN) };
+	return !(was & QUEUED);
+}
+
+bool overrun_stale(struct overrun of)
+{
+	return of.slot >= 0 && (load_seqcst(&overruns[of.slot].word) & ~COUNT) != waiting(of);
+}
+
+/* The word is QUEUED no more. */
+static int off_queue(struct overrun of)
+{
+	uint64_t was = load_seqcst(&overruns[of.slot].word);
+
+	do {
+		if ((was & ~COUNT) != waiting(of))
+			return -1;
+	} while (!cas_weak_seqcst(&overruns[of.slot].word, &was, (uint64_t)of.turn << TURN));
+	return (int)(was & COUNT);
+}
+
+int overrun_taken(struct overrun of)
+{
+	int more = off_queue(of);
+
+	if (more >= 0)
+		store_seqcst(&overruns[of.slot].last, more);
+	return more;
+}
+
+void overrun_dropped(struct overrun of)
+{
+	if (of.slot >= 0)
+		off_queue(of);
+}
+
+bool overrun_anew(int slot)
+{
+	uint64_t was = load_seqcst(&overruns[slot].word);
+
+	while (!cas_weak_seqcst(&overruns[slot].word, &was, ((was >> TURN) + 1) << TURN))
+		;
+	store_seqcst(&overruns[slot].last, 0);
+	return was & QUEUED;
+}
+
+int overrun_last(int slot)
+{
+	return load_seqcst(&overruns[slot].last);
+}
