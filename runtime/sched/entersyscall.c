@@ -92,14 +92,22 @@ void exitsyscall0(void *arg)
 
 	lock(&sched.lock);
 	pp = pidleget();
+	/* The G may hold the lock for which the maker of that P's M waits (pstart.c). */
+	if (!pp)
+		pp = pstartget(mp);
 	if (!pp)
 		globrunqwoken(gp);
 	unlock(&sched.lock);
 	if (!pp)
 		sysmon_wake_by(0);
 	if (pp) {
-		/* Straight back on: the local queue's next slot, then the ordinary way. */
 		acquirep(mp, pp);
+		if (mp->spinning)
+			resetspinning(mp);
+		/* A queue is no place for it: its M would give the P away and wait to get it back. */
+		if (mp->lockedg)
+			execute(mp, gp, false);
+		/* Straight back on: the local queue's next slot, then the ordinary way. */
 		runqput(pp, gp, true);
 		schedule(NULL);
 	}

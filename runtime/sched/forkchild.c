@@ -57,7 +57,8 @@ static void reset_sched(void)
 	sched.midle = sched.mdead = sched.mfree = NULL;
 	sched.nmidle = 0;
 	sched.pidle = sched.pstart = NULL;
-	sched.npstart = sched.nmstarting = 0;
+	store_seqcst(&sched.npstart, 0);
+	sched.nmstarting = 0;
 	store_seqcst(&sched.npidle, 0);
 	store_seqcst(&sched.nmspinning, 0);
 	store_seqcst(&sched.needspinning, 0);

@@ -193,6 +193,7 @@ struct p {
 	struct p *link;           /* (L sched) idle list, or pstart */
 	bool own;                 /* (c) of one locked G, on no list: realtime.c */
 	bool startspinning;       /* (L sched) of the M it waits for in pstart */
+	uint64_t startsince;      /* (L sched) since when it stands there; or sysmon's last look */
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
 	_Atomic uint32_t runs;        /* every G that began to run, also what inherits a slice (o) */
@@ -320,8 +321,8 @@ struct sched {
 	struct m *mfree;          /* (L) structs to reuse */
 	struct m *allm;           /* (L) */
 	struct p *pidle;          /* (L) LIFO */
-	struct p *pstart;         /* (L) Ps whose M is being made; the first M that comes takes one */
-	int32_t npstart;          /* (L) how many */
+	struct p *pstart;         /* (L) Ps that wait for an M, the last first; any M that comes takes one */
+	_Atomic int32_t npstart;  /* how many (written under the lock) */
 	int32_t nmstarting;       /* (L) Ms made that have not arrived yet */
 	_Atomic int32_t npidle;
 	_Atomic int32_t nmspinning;
@@ -439,6 +440,7 @@ static inline void stack_fit(struct stack *s, const struct gattr *a)
 
 /* ---- proc.c, m.c, p.c ---- */
 void schedule(void *unused) __attribute__((noreturn)) hidden;
+void execute(struct m *mp, struct g *gp, bool inherit) __attribute__((noreturn)) hidden;
 void ready(struct g *gp, enum readyhow how) hidden;
 /* goready() for a caller that is pinned before and after. */
 void goready_pinned(struct g *gp, enum readyhow how) hidden;
@@ -448,7 +450,6 @@ void globrunqputbatch(struct gqueue *q, bool front) hidden;
 void globrunqwoken(struct g *gp) hidden;
 void wakep(void) hidden;
 void resetspinning(struct m *mp) hidden;
-void startm(struct p *pp, bool spinning) hidden;
 void stopm(struct m *mp, uint64_t until) hidden;
 void handoffp(struct p *pp) hidden;
 void acquirep(struct m *mp, struct p *pp) hidden;
@@ -456,13 +457,18 @@ struct p *releasep(struct m *mp) hidden;
 struct p *p_new(int id) hidden;
 struct p *pidleget(void) hidden;   /* sched.lock held */
 void pidleput(struct p *pp) hidden; /* sched.lock held */
+#ifdef WEFT_DEBUG
+void p_check(void) hidden;         /* sched.lock held: each P without an M is where it can be found */
+#else
+#define p_check() ((void)0)
+#endif
 int procresize(unsigned n, unsigned ncpu) hidden;
 bool p_retire_if_dying(struct m *mp) hidden;
 void mcall(void (*fn)(void *)) hidden;
 void mexit(struct m *mp) __attribute__((noreturn)) hidden;
 void m_init(struct m *mp) hidden;
+struct m *newm(struct g *own) hidden; /* takes locks of libc's and of the program's: not on sysmon */
 bool m_reap(void) hidden;
-int m_start_wanted(void) hidden;
 bool m_wants_spare(void) hidden;
 bool m_make_idle(void) hidden; /* where a kernel thread can be made */
 void m_make_spare(void) hidden; /* spawner only */
@@ -473,6 +479,12 @@ void startlockedm(struct m *mp, struct g *gp) hidden;
 void mwake(struct m *mp) hidden; /* one that sleeps in stopm or stoplockedm */
 void exitsyscall0(void *gp) hidden;
 void regainp(struct g *gp) hidden;
+
+/* ---- pstart.c ---- */
+void startm(struct p *pp, bool spinning) hidden;
+int m_start_wanted(void) hidden;         /* spawner only */
+struct p *pstartget(struct m *mp) hidden; /* sched.lock held; mp may spin then */
+void pstart_look(uint64_t now) hidden;   /* sysmon only */
 
 /* ---- home.c ---- */
 void home_go(struct g *gp) hidden;    /* the caller, which is locked to an M that waits for it */
@@ -524,6 +536,8 @@ uint32_t runqlen(struct p *pp) hidden;
 uint32_t runqring(struct p *pp) hidden; /* without runnext */
 void runqdrain(struct p *pp, struct gqueue *q) hidden;
 struct g *globrunqget(struct p *pp, int32_t max, bool wakeupq) hidden; /* sched.lock held */
+struct g *globrunqget_owner(void) hidden; /* the same; the first that has an M of its own, or NULL */
+struct m *g_ownm(const struct g *gp) hidden;
 
 /* ---- timer.c ---- */
 void timer_add(struct timer *t, uint64_t when) hidden;
@@ -646,12 +660,14 @@ void spawner_stop(void) hidden;     /* single.c: it has ended; spawner_start() m
 void spawner_fork_child(void) hidden;
 
 /* ---- procfs.c: sysmon only ---- */
-int procfs_blocked(int tid, struct os_where *w) hidden; /* as os_blocked */
+bool procfs_answers(void) hidden;   /* false: not yet, its thread is asked for */
+void procfs_make_wanted(void) hidden; /* spawner only */
+int procfs_blocked(int tid, struct os_where *w) hidden; /* as os_blocked; -EAGAIN: no answer yet */
 bool procfs_oncpu(int tid) hidden; /* on a CPU right now; needs no look at /proc */
 /* on a CPU, or waiting for one; false also if the kernel does not tell */
 bool procfs_runnable(int tid) hidden;
-unsigned procfs_ncpu(void) hidden; /* as os_ncpu */
-void procfs_stop(void) hidden;      /* single.c: sysmon has ended, and so has this thread now */
+unsigned procfs_ncpu(void) hidden; /* as os_ncpu; 0: no answer yet */
+void procfs_stop(void) hidden;      /* single.c: sysmon and the spawner have ended, and so has this thread now */
 void procfs_fork_child(void) hidden;
 
 void procfs_rename(int tid, const char *name) hidden;

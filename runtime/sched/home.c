@@ -28,9 +28,8 @@ static void gohome_m(void *arg)
 	struct m *mp = offm(gp);
 
 	if (gp->lockedm == mp) /* it was switched on the way, and is there */
-		runqput(mp->p, gp, true);
-	else
-		startlockedm(mp, gp);
+		execute(mp, gp, true);
+	startlockedm(mp, gp);
 	schedule(NULL);
 }
 

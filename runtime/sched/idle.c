@@ -69,6 +69,22 @@ static bool takeidlep(struct m *mp)
 	return true;
 }
 
+/* Gets a P that waits for an M. */
+static bool takestartp(struct m *mp)
+{
+	struct p *pp;
+
+	if (likely(!load_seqcst(&sched.npstart)))
+		return false;
+	lock(&sched.lock);
+	pp = pstartget(mp);
+	unlock(&sched.lock);
+	if (!pp)
+		return false;
+	acquirep(mp, pp);
+	return true;
+}
+
 /*
  * How long an idle M sleeps.  0: until it is woken.  Else the time of its next look: some P is
  * busy, and its queued work may have aged by then.
@@ -97,9 +113,9 @@ static bool must_poll(void)
 static void poll_idle(struct m *mp, uint64_t nap)
 {
 	struct os_event ev[NETPOLL_BATCH];
-	/* Order: lastpoll = 0 before the heaps are read (wakenetpoller). */
+	/* Order: lastpoll = 0 before the heaps and npstart are read (wakenetpoller(), startm()). */
 	uint64_t until = timers_next();
-	bool polled = until || netpoll_watching();
+	bool polled = (until || netpoll_watching()) && !load_seqcst(&sched.npstart);
 	int n = 0;
 
 	if (polled) {
@@ -141,13 +157,15 @@ void idle(struct m *mp)
 	for (;;) {
 		uint64_t nap = naptime(mp);
 
+		if (takestartp(mp))
+			return;
 		/* single.c: M0 comes to be woken, all others leave. */
 		if (must_poll() && !load_relaxed(&sched.single) &&
 		    exchange_seqcst(&sched.lastpoll, 0) != 0) {
 			poll_idle(mp, nap);
 			if (mp->p)
 				return;
-			if (load_seqcst(&sched.npidle) > 0)
+			if (load_seqcst(&sched.npidle) > 0 || load_seqcst(&sched.npstart) > 0)
 				continue;
 		}
 		stopm(mp, nap);

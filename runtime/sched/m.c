@@ -21,23 +21,6 @@ void m_init(struct m *mp)
 }
 
 /*
- * A P whose M is being made, for the first M that asks: making an M takes locks of libc's, and the
- * holder of one may be a G that waits for this very P.  sched.lock held.
- */
-static struct p *pstartget(struct m *mp)
-{
-	struct p *pp = sched.pstart;
-
-	if (!pp || mp->dying)
-		return NULL;
-	sched.pstart = pp->link;
-	sched.npstart--;
-	pp->link = NULL;
-	mp->spinning = pp->startspinning;
-	return pp;
-}
-
-/*
  * The new M's first steps.  Another M may have taken the P that it was made for: then it waits for
  * another P.
  */
@@ -194,7 +177,7 @@ static int stacks(struct m *mp)
  * A new M, which starts by looking at pstart, or waits for the G that it is for; NULL when the
  * kernel gives no thread.
  */
-static struct m *newm(struct g *own)
+struct m *newm(struct g *own)
 {
 	size_t g0size = runtime_ostack(G0_STACK);
 	struct m *mp = allocm(own != NULL);
@@ -326,6 +309,7 @@ void stopm(struct m *mp, uint64_t until)
 	mp->schedlink = sched.midle;
 	sched.midle = mp;
 	sched.nmidle++;
+	p_check();
 	mp->idlesince = nanotime();
 	unlock(&sched.lock);
 	while (load_seqcst(&mp->park) == 0) {
@@ -355,103 +339,6 @@ void stopm(struct m *mp, uint64_t until)
 		mexit(mp);
 	if (pp)
 		acquirep(mp, pp);
-}
-
-/* Makes an M for what is in pstart; the caller has counted it in nmstarting. */
-static void startnewm(void)
-{
-	struct p *pp;
-
-	if (newm(NULL))
-		return;
-	/*
-	 * There is no kernel thread to be had: the P becomes idle, and the next M that needs one
-	 * takes it.
-	 */
-	lock(&sched.lock);
-	sched.nmstarting--;
-	/* No M can be made any more: an M that is about to go idle finds the P. */
-	pp = runtime_nomore() ? NULL : sched.pstart;
-	if (pp) {
-		sched.pstart = pp->link;
-		sched.npstart--;
-		pp->link = NULL;
-		if (pp->startspinning)
-			fetch_sub_seqcst(&sched.nmspinning, 1);
-		pidleput(pp);
-	}
-	unlock(&sched.lock);
-}
-
-/*
- * One more M is needed only when there are more Ps in pstart than Ms on their way: a new one may
- * need long until it runs, and Ps come back to pstart thousands of times meanwhile. sched.lock
- * held; true: counted, to be made.
- */
-static bool startcount(void)
-{
-	if (sched.npstart <= sched.nmstarting || runtime_nomore())
-		return false;
-	sched.nmstarting++;
-	return true;
-}
-
-/* Runs pp (Pidle, off the idle list; NULL: take one) on an idle or new M. */
-void startm(struct p *pp, bool spinning)
-{
-	struct m *mp;
-
-	lock(&sched.lock);
-	if (!pp)
-		pp = pidleget();
-	if (!pp) {
-		if (spinning)
-			fetch_sub_seqcst(&sched.nmspinning, 1);
-		unlock(&sched.lock);
-		return;
-	}
-	mp = sched.midle;
-	if (mp) {
-		sched.midle = mp->schedlink;
-		sched.nmidle--;
-		mp->nextp = pp;
-		mp->spinning = spinning;
-		unlock(&sched.lock);
-		mwake(mp);
-		return;
-	}
-	pp->startspinning = spinning;
-	pp->link = sched.pstart;
-	sched.pstart = pp;
-	sched.npstart++;
-	if (spawner_runs()) {
-		bool call = sched.npstart > sched.nmstarting;
-
-		unlock(&sched.lock);
-		if (call)
-			spawner_wake();
-	} else {
-		bool make = startcount();
-
-		unlock(&sched.lock);
-		if (make)
-			startnewm();
-	}
-}
-
-/* Starts the Ms that were wanted where none can be made (spawner only). */
-int m_start_wanted(void)
-{
-	for (int n = 0;; n++) {
-		bool make;
-
-		lock(&sched.lock);
-		make = startcount();
-		unlock(&sched.lock);
-		if (!make)
-			return n;
-		startnewm();
-	}
 }
 
 /*

@@ -106,6 +106,11 @@ enum {
 	STALL_LOOKS = 2,
 	/* ns, sysmon.c: a timer that is late by more wakes an idle P.  From: trying. */
 	TIMER_LATE = 50000,
+	/*
+	 * ns, pstart.c: for which a P waits for an M that is made, before sysmon helps.  From: five times the
+	 * 0.2 ms that making one takes.
+	 */
+	STARTING_LONG = 1000000,
 	/* ns, sysmon.c: timer slack of its sleeps; the kernel's usual 50 us would more than double TICK_MIN.  From: trying. */
 	SYSMON_SLACK = 1000,
 	/*

@@ -70,7 +70,7 @@ void g_await_off(struct g *gp)
 	}
 }
 
-static void __attribute__((noreturn)) execute(struct m *mp, struct g *gp, bool inherit)
+void execute(struct m *mp, struct g *gp, bool inherit)
 {
 	prepare_switch(mp, gp, inherit);
 	finish_switch(mp, gp);

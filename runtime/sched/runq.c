@@ -246,6 +246,38 @@ static struct g *wakeupqget(void)
 	return gp;
 }
 
+/* The M that runs no other G than gp; NULL: there is none. */
+struct m *g_ownm(const struct g *gp)
+{
+	return gp->lockedm ? gp->lockedm : gp->home;
+}
+
+static struct g *unlink_owner(struct gqueue *q)
+{
+	struct g **link = &q->head, *before = NULL, *gp;
+
+	for (; (gp = *link) && !g_ownm(gp); link = &gp->schedlink)
+		before = gp;
+	if (!gp)
+		return NULL;
+	*link = gp->schedlink;
+	if (q->tail == gp)
+		q->tail = before;
+	q->size--;
+	return gp;
+}
+
+struct g *globrunqget_owner(void)
+{
+	struct g *gp = unlink_owner(&sched.wakeupq);
+
+	if (!gp)
+		gp = unlink_owner(&sched.runq);
+	store_seqcst(&sched.wakeupqsize, sched.wakeupq.size);
+	setsize(sched.runq.size);
+	return gp;
+}
+
 void globrunqput(struct g *gp, bool front)
 {
 	if (front) {

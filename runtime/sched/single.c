@@ -3,8 +3,8 @@
  *
  * The kernel grants some things to a process of one thread alone (unshare(CLONE_NEWUSER), setns), and
  * a program that looks at /proc/self/task expects one entry when its threads have ended.  So when main
- * is the only G left, main goes to M0, every other M leaves, and then sysmon, the /proc reader, the
- * signal thread and the spawner end.  What is left is what a fork child has, queues and descriptors
+ * is the only G left, main goes to M0, every other M leaves, and then sysmon, the signal thread, the
+ * spawner and the /proc reader end.  What is left is what a fork child has, queues and descriptors
  * kept: all of it starts again with the next thread (runtime_start_sysmon()), the signal thread with
  * the next park.
  *
@@ -91,7 +91,7 @@ static bool retire(void)
 	sched.nmidle = 0;
 	for (mp = idle; mp; mp = mp->schedlink)
 		mp->dying = true;
-	gone = !idle && sched.nm == 1 && !sched.nmstarting && !sched.npstart && !sched.mdead &&
+	gone = !idle && sched.nm == 1 && !sched.nmstarting && !sched.pstart && !sched.mdead &&
 	       !blocked_lists(&m0);
 	unlock(&sched.lock);
 	while ((mp = idle)) {
@@ -151,9 +151,9 @@ bool runtime_single(void (*stop_sigthread)(void))
 		done = retire_all();
 		if (done) {
 			sysmon_stop();
-			procfs_stop();
 			stop_sigthread();
 			spawner_stop();
+			procfs_stop(); /* the spawner may have been about to make it */
 		}
 		unpin();
 		os_sigmask(mask);

@@ -1,12 +1,13 @@
 /*
- * spawner: the kernel thread that makes Ms, joins those that left, and frees thread blocks.
+ * spawner: the kernel thread that makes Ms and the /proc reader, joins Ms that left, and frees thread
+ * blocks.
  *
  * libc makes a kernel thread under locks of its own: the loader's, the list of stacks, malloc's;
  * joining one takes them too.  A G may hold one of these and be off its CPU, queued for a P.  An M
  * that waited for the lock would keep its P from that G, and sysmon, which alone takes Ps away,
  * would be gone for good (tests/stress/forks with one P hangs so).  The spawner has no P, takes
  * none away, and no thread waits for it: a P for which it is asked to make an M stands in
- * sched.pstart meanwhile, where an M that becomes idle finds it.
+ * sched.pstart meanwhile, for any M that could run something (pstart.c).
  *
  * It is also clean: a new kernel thread inherits its maker's policy, affinity, filters and
  * namespaces, which a locked G may have changed on its M.
@@ -32,6 +33,7 @@ static void *spawner_main(void *unused)
 		uint64_t rest;
 
 		m_start_wanted();
+		procfs_make_wanted();
 		if (exchange_seqcst(&spare_wanted, false))
 			m_make_spare();
 		/* Thousands of Ms may have left, and an M may be wanted between two of them. */

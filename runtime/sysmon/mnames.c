@@ -50,6 +50,8 @@ void names_look(uint64_t now)
 
 	if (likely(!load_relaxed(&sched.named)) || (now && now < next))
 		return;
+	if (!procfs_answers())
+		return;
 	next = (now ? now : nanotime()) + NAMES_EVERY;
 	n = differ(list);
 	for (int i = 0; i < n; i++)

@@ -6,19 +6,27 @@
  * at the same moment.  A program that closes all numbers it does not know would close sysmon's
  * file, and sysmon would then read from what the program opened next.  A thread can leave the
  * common table; sysmon cannot, for it uses the poller's descriptors.  So sysmon asks this thread,
- * which starts with the first question and sleeps between two.
+ * which the spawner makes after the first question, and which sleeps between two.  Until it is there
+ * the answer is that nothing is known: the spawner may wait for a lock of the program's, and sysmon
+ * must not.
  *
- * One question at a time, by sysmon alone.  Where there is no such thread (an old kernel, no
+ * One question at a time, by sysmon alone.  Where there can be no such thread (an old kernel, no
  * memory) the answer is found on the spot.
  *
  * Must never: print (its table has no fd 2), make a thread, hold a lock.
  */
 #include "runtime/sched/gmp.h"
 
-enum { PROCFS_NOT_YET, PROCFS_STARTING, PROCFS_READY, PROCFS_WITHOUT, PROCFS_ENDING };
+#include <errno.h>
+
+/*
+ * NOT_YET to WANTED by sysmon; WANTED to STARTING by the spawner; to READY or WITHOUT by the new thread,
+ * or by the spawner that could not make it; ENDING and NOT_YET by procfs_stop().
+ */
+enum { PROCFS_NOT_YET, PROCFS_WANTED, PROCFS_STARTING, PROCFS_READY, PROCFS_WITHOUT, PROCFS_ENDING };
 enum { PROCFS_STACK = 64 * 1024 };
 
-static _Atomic uint32_t procfs_state;   /* futex while PROCFS_STARTING */
+static _Atomic uint32_t procfs_state;   /* futex while PROCFS_STARTING, for procfs_stop() */
 static _Atomic uint32_t asked, answered; /* futexes: numbers of the last question and the last answer */
 static void (*question)(void *arg);     /* by the asker, before asked */
 static void *argument;
@@ -47,8 +55,10 @@ static void *procfs_main(void *unused)
 	return NULL;
 }
 
-static void procfs_start(void)
+void procfs_make_wanted(void)
 {
+	if (likely(load_seqcst(&procfs_state) != PROCFS_WANTED))
+		return;
 	store_seqcst(&procfs_state, PROCFS_STARTING);
 	store_seqcst(&asked, 0);
 	store_seqcst(&answered, 0);
@@ -56,19 +66,30 @@ static void procfs_start(void)
 		stack = os_reserve(runtime_ostack(PROCFS_STACK));
 	if (!stack || hooks.newosproc(procfs_main, NULL, stack, runtime_ostack(PROCFS_STACK), &procfs_os))
 		store_seqcst(&procfs_state, PROCFS_WITHOUT);
-	while (load_seqcst(&procfs_state) == PROCFS_STARTING)
-		os_futex_wait((uint32_t *)&procfs_state, PROCFS_STARTING, 0);
 }
 
-static void procfs_call(void (*fn)(void *arg), void *arg)
+bool procfs_answers(void)
+{
+	uint32_t state = load_relaxed(&procfs_state);
+
+	if (unlikely(state == PROCFS_NOT_YET)) {
+		store_seqcst(&procfs_state, PROCFS_WANTED);
+		if (!spawner_wake())
+			store_seqcst(&procfs_state, PROCFS_NOT_YET);
+	}
+	return likely(state == PROCFS_READY) || state == PROCFS_WITHOUT;
+}
+
+/* False: there is no answer yet. */
+static bool procfs_call(void (*fn)(void *arg), void *arg)
 {
 	uint32_t n;
 
-	if (load_relaxed(&procfs_state) == PROCFS_NOT_YET)
-		procfs_start();
-	if (load_relaxed(&procfs_state) != PROCFS_READY) {
+	if (!procfs_answers())
+		return false;
+	if (load_relaxed(&procfs_state) == PROCFS_WITHOUT) {
 		fn(arg);
-		return;
+		return true;
 	}
 	question = fn;
 	argument = arg;
@@ -79,10 +100,15 @@ static void procfs_call(void (*fn)(void *arg), void *arg)
 		arch_pause();
 	while (load_seqcst(&answered) != n)
 		os_futex_wait((uint32_t *)&answered, n - 1, 0);
+	return true;
 }
 
 void procfs_stop(void)
 {
+	while (load_seqcst(&procfs_state) == PROCFS_STARTING)
+		os_futex_wait((uint32_t *)&procfs_state, PROCFS_STARTING, 0);
+	if (load_seqcst(&procfs_state) == PROCFS_WANTED)
+		procfs_fork_child();
 	/* One that could not leave the common table has ended, but was not joined: its stack stays taken. */
 	if (load_seqcst(&procfs_state) != PROCFS_READY)
 		return;
@@ -116,7 +142,8 @@ int procfs_blocked(int tid, struct os_where *w)
 {
 	struct blocked b = { .tid = tid };
 
-	procfs_call(ask_blocked, &b);
+	if (!procfs_call(ask_blocked, &b))
+		b.result = -EAGAIN;
 	*w = b.where;
 	return b.result;
 }

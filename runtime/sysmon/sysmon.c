@@ -7,7 +7,7 @@
  * re-reads the CPU limits once a second, asks Gs that had their slice to give way (retake.c),
  * prints the schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
  *
- * Must never: own a P, block on anything a G may hold.
+ * Must never: own a P, block on anything a G may hold: so it makes no thread.
  */
 #include "runtime/sysmon/sysmon.h"
 
@@ -224,6 +224,7 @@ static void *sysmon_main(void *arg)
 			delay = TICK_FOUND;
 		poll_for_busy(now);
 		blocked_delay = blocked_check(now);
+		pstart_look(now);
 		if (retaken && m_wants_spare())
 			spawner_want_spare();
 		if (sched.mdead) /* an M may have left before its maker noted its handle */
@@ -237,9 +238,10 @@ static void *sysmon_main(void *arg)
 			schedtrace(weft_opt.scheddetail);
 		}
 		if (weft_opt.procs == 0 && !(load_seqcst(&duties) & DutyLockAll) && now - lastcpu >= SEC) {
-			lastcpu = now;
 			ncpu = procfs_ncpu();
-			if (ncpu != (unsigned)load_seqcst(&gomaxprocs))
+			if (ncpu)
+				lastcpu = now;
+			if (ncpu && ncpu != (unsigned)load_seqcst(&gomaxprocs))
 				procresize(ncpu, ncpu);
 		}
 	}
@@ -262,7 +264,8 @@ static bool begin(void)
 
 bool runtime_start_sysmon(void)
 {
-	return (likely(load_relaxed(&sysmon_running)) || begin()) && spawner_start();
+	/* The spawner first: while it does not run, sysmon would have to make Ms itself. */
+	return spawner_start() && (likely(load_relaxed(&sysmon_running)) || begin());
 }
 
 static void sysmon_forget(void)

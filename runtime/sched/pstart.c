@@ -1,0 +1,217 @@
+/*
+ * pstart: a P that has work and no M.
+ *
+ * An idle M gets the P at once.  When no M is idle one is made, and the P stands in sched.pstart
+ * meanwhile.  It is not kept for the new M: libc makes kernel threads under locks, the program's
+ * malloc may be one of them, and the holder of that lock may be a G that waits for this P.  So a P
+ * in pstart is for every M that could run something:
+ *
+ *	the M that goes idle	stopm() asks pstartget() before it sleeps
+ *	the M that polls	startm() breaks its sleep, and idle() asks pstartget()
+ *	the M that comes back	exitsyscall0() asks pstartget()
+ *	the M of one G		(locked, or its home) it sleeps for that G alone: when the P stands here for
+ *				STARTING_LONG and that G is queued, sysmon gives it the P
+ *	the new M		mstart0() asks pstartget()
+ *
+ * An M is on the idle list or a P is in pstart, never both (p_check()).
+ *
+ * Rejected: to give the P to the M of one G in startm().  The queues would be searched each time,
+ * and where the spawner is not held up the new M is there sooner.
+ *
+ * Must never: make an M on a thread that the process cannot do without while it waits: sysmon's.
+ */
+#include "runtime/sched/gmp.h"
+
+/* sched.lock held. */
+static struct p *pstart_pop(void)
+{
+	struct p *pp = sched.pstart;
+
+	sched.pstart = pp->link;
+	pp->link = NULL;
+	fetch_sub_seqcst(&sched.npstart, 1);
+	return pp;
+}
+
+static void pstart_push(struct p *pp, bool spinning)
+{
+	pp->startspinning = spinning;
+	pp->startsince = nanotime();
+	pp->link = sched.pstart;
+	sched.pstart = pp;
+	fetch_add_seqcst(&sched.npstart, 1);
+	p_check();
+}
+
+struct p *pstartget(struct m *mp)
+{
+	struct p *pp;
+
+	if (!sched.pstart || mp->dying)
+		return NULL;
+	pp = pstart_pop();
+	mp->spinning = pp->startspinning;
+	return pp;
+}
+
+/* Makes an M for what is in pstart; the caller has counted it in nmstarting. */
+static void startnewm(void)
+{
+	if (newm(NULL))
+		return;
+	/*
+	 * There is no kernel thread to be had: the P becomes idle, and the next M that needs one
+	 * takes it.
+	 */
+	lock(&sched.lock);
+	sched.nmstarting--;
+	/* No M can be made any more: an M that is about to go idle finds the P. */
+	if (!runtime_nomore() && sched.pstart) {
+		struct p *pp = pstart_pop();
+
+		if (pp->startspinning)
+			fetch_sub_seqcst(&sched.nmspinning, 1);
+		pidleput(pp);
+	}
+	unlock(&sched.lock);
+}
+
+/*
+ * One more M is needed only when there are more Ps in pstart than Ms on their way: a new one may
+ * need long until it runs, and Ps come back to pstart thousands of times meanwhile. sched.lock
+ * held; true: counted, to be made.
+ */
+static bool startcount(void)
+{
+	if (load_seqcst(&sched.npstart) <= sched.nmstarting || runtime_nomore())
+		return false;
+	sched.nmstarting++;
+	return true;
+}
+
+/* The P stands in pstart: sees that an M comes for it. */
+static void call_m(bool make)
+{
+	if (!spawner_runs()) {
+		if (make)
+			startnewm();
+		return;
+	}
+	if (make)
+		spawner_wake();
+	/*
+	 * Pairs with poll_idle(): the poller writes lastpoll, then reads npstart; here npstart was
+	 * written, then lastpoll is read.
+	 */
+	if (load_seqcst(&sched.lastpoll) == 0)
+		netpoll_break();
+}
+
+/* Runs pp (Pidle, off the idle list; NULL: take one) on an idle or new M. */
+void startm(struct p *pp, bool spinning)
+{
+	struct m *mp;
+	bool make;
+
+	lock(&sched.lock);
+	if (!pp)
+		pp = pidleget();
+	if (!pp) {
+		if (spinning)
+			fetch_sub_seqcst(&sched.nmspinning, 1);
+		unlock(&sched.lock);
+		return;
+	}
+	mp = sched.midle;
+	if (mp) {
+		sched.midle = mp->schedlink;
+		sched.nmidle--;
+		mp->nextp = pp;
+		mp->spinning = spinning;
+		unlock(&sched.lock);
+		mwake(mp);
+		return;
+	}
+	pstart_push(pp, spinning);
+	/* The spawner counts for itself. */
+	make = spawner_runs() ? load_seqcst(&sched.npstart) > sched.nmstarting : startcount();
+	unlock(&sched.lock);
+	call_m(make);
+}
+
+/* Starts the Ms that were wanted where none can be made (spawner only). */
+int m_start_wanted(void)
+{
+	for (int n = 0;; n++) {
+		bool make;
+
+		lock(&sched.lock);
+		make = startcount();
+		unlock(&sched.lock);
+		if (!make)
+			return n;
+		startnewm();
+	}
+}
+
+/* Its Gs to the head of the global queue, which is where they would be looked for next. */
+static void spill(struct p *pp)
+{
+	struct gqueue q;
+
+	runqdrain(pp, &q);
+	globrunqputbatch(&q, true);
+}
+
+/*
+ * Ps have stood in pstart for long.  The spawner may wait for a lock of the program's whose holder is a
+ * queued G with an M of its own, which needs no making.
+ */
+static struct m *for_owner(uint64_t now)
+{
+	struct p *pp;
+	struct g *gp;
+
+	for (pp = sched.pstart; pp; pp = pp->link) {
+		if (now - pp->startsince < STARTING_LONG)
+			return NULL; /* the first is the last that came */
+		pp->startsince = now; /* the next look */
+		spill(pp);
+	}
+	gp = sched.pstart ? globrunqget_owner() : NULL;
+	if (!gp)
+		return NULL;
+	pp = pstart_pop();
+	if (pp->startspinning)
+		fetch_sub_seqcst(&sched.nmspinning, 1);
+	g_ownm(gp)->nextp = pp;
+	return g_ownm(gp);
+}
+
+/* What a P in pstart has no M to run: the holder of that lock may sleep. */
+static void run_timers(uint64_t now)
+{
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		struct p *pp = allp[i];
+		uint64_t first = load_seqcst(&pp->timer0);
+		bool ran;
+
+		if (first && first + STARTING_LONG <= now &&
+		    load_relaxed(&pp->status) == Pidle)
+			timers_check(pp, now, &ran);
+	}
+}
+
+void pstart_look(uint64_t now)
+{
+	struct m *mp;
+
+	if (likely(!load_relaxed(&sched.npstart)))
+		return;
+	run_timers(now);
+	lock(&sched.lock);
+	mp = for_owner(now);
+	unlock(&sched.lock);
+	if (mp)
+		mwake(mp);
+}
