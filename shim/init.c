@@ -45,6 +45,7 @@
 #include "compat/symbol.h"
 #include "runtime/base/log.h"
 #include "runtime/base/options.h"
+#include "runtime/process.h"
 
 #include <string.h>
 #include <sys/mman.h>

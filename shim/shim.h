@@ -26,7 +26,11 @@
 #include <stdarg.h>
 #include <sys/syscall.h>
 
-#include "runtime/runtime.h"
+#include "runtime/g.h"
+#include "runtime/park.h"
+#include "runtime/preempt.h"
+#include "runtime/running.h"
+#include "runtime/sigmask.h"
 #include "shim/protos.h"
 
 #define EXPORT __attribute__((visibility("default")))

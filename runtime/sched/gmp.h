@@ -17,7 +17,13 @@
 #include "runtime/base/log.h"
 #include "runtime/base/options.h"
 #include "runtime/os/os.h"
-#include "runtime/runtime.h"
+#include "runtime/g.h"
+#include "runtime/netpoll.h"
+#include "runtime/park.h"
+#include "runtime/preempt.h"
+#include "runtime/process.h"
+#include "runtime/running.h"
+#include "runtime/sigmask.h"
 #include "runtime/sched/policy.h"
 
 #define throw(...) weft_throw(__VA_ARGS__)

@@ -212,17 +212,6 @@ void gosched(void)
 		mcall(gosched_m);
 }
 
-void goyield(void)
-{
-	bool have;
-
-	pin();
-	have = getp() && !getp()->own;
-	unpin();
-	if (have)
-		mcall(goyield_m);
-}
-
 /*
  * Chaos makes decisions on which no program may rely.  Where POSIX promises an order there is none
  * to make.

@@ -90,6 +90,9 @@ static inline bool lot_before(const struct waiter *a, const struct waiter *b)
 	return a->priority != b->priority ? a->priority > b->priority : a->turn <= b->turn;
 }
 
+/* True when a thread waits on addr now (a hint: the caller does not hold the lock): for tests. */
+bool lot_waiting(const void *addr) hidden;
+
 void lot_insert(struct bucket *b, struct waiter *w) hidden; /* not as the last */
 /* Without a turn as the last of its priority; with one that it had, where it stood. */
 static inline void lot_push(struct bucket *b, struct waiter *w)

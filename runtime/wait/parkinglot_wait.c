@@ -255,8 +255,3 @@ bool g_interrupt(struct g *gp)
 	goready(gp, READY_TAIL);
 	return true;
 }
-
-void g_uninterrupt(struct g *gp)
-{
-	store_seqcst(&gp->interrupted, false);
-}

@@ -6,6 +6,7 @@
  *
  * Must never: retry close(); the number is free after EINTR too, and may name another file already.
  */
+#include "runtime/netpoll.h"
 #include "shim/fd/fdevents.h"
 #include "shim/fd/fdowner.h"
 #include "shim/signal/sigroute.h"

@@ -10,6 +10,7 @@
  *
  * Must never: read the program's memory before the kernel has found it good.
  */
+#include "runtime/netpoll.h"
 #include "shim/fd/fdevents.h"
 #include "shim/fd/epollset.h"
 

@@ -11,6 +11,7 @@
 #ifndef WEFT_SHIM_FDTABLE_H
 #define WEFT_SHIM_FDTABLE_H
 
+#include "runtime/netpoll.h"
 #include "shim/process/clone.h"
 #include "shim/syscall/rawsyscall.h"
 

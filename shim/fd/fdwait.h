@@ -9,6 +9,7 @@
 #ifndef WEFT_SHIM_FDWAIT_H
 #define WEFT_SHIM_FDWAIT_H
 
+#include "runtime/netpoll.h"
 #include "shim/fd/fdtable.h"
 
 /* Beyond the kernel's error numbers. */

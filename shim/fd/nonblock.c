@@ -16,6 +16,7 @@
  * Sending on message sockets is not parked for: a full queue of the receiver is no edge of the
  * sender.
  */
+#include "runtime/netpoll.h"
 #include "shim/fd/nonblock.h"
 
 #include <limits.h>

@@ -10,6 +10,7 @@
  * gets the rest, as Linux documents.  A signal mask is the G's own for the time of the wait alone:
  * as in the kernel a descriptor that is ready comes first, and then the mask lets nothing in.
  */
+#include "runtime/netpoll.h"
 #include "shim/signal/waitmask.h"
 #include "shim/fd/fdevents.h"
 #include "shim/fd/pollset.h"

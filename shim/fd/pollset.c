@@ -12,6 +12,7 @@
  *
  * Must never: act on a signal or a cancellation while linked.
  */
+#include "runtime/netpoll.h"
 #include "shim/signal/waitmask.h"
 #include "shim/fd/pollset.h"
 

@@ -11,6 +11,7 @@
 #include "shim/libc/dlguest.h"
 #include "compat/guestkind.h"
 #include "runtime/base/log.h"
+#include "runtime/process.h"
 
 _Atomic bool dlguest_came;
 

@@ -15,6 +15,7 @@
  *
  * Known gap: a constructor that makes threads of before its object run on code of their stacks.
  */
+#include "runtime/process.h"
 #include "shim/libc/dlopen.h"
 
 #include <link.h>

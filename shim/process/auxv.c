@@ -9,6 +9,7 @@
  */
 #include <sys/auxv.h>
 
+#include "runtime/process.h"
 #include "shim/syscall/rawsyscall.h"
 
 EXPORT unsigned long getauxval(unsigned long type)

@@ -12,6 +12,7 @@
  * Signals are kept out from before the kernel copies until the child's scheduler is rebuilt: a
  * handler would run on the parent's, and what was deferred would be forgotten with the parent's.
  */
+#include "runtime/process.h"
 #include "shim/signal/altstack.h"
 #include "shim/process/clone.h"
 #include "shim/syscall/rawsyscall.h"

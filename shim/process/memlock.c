@@ -6,6 +6,7 @@
  *
  * Must never: change what the program asked the kernel for.
  */
+#include "runtime/process.h"
 #include "shim/process/memlock.h"
 #include "shim/syscall/rawsyscall.h"
 

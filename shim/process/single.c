@@ -13,6 +13,7 @@
  *
  * Must never: end a kernel thread while another thread of the program lives.
  */
+#include "runtime/process.h"
 #include "shim/process/single.h"
 
 #include "runtime/sched/policy.h"

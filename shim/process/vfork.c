@@ -14,6 +14,7 @@
  * Must never: have a frame when runtime_vfork() begins (the calls of vfork() are jumps; needs
  * optimisation, as dlopen.c); hold anything in memory that a child might overwrite.
  */
+#include "runtime/process.h"
 #include "shim/signal/altstack.h"
 #include "shim/process/clone.h"
 #include "shim/syscall/rawsyscall.h"

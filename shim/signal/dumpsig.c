@@ -13,6 +13,7 @@
  * Must never: take a lock, call the program.
  */
 #include "runtime/base/options.h"
+#include "runtime/process.h"
 #include "shim/signal/sigroute.h"
 
 #include <linux/futex.h>

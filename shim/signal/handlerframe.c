@@ -18,6 +18,7 @@
  *
  * Must never: write to memory that the kernel would not have written to.
  */
+#include "runtime/process.h"
 #include "shim/signal/handlerframe.h"
 
 #include "shim/syscall/rawsyscall.h"

@@ -11,6 +11,7 @@
  *
  * Must never: make a kernel thread; take from the ring what the signal thread takes.
  */
+#include "runtime/process.h"
 #include "runtime/sched/policy.h"
 #include "shim/signal/sigroute.h"
 

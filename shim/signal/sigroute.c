@@ -24,6 +24,7 @@
  * Must never: be waited for by a thread that it may need; call a program's handler.
  */
 #include "runtime/base/log.h"
+#include "runtime/process.h"
 #include "runtime/sched/policy.h"
 #include "shim/fd/fdowner.h"
 #include "shim/signal/sigroute.h"

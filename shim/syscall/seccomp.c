@@ -24,6 +24,7 @@
 #include <linux/seccomp.h>
 
 #include "runtime/base/log.h"
+#include "runtime/process.h"
 #include "shim/fd/fdtable.h"
 #include "shim/thread/tid.h"
 #include "shim/signal/sigroute.h"

@@ -17,6 +17,7 @@
  * (until main is alone: single.c); a name
  * written to comm.
  */
+#include "runtime/process.h"
 #include "shim/thread/procfile.h"
 
 #include "shim/thread/tid.h"

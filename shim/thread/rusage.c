@@ -5,6 +5,7 @@
  * its switches (runtime/sched/cputime.c), from the first question on.  What else is counted for a thread is
  * not known of a G and is 0, but for the memory, which is the process's.
  */
+#include "runtime/process.h"
 #include "shim/thread/tid.h"
 #include "shim/syscall/syscall.h"
 

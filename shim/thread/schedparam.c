@@ -12,6 +12,7 @@
  *
  * Must never: touch a thread's own but under its lock; others ask for it at any moment.
  */
+#include "runtime/process.h"
 #include "shim/thread/schedparam.h"
 
 #include <linux/capability.h>

@@ -8,6 +8,7 @@
  *
  * Must never: touch a struct thread after the G was freed: its memory starts the next life.
  */
+#include "runtime/process.h"
 #include "shim/thread/thread.h"
 #include "shim/thread/attr.h"
 #include "shim/libc/dlopen.h"

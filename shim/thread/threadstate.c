@@ -16,6 +16,7 @@
  */
 #include <linux/capability.h>
 
+#include "runtime/process.h"
 #include "shim/syscall/seccomp.h"
 #include "shim/thread/tid.h"
 #include "shim/signal/sigroute.h"

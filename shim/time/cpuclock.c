@@ -11,6 +11,7 @@
  * says, by hand: it ends in 6 and has the id's lowest 29 bits, inverted.  The kernel knows by such a number
  * threads of this process alone, so it is a G's if some G has those bits.
  */
+#include "runtime/process.h"
 #include "shim/thread/tid.h"
 
 #include "shim/sync/sync.h"

@@ -15,6 +15,7 @@
  *
  * Must never: count expirations of which no signal could tell (timer_getoverrun() says none).
  */
+#include "runtime/process.h"
 #include "runtime/sched/policy.h"
 #include "shim/time/cputimer.h"
 

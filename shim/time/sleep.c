@@ -7,6 +7,7 @@
  *
  * An absolute time stays one of its clock: the runtime follows when that is set.
  */
+#include "runtime/netpoll.h"
 #include "shim/thread/tid.h"
 
 #define SECOND 1000000000LL

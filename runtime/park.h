@@ -1,0 +1,100 @@
+/*
+ * park: the parking lot, under everything that waits.
+ *
+ * Must never: know what an address stands for.
+ */
+#ifndef WEFT_PARK_H
+#define WEFT_PARK_H
+
+#include "runtime/runtime.h"
+
+/*
+ * One set of wait queues, keyed by address, under everything that waits.  The waiter lives on the
+ * waiting stack, never in the object, so an object may be freed as soon as POSIX lets its user do
+ * so.
+ */
+struct park {
+	const void *addr;
+	/*
+	 * Under the bucket lock, before queueing: nonzero means do not sleep, lot_park returns
+	 * -EAGAIN. Reads only memory that is mapped; must not call back here.
+	 */
+	int (*refuse)(void *arg);
+	/*
+	 * After queueing, outside the bucket lock, before sleeping; may lot_wake() (a condvar
+	 * unlocks its mutex here).  May neither park nor unlock the G from its M: it waits already.
+	 */
+	void (*queued)(void *arg);
+	void *arg;
+	uint64_t deadline; /* CLOCK_MONOTONIC ns; 0: none */
+	/*
+	 * Instead, with any deadline but 0: ns of a clock that may be set, known to netpoll_clock(); 0: none.
+	 */
+	uint64_t wall;
+	int clock;
+	uint32_t bitset;   /* 0 means all bits */
+	uint8_t reason;    /* enum waitreason */
+	/*
+	 * Place in the queue.  0: the last.  Written when a park ends, so that a waiter that lost a
+	 * race, or ran a handler, queues again where it stood; LOT_FIRST: before all.
+	 */
+	uint64_t turn;
+	const void *at; /* written when a park ends: where it was queued, elsewhere after lot_requeue() */
+};
+
+#define LOT_FIRST 1
+
+/*
+ * 0..INT_MAX: woken, with the value the waker chose; -EAGAIN; -ETIMEDOUT; -EINTR, the caller is off
+ * the queue and runs what it was interrupted for, if anything, before it parks again.
+ */
+int lot_park(struct park *pk);
+
+/*
+ * In a handler on a thread that is no G, first thing: ends its park, if it is in one, with -EINTR.
+ */
+void lot_leave(void);
+
+/* Runs fn under the lock that lot_park's refuse and lot_wake's decide have for addr. */
+void lot_do(const void *addr, void (*fn)(void *arg), void *arg);
+
+enum readyhow {
+	READY_TAIL, /* local tail: mutexes */
+	READY_NEXT, /* runnext: condvars, semaphores */
+};
+
+/*
+ * Wakes up to n waiters of addr whose bitset meets bits (0: all), oldest first.  decide, if given,
+ * runs once under the bucket lock after the waiters are off the queue: woken is their count, more
+ * tells whether others stay queued.  What it returns is what each woken lot_park() returns.
+ */
+typedef int (*lot_decide)(void *arg, unsigned woken, bool more);
+
+/*
+ * In a lot_decide, when woken > 0: true asks that ownership be handed over now, for the waiters of
+ * addr have waited long.  Reads the clock.
+ */
+bool lot_fair(const void *addr);
+unsigned lot_wake(const void *addr, unsigned n, uint32_t bits, enum readyhow how, lot_decide decide,
+		  void *arg);
+
+/*
+ * Wakes nwake waiters of from and moves up to nmove others to the queue of to, under both bucket
+ * locks.  refuse (may be NULL) runs first: nonzero -> -EAGAIN and nothing happens.  moved (may be
+ * NULL) runs under the locks with the number to be moved before they are (a condvar marks the mutex
+ * contended there).  Returns woken, and *nmoved.
+ */
+int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove,
+		int (*refuse)(void *arg), void (*moved)(void *arg, unsigned n), void *arg,
+		unsigned *nmoved);
+
+/* Parks without a waker: for pk's time, or until g_interrupt(): -ETIMEDOUT or -EINTR. */
+int lot_sleep(struct park *pk);
+
+/*
+ * Ends gp's park (now, or its next one) for a look at signals and cancellation.  True: it was
+ * parked.
+ */
+bool g_interrupt(struct g *gp);
+
+#endif
