@@ -98,12 +98,48 @@ void runtime_stacks_executable(void)
 	}
 }
 
+/*
+ * In the child of a fork, where there is no room: the stack of a G that the fork left behind, as libc
+ * takes the stacks of threads that are gone.  Until then what the program has there stays.  NULL: none.
+ *
+ * The parent's threads ran while the pages were copied, so a G may be half made: only a stack whose
+ * every field is right is taken.  It is mapped: it stood in its G after it was mapped, and no more
+ * before it was unmapped (stack_free).  Two Gs name one stack when this was about to give it away as
+ * another thread forked: neither has it afterwards.
+ */
+static char *take_inherited(const struct stack *want)
+{
+	uint32_t n = sched.inherited;
+	char *slot = NULL;
+	struct g *gp;
+
+	if (likely(!n))
+		return NULL;
+	lock(&stacklock);
+	for (uint32_t i = 0; i < n && (gp = g_at(i)); i++) {
+		const struct stack *s = &gp->stack;
+
+		if (gp == g_main_ || !s->slot || s->slot == g_main_->stack.slot)
+			continue;
+		if (!slot && s->size == want->size && s->guard == want->guard)
+			slot = s->slot;
+		if (slot && s->slot == slot)
+			gp->stack = (struct stack){ 0 };
+	}
+	unlock(&stacklock);
+	if (slot)
+		os_discard(slot + want->guard, want->size - want->guard);
+	return slot;
+}
+
 bool stack_alloc(struct stack *s, const struct gattr *a)
 {
 	struct stack fresh = { .size = a->shape.size, .guard = a->shape.guard };
 
 	if (!a->shape.user) {
 		fresh.slot = reservation_cut(&sched.gclass[a->class].slots, fresh.size);
+		if (!fresh.slot)
+			fresh.slot = take_inherited(&fresh);
 		if (!fresh.slot)
 			return false;
 		if (os_guard(fresh.slot, fresh.guard)) {
@@ -122,12 +158,15 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 /* Of a dead G.  False: the kernel will not unmap it (too many mappings); its pages are gone. */
 bool stack_free(struct stack *s)
 {
+	struct stack was = *s;
 	bool done;
 
 	lock(&stacklock);
-	done = !s->slot || !os_free(s->slot, s->size);
-	if (done)
-		*s = (struct stack){ 0 };
+	*s = (struct stack){ 0 }; /* first: for take_inherited() what stands in a G is mapped */
+	fence_compiler();
+	done = !was.slot || !os_free(was.slot, was.size);
+	if (!done)
+		*s = was;
 	unlock(&stacklock);
 	if (!done)
 		stack_discard(s);

@@ -3,7 +3,8 @@
  *
  * In the child one G and one kernel thread exist: the G that forked becomes the main G on M0 (a
  * native thread that forked is made one); other Gs are gone, as POSIX says of threads; their
- * stacks stay mapped (values of the program may lie there).  Queues, timers, the parking lot, the
+ * stacks stay mapped (values of the program may lie there) and are used again only where memory is
+ * refused (take_inherited() in stack.c).  Queues, timers, the parking lot, the
  * pools and the idle lists start empty.  sysmon starts with the next thread: most children exec.
  *
  * Nothing is locked in the parent while the kernel copies.  libc takes all locks of malloc between
@@ -78,6 +79,7 @@ static void reset_gs(struct g *self)
 	while (n && !g_at(n - 1))
 		n--;
 	store_seqcst(&sched.nallgs, n);
+	sched.inherited = n;
 	g_fork_child();
 	for (uint32_t i = 0; i < n; i++) {
 		struct g *gp = g_at(i);

@@ -345,6 +345,7 @@ struct sched {
 	_Atomic uint32_t nspare;  /* of these, bare ones and those whose chunk was given back (L allgs) */
 	uint32_t sparehint;       /* (L allgs) no chunk before this has any */
 	_Atomic uint32_t nallgs;
+	uint32_t inherited;       /* so many were the parent's when it forked: gone, but the main G */
 	_Atomic uint64_t goidgen;
 	_Atomic uint64_t tidgen;
 	_Atomic uint64_t tidsafe; /* up to here no thread that lives has the id (g.c) */
