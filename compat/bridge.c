@@ -105,11 +105,21 @@ const char *bridge_probe(struct donor *d, uint32_t step)
 					bridge_restorer, ~UINT64_C(0)}, old,
 			       ignore = {(void *)SIG_IGN, 0, NULL, 0};
 	uint64_t end = sys_now() + UINT64_C(10000000000);
+	long r;
 
 	seen.donor = d;
 	seen.step = step;
 	if (sys_4(SYS_rt_sigaction, SIGCANCEL, &ours, &old, 8))
-		return "signal 32";
+		return "self-test: signal 32 is refused";
+	/*
+	 * A real-time signal counts among what a user may have queued.  Before the donor sleeps: nothing
+	 * else would end its sleep.
+	 */
+	r = sys_3(SYS_tgkill, sys_getpid(), d->ostid, SIGCANCEL);
+	if (r == -EAGAIN) {
+		sys_4(SYS_rt_sigaction, SIGCANCEL, &old, NULL, 8);
+		return "self-test: no more signals may be queued (ulimit -i)";
+	}
 	donor_send(d, DONOR_PAUSE);
 	/* It may arrive before the sleep has begun: again.  Pairs with the donor's step. */
 	while (load_acquire(&d->ready) < step && sys_now() < end) {

@@ -76,7 +76,7 @@ static const char *prove_lock(struct donors *ds)
 	}
 	stacklist_unlock();
 	if (!donor_await(&ds->first, 2) || ds->first.create_result)
-		return "thread creation failed";
+		return "self-test: no thread could be made";
 	return contended ? NULL : "stack list lock is not where it was";
 }
 
@@ -127,7 +127,7 @@ static const char *donors_run(struct donors *ds)
 	const char *e;
 
 	if (donor_start(&ds->first) || donor_start(&ds->plain))
-		return "thread creation failed";
+		return "self-test: no thread could be made";
 	mainarena_find(ds->first.block);
 	if ((e = prove_lock(ds)) || (e = discover_compare(ds)))
 		return e;
@@ -160,7 +160,7 @@ static const char *try_block(struct donors *ds)
 	bool bad = false;
 
 	if (!map)
-		return "no memory";
+		return "self-test: no memory";
 	/* The high end is flush with the inaccessible page: writing past the block faults. */
 	sys_3(SYS_mprotect, map, PAGE, 0);
 	sys_3(SYS_mprotect, map + PAGE + room, PAGE, 0);
@@ -168,7 +168,7 @@ static const char *try_block(struct donors *ds)
 	t = tcb_create(area, &stk, 0x10000000);
 	if (!t) {
 		sys_unmap(map, room + 2 * PAGE);
-		return "no memory";
+		return "self-test: no memory";
 	}
 	if (!list_holds(layout.user, at(t, (ptrdiff_t)layout.list), &bad) || bad)
 		e = "test block is not listed";
@@ -218,7 +218,7 @@ static const char *run(void)
 		return e;
 	ds = donors_new();
 	if (!ds)
-		return "no memory";
+		return "self-test: no memory";
 	e = discover_self(ds);
 	if (!e)
 		e = donors_run(ds);
@@ -250,9 +250,12 @@ int compat_init(void)
 	e = run();
 	sys_sigmask(mask);
 	if (e) {
-		say("glibc ");
-		say(libc_data.version_text ? libc_data.version_text : "(unknown)");
-		say(" unsupported: ");
+		/* What the system refused is not libc's fault. */
+		if (strncmp(e, "self-test: ", sizeof "self-test: " - 1)) {
+			say("glibc ");
+			say(libc_data.version_text ? libc_data.version_text : "(unknown)");
+			say(" unsupported: ");
+		}
 		say(e);
 		return -1;
 	}

@@ -186,7 +186,7 @@ const char *smoke_run(struct tcb *t)
 	int code = -1;
 
 	if (!stack)
-		return "no memory";
+		return "self-test: no memory";
 	s.block = t;
 	s.at = 0;
 	s.ctype = global_ctype();

@@ -138,6 +138,8 @@ for p in 1 2 8; do
 	try "40 descriptors, $p Ps" "200 made, none refused; all answered; some lacked" "ulimit -n 40" \
 		$w -- "$tmp/edge" descriptors 200
 	try "20 descriptors and 300 that block, $p Ps" "$fine" "ulimit -n 20" $w -- "$tmp/edge" block 300 slow
+	try "no signal may be queued, $p Ps" "(weft.[0-9]+.: self-test: no more signals may be queued.*plain pthreads.*|$fine)" "ulimit -i 0" \
+		$w -- "$tmp/edge" wait 20
 	try "40,000 threads, each guard a mapping, $p Ps" "($fine|$some)" "ulimit -s 64" \
 		$w -o without=guard -- "$tmp/edge" wait 40000
 	}
