@@ -32,24 +32,54 @@ uint32_t reserve_count(uint32_t next, size_t each)
 	return n < STACK_SLOTS ? n : STACK_SLOTS;
 }
 
-char *reservation_cut(struct reservation *r, size_t each)
+/* A new reservation: as large as is fit now and as the kernel allows (L stack). */
+static void reserve(struct reservation *r, size_t each, size_t guard)
 {
+	uint32_t n = reserve_count(r->next, each);
+	char *p = NULL;
+
+	while (n && !(p = os_reserve(n * each)))
+		n /= 2;
+	*r = (struct reservation){ .at = p, .each = each, .guard = guard, .left = n, .next = n * 2 };
+}
+
+/*
+ * Guards of the next pieces, by one system call (L stack).  For a quarter of the reservation: each
+ * costs a page of the kernel's tables, which a stack that is never made would not need.
+ */
+static void guard_ahead(struct reservation *r)
+{
+	uint32_t n = r->next / 2 / 4;
+
+	_Static_assert(STACK_SLOTS / 4 <= OS_GUARDS_MAX, "a quarter is one call");
+	if (n > r->left)
+		n = r->left;
+	if (n > 1 && r->guard && os_guards(r->at, r->each, n, r->guard))
+		r->guarded = n;
+}
+
+char *reservation_cut(struct reservation *r, size_t each, size_t guard)
+{
+	bool guarded = false;
 	char *p = NULL;
 
 	lock(&stacklock);
-	if (!r->left || r->each != each) {
-		uint32_t n = reserve_count(r->next, each);
-
-		while (n && !(p = os_reserve(n * each)))
-			n /= 2;
-		*r = (struct reservation){ .at = p, .each = each, .left = n, .next = n * 2 };
-	}
+	if (!r->left || r->each != each || r->guard != guard)
+		reserve(r, each, guard);
 	if (r->left) {
+		if (!r->guarded)
+			guard_ahead(r);
+		guarded = r->guarded > 0;
+		r->guarded -= guarded;
 		p = r->at;
 		r->at += each;
 		r->left--;
 	}
 	unlock(&stacklock);
+	if (p && !guarded && os_guard(p, guard)) {
+		os_free(p, each);
+		return NULL;
+	}
 	return p;
 }
 
@@ -58,7 +88,7 @@ void reservation_trim(struct reservation *r)
 	lock(&stacklock);
 	if (r->left)
 		os_free(r->at, r->left * r->each);
-	r->left = r->next = 0;
+	r->left = r->guarded = r->next = 0;
 	unlock(&stacklock);
 }
 
@@ -137,15 +167,11 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 	struct stack fresh = { .size = a->shape.size, .guard = a->shape.guard };
 
 	if (!a->shape.user) {
-		fresh.slot = reservation_cut(&sched.gclass[a->class].slots, fresh.size);
+		fresh.slot = reservation_cut(&sched.gclass[a->class].slots, fresh.size, fresh.guard);
 		if (!fresh.slot)
 			fresh.slot = take_inherited(&fresh);
 		if (!fresh.slot)
 			return false;
-		if (os_guard(fresh.slot, fresh.guard)) {
-			os_free(fresh.slot, fresh.size);
-			return false;
-		}
 	}
 	stack_fit(&fresh, a);
 	*s = fresh;

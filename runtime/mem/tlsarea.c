@@ -8,8 +8,9 @@
  * areas of 200,000 threads need a few page tables and not as many as there are stacks.
  *
  * Areas are cut as large as they are, not in whole pages: a thread block of 5 KB costs a new thread
- * one page fault and a quarter, not two.  So neighbours share a page, and it goes back when neither
- * has a block in it.
+ * one page and a quarter, not two.  So neighbours share a page, and it goes back when neither has a
+ * block in it.  All of a block is touched at once, so pages come several at a time, an eighth of the
+ * mapping ahead: that is half the price of a fault each.
  *
  * Must never: be unmapped; be given to another G.
  */
@@ -28,6 +29,7 @@ struct areas {                    /* side by side in one mapping */
 static struct lock arealock = LOCK_INIT(Stack);
 static struct areas *last;        /* (L area) that the next is cut from; NULL: a new one */
 static uint32_t left, next;       /* (L area) so many are left there; how many the one after it has */
+static char *populated;           /* (L area) below it all of last has pages, or is not worth them */
 static size_t areasize;           /* of each, the first one says: thread blocks are all alike */
 
 static char *aligned(char *p, size_t align)
@@ -48,7 +50,7 @@ static bool more(size_t align)
 	struct areas *as = NULL;
 	char *p = NULL;
 
-	while (n && !(p = os_reserve(n * areasize + extra)))
+	while (n && !(p = os_reserve_dense(n * areasize + extra)))
 		n /= 2;
 	if (p)
 		as = persistentalloc(sizeof(*as));
@@ -57,11 +59,25 @@ static bool more(size_t align)
 			os_free(p, n * areasize + extra);
 		return false;
 	}
-	as->at = aligned(p, align);
+	as->at = populated = aligned(p, align);
 	last = as;
 	left = n;
 	next = n * 2;
 	return true;
+}
+
+/* The area that is cut next, and as many after it as are worth a system call, get their pages (L area). */
+static void populate(void)
+{
+	char *cut = last->at + last->n * areasize, *end;
+	uint32_t ahead = (last->n + left) / 8;
+
+	if (ahead < 2 || cut + areasize <= populated)
+		return;
+	end = page_of(cut + (ahead < left ? ahead : left) * areasize);
+	if (end > populated)
+		os_populate(page_of(populated), (size_t)(end - page_of(populated)));
+	populated = cut + areasize > end ? cut + areasize : end;
 }
 
 static uint64_t bit_of(const struct g *gp)
@@ -78,6 +94,7 @@ bool tlsarea_alloc(struct g *gp, const struct gattr *a)
 	if (!areasize)
 		areasize = n;
 	if (!gp->area && n <= areasize && (left || more(align))) {
+		populate();
 		gp->area = last->at + last->n++ * areasize;
 		gp->areas = last;
 		left--;

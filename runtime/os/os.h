@@ -35,7 +35,7 @@ long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
  *	pwait2      epoll_pwait2: timeouts in milliseconds
  *	preadv2     reads of files give the P away
  *	tries       calls on descriptors are not tried: each waits on a kernel thread
- *	hints       nothing: names, slices, huge pages, yielding
+ *	hints       nothing: names, slices, huge pages, yielding; guards and pages one at a time
  *	naps        sleeps by futex
  *	altstack    signal stacks are told to the kernel by sigreturn
  *	pick        signals that came twice are taken twice
@@ -87,9 +87,17 @@ long os_missing(long nr, long a, long b, long c); /* 0 or the -errno that system
 /* ---- memory: zero-filled, never NULL-mapped; NULL when the kernel has none ------------------- */
 void *os_alloc(size_t n);                /* committed, read-write */
 void *os_reserve(size_t n);              /* read-write on touch, never huge pages */
+void *os_reserve_dense(size_t n);        /* the same for what will be touched as a whole */
+void os_populate(void *p, size_t n);     /* pages that are touched soon; without memory for them nothing */
 int os_free(void *p, size_t n);          /* 0, or -errno and all is as it was */
 bool os_memory_is_limited(void);         /* to so many mapped bytes, touched or not (RLIMIT_AS, _DATA) */
 int os_guard(void *p, size_t n);         /* makes [p, p+n) fault: MADV_GUARD_INSTALL or mprotect */
+/*
+ * The same at p, p + each and so on, by one system call.  False: some may be missing; a guard may be made
+ * twice.
+ */
+enum { OS_GUARDS_MAX = 16 };
+bool os_guards(char *p, size_t each, unsigned count, size_t n);
 int os_executable(void *p, size_t n);    /* what is there may be run as code; 0 or -errno */
 void os_guard_init(void);                /* probes which */
 bool os_guard_is_cheap(void);            /* guards need no mapping of their own */

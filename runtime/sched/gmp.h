@@ -70,8 +70,9 @@ struct stack {
 /* Address space of which pieces of one size are cut (L stack). */
 struct reservation {
 	char *at;                 /* address space that is not cut yet */
-	size_t each;
+	size_t each, guard;       /* of a piece; of its guard */
 	uint32_t left;            /* pieces left in it */
+	uint32_t guarded;         /* so many of them, the first, have their guard */
 	uint32_t next;            /* pieces of the next reservation */
 };
 
@@ -585,7 +586,8 @@ static inline bool netpoll_watching(void)
 int stack_shape(const struct gattr *a, struct shape *s) hidden;
 
 /* ---- stack.c, tlsarea.c ---- */
-char *reservation_cut(struct reservation *r, size_t each) hidden; /* a piece; NULL: no memory */
+/* A piece with a guard at its low end; NULL: no memory. */
+char *reservation_cut(struct reservation *r, size_t each, size_t guard) hidden;
 void reservation_trim(struct reservation *r) hidden;       /* what is not cut yet goes back */
 bool stack_alloc(struct stack *s, const struct gattr *a) hidden; /* shaped */
 bool stack_free(struct stack *s) hidden;

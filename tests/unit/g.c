@@ -500,7 +500,7 @@ Test(g, what_is_reserved_is_little_more_than_what_is_used)
 	uint32_t largest = 0;
 
 	for (int i = 0; i < 1000; i++) {
-		cr_assert(reservation_cut(&r, 4096));
+		cr_assert(reservation_cut(&r, 4096, 0));
 		cr_assert_leq(r.left, (uint32_t)i);
 		largest = r.left > largest ? r.left : largest;
 	}
@@ -508,16 +508,73 @@ Test(g, what_is_reserved_is_little_more_than_what_is_used)
 	reservation_trim(&r);
 	cr_expect_eq(r.left, 0);
 	runtime_memory_filled(true);
-	cr_assert(reservation_cut(&r, 4096));
+	cr_assert(reservation_cut(&r, 4096, 0));
 	cr_expect_eq(r.left, 0);
 	runtime_memory_filled(false);
 	getrlimit(RLIMIT_AS, &limit);
 	limit.rlim_cur = (rlim_t)1 << 40;
 	setrlimit(RLIMIT_AS, &limit);
 	for (int i = 0; i < 10; i++) {
-		cr_assert(reservation_cut(&r, 4096));
+		cr_assert(reservation_cut(&r, 4096, 0));
 		cr_expect_eq(r.left, 0);
 	}
+}
+
+static bool can_be_read(const char *p)
+{
+	int fds[2];
+	bool can;
+
+	cr_assert_eq(pipe(fds), 0);
+	can = write(fds[1], p, 1) == 1;
+	close(fds[0]);
+	close(fds[1]);
+	return can;
+}
+
+static void every_piece_has_its_guard(void)
+{
+	struct reservation r = { 0 };
+
+	for (int i = 0; i < 200; i++) {
+		char *p = reservation_cut(&r, 16384, 4096);
+
+		cr_assert(p);
+		cr_expect_not(can_be_read(p), "piece %d", i);
+		cr_expect(can_be_read(p + 4096));
+		cr_expect(can_be_read(p + 16384 - 1));
+		cr_assert_leq(r.guarded, r.left);
+		cr_assert_leq(r.guarded, (uint32_t)(i / 2 + 1));
+	}
+	/* Another guard in pieces of the same size: what is there already is not used. */
+	for (int i = 0; i < 20; i++) {
+		char *p = reservation_cut(&r, 16384, i & 1 ? 0 : 8192);
+
+		cr_assert(p);
+		cr_expect_eq(can_be_read(p), i & 1);
+		cr_expect_eq(can_be_read(p + 4096), i & 1);
+		cr_expect(can_be_read(p + 8192));
+	}
+	reservation_trim(&r);
+	cr_expect_eq(r.guarded, 0);
+}
+
+Test(g, every_piece_has_its_guard)
+{
+	every_piece_has_its_guard();
+}
+
+Test(g, every_piece_has_its_guard_where_each_is_a_system_call)
+{
+	os_faultinject(1u << OS_hints, 0);
+	every_piece_has_its_guard();
+}
+
+Test(g, every_piece_has_its_guard_where_each_is_a_mapping)
+{
+	os_faultinject(1u << OS_guard, 0);
+	os_guard_init();
+	every_piece_has_its_guard();
 }
 
 /* ---- ids, names, the table of all Gs ---- */

@@ -5,6 +5,7 @@
  * needs no mapping of its own, so a million stacks are a few thousand VMAs; elsewhere
  * mprotect(PROT_NONE) splits the mapping and vm.max_map_count bounds the threads near 32,000.
  */
+#include "runtime/base/atomic.h"
 #include "runtime/os/os.h"
 
 #include <errno.h>
@@ -16,10 +17,14 @@
 #include <sys/uio.h>
 
 #define MADV_GUARD_INSTALL_ 102
+#define MADV_POPULATE_WRITE_ 23
+#define PIDFD_SELF_THREAD_GROUP_ (-10001)
 
 #define likely(x) __builtin_expect(!!(x), 1)
 
 static int guard_mode; /* 0 not probed, 1 install, 2 mprotect; written once at start */
+/* process_madvise() said that it does not know how (Linux before 6.15); only ever becomes true */
+static bool no_vector;
 
 static void *map(size_t n, int flags)
 {
@@ -56,6 +61,24 @@ void *os_reserve(size_t n)
 	return p;
 }
 
+/*
+ * Not apart from the next: what lies here is touched as a whole, so a mapping of all of it is no larger
+ * than the memory that it has.
+ */
+void *os_reserve_dense(size_t n)
+{
+	void *p = map(n, 0);
+
+	if (p)
+		os_syscall(SYS_madvise, (long)p, (long)n, MADV_NOHUGEPAGE, 0, 0, 0);
+	return p;
+}
+
+void os_populate(void *p, size_t n)
+{
+	os_syscall(SYS_madvise, (long)p, (long)n, MADV_POPULATE_WRITE_, 0, 0, 0);
+}
+
 int os_free(void *p, size_t n)
 {
 	return (int)os_syscall(SYS_munmap, (long)p, (long)n, 0, 0, 0, 0);
@@ -86,6 +109,22 @@ int os_guard(void *p, size_t n)
 	    os_syscall(SYS_madvise, (long)p, (long)n, MADV_GUARD_INSTALL_, 0, 0, 0) == 0)
 		return 0;
 	return (int)os_syscall(SYS_mprotect, (long)p, (long)n, PROT_NONE, 0, 0, 0);
+}
+
+bool os_guards(char *p, size_t each, unsigned count, size_t n)
+{
+	struct iovec at[OS_GUARDS_MAX];
+	long r;
+
+	if (guard_mode != 1 || load_relaxed(&no_vector))
+		return false;
+	for (unsigned i = 0; i < count; i++)
+		at[i] = (struct iovec){ p + i * each, n };
+	r = os_syscall(SYS_process_madvise, PIDFD_SELF_THREAD_GROUP_, (long)at, count,
+		       MADV_GUARD_INSTALL_, 0, 0);
+	if (r == -ENOSYS || r == -EBADF || r == -EPERM || r == -EINVAL)
+		store_relaxed(&no_vector, true);
+	return r == (long)(count * n);
 }
 
 int os_executable(void *p, size_t n)
