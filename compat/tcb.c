@@ -235,6 +235,11 @@ static void free_strings(struct tcb *t)
 	}
 }
 
+bool tcb_keys_marked(struct tcb *t)
+{
+	return *(char *)at(t, (ptrdiff_t)layout.specific_used);
+}
+
 bool tcb_mark_keys(struct tcb *t, bool used)
 {
 	char *mark = at(t, (ptrdiff_t)layout.specific_used), was = *mark;

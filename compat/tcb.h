@@ -56,6 +56,8 @@ void tcb_enter(void);
  */
 void tcb_leave(void);
 
+/* It is the thread that asks: was a key's value set? */
+bool tcb_keys_marked(struct tcb *t);
 /* libc's mark that a key's value was set: sets it anew, and says how it was. */
 bool tcb_mark_keys(struct tcb *t, bool used);
 

@@ -26,8 +26,18 @@ void robustlist_thread_ends(void) hidden; /* the calling thread: before futexpi_
 /* futexpi.c: the operations on words that hold their owner's id. */
 bool futexpi_is(int op) hidden;
 long futexpi_call(const struct call *x) hidden;
-/* the calling thread ends: what it owns goes to the waiters */
-void futexpi_thread_ends(void) hidden;
+struct waits;
+extern struct waits *futexpi_waits hidden; /* (L its lock) all that wait for such words; NULL: none */
+void futexpi_give_up(void) hidden;
+/*
+ * The calling thread ends, TH_ENDING is set: what it owns goes to the waiters.  The load comes after
+ * that store in the one order of both, and pairs with the fence of wait_begins().
+ */
+static inline void futexpi_thread_ends(void)
+{
+	if (unlikely(load_seqcst(&futexpi_waits)))
+		futexpi_give_up();
+}
 void futexpi_fork_child(void) hidden;
 
 #endif

@@ -26,12 +26,12 @@ struct waits {
 };
 
 static struct shimlock lock = SHIMLOCK(Futexpi);
-static struct waits *all; /* (L lock) */
+struct waits *futexpi_waits;
 
 void futexpi_fork_child(void)
 {
 	shimlock_fork_child(&lock);
-	all = NULL;
+	futexpi_waits = NULL;
 }
 
 /* Pairs with futexpi_thread_ends(): an owner that ends sees this, or is seen to end afterwards. */
@@ -39,11 +39,11 @@ static void wait_begins(struct waits *w, uint32_t *at)
 {
 	w->at = at;
 	shimlock(&lock);
-	w->next = all;
-	w->back = &all;
-	if (all)
-		all->back = &w->next;
-	store_relaxed(&all, w);
+	w->next = futexpi_waits;
+	w->back = &futexpi_waits;
+	if (futexpi_waits)
+		futexpi_waits->back = &w->next;
+	store_relaxed(&futexpi_waits, w);
 	shimunlock(&lock);
 	fence_seqcst();
 }
@@ -166,18 +166,16 @@ static bool unlock_word(uint32_t *at, uint32_t tid, uint32_t mark)
 	return u.done;
 }
 
-/* The calling thread ends: TH_ENDING is set. */
-void futexpi_thread_ends(void)
+void futexpi_give_up(void)
 {
 	uint32_t tid = own_tid();
 	struct waits *w;
 
-	fence_seqcst();
-	while (load_relaxed(&all)) {
+	while (load_relaxed(&futexpi_waits)) {
 		uint32_t *at = NULL;
 
 		shimlock(&lock);
-		for (w = all; w && !at; w = w->next)
+		for (w = futexpi_waits; w && !at; w = w->next)
 			if ((load_acquire(w->at) & FUTEX_TID_MASK) == tid)
 				at = w->at;
 		shimunlock(&lock);

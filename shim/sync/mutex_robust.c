@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "shim/sync/mutex.h"
+#include "shim/thread/thread.h"
 
 /* Values of owner after the last one died; libc's. */
 enum { INCONSISTENT = INT_MAX, NOTRECOVERABLE = INT_MAX - 1 };
@@ -72,6 +73,7 @@ static struct held *my_held(void)
 	struct held *h = &held;
 
 	if (unlikely(!h->list.first)) {
+		self_thread.leaves_more = true;
 		h->list.first = h->last = (uintptr_t)&h->list.first;
 		h->list.word_offset = (long)offsetof(pthread_mutex_t, __data.__lock) -
 				      (long)offsetof(pthread_mutex_t, __data.__list.__next);

@@ -26,6 +26,7 @@ long sets_robust_list(const struct call *x)
 		return -EINVAL;
 	self_thread.robustlist = (struct robust_list_head *)x->a;
 	self_thread.robustlist_set = true;
+	self_thread.leaves_more = true;
 	return 0;
 }
 

@@ -10,7 +10,7 @@ static bool dflt_has_mask, dflt_detached;
 static int dflt_inheritsched;
 bool attr_dflt_plain;
 
-static int parse(const pthread_attr_t *attr, struct gattr *a)
+static void parse(const pthread_attr_t *attr, struct gattr *a)
 {
 	void *stack = NULL;
 	size_t size = 0, guard = 0;
@@ -24,7 +24,6 @@ static int parse(const pthread_attr_t *attr, struct gattr *a)
 	}
 	a->stacksize = size;
 	a->guardsize = guard;
-	return 0;
 }
 
 /* An attribute without setstack reports address -size: top NULL. */
@@ -94,13 +93,12 @@ void thread_default_attr(void)
 		g_shape(&dflt); /* once, not with each thread; one that cannot be, g_new() refuses */
 }
 
-int attr_parse(const pthread_attr_t *attr, struct gattr *a)
+const struct gattr *attr_parse(const pthread_attr_t *attr, struct gattr *own)
 {
-	if (!attr) {
-		*a = dflt;
-		return 0;
-	}
-	return parse(attr, a);
+	if (!attr)
+		return &dflt;
+	parse(attr, own);
+	return own;
 }
 
 EXPORT int pthread_setattr_default_np(const pthread_attr_t *attr)

@@ -5,8 +5,8 @@
 #include "runtime/base/options.h"
 #include "shim/thread/thread.h"
 
-/* What attr asks for (NULL: libc's default attributes). 0 or an errno value. */
-int attr_parse(const pthread_attr_t *attr, struct gattr *a) hidden;
+/* What attr asks for, in *own; libc's default attributes for NULL. */
+const struct gattr *attr_parse(const pthread_attr_t *attr, struct gattr *own) hidden;
 /* The signal mask that attr, or libc's default when NULL, asks for; false: the creator's. */
 bool attr_sigmask(const pthread_attr_t *attr, uint64_t *mask) hidden;
 /* Does attr, or libc's default when NULL, ask for a detached thread? */

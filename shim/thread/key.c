@@ -83,6 +83,8 @@ void keys_run_destructors(void)
 {
 	struct thread *th = &self_thread;
 
+	if (likely(!tcb_keys_marked(tcb_self()) && !th->keyed))
+		return;
 	for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
 		if (!tcb_mark_keys(tcb_self(), false))
 			break;

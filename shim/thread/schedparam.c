@@ -136,6 +136,7 @@ static void lock_m(struct own *o)
 	leavem0();
 	lockosthread();
 	o->m_locked = true;
+	self_thread.leaves_more = true;
 }
 
 static void put(struct attrs *to, const struct attrs *from, unsigned which)

@@ -56,14 +56,17 @@ static void forget(struct thread *th, struct g *gp)
 	}
 }
 
-static void __attribute__((noreturn)) leave(struct thread *th)
+static inline void __attribute__((noreturn)) leave(struct thread *th)
 {
 	tcb_cancel_over(tcb_self());
 	signals_end();
-	robust_exit();
-	robustlist_thread_ends();
+	if (unlikely(th->leaves_more)) {
+		robust_exit();
+		robustlist_thread_ends();
+	}
 	futexpi_thread_ends();
-	schedparam_leave();
+	if (unlikely(th->leaves_more))
+		schedparam_leave();
 	if (th->g != g_main())
 		tcb_leave();
 	goexit(ended, th);
@@ -153,14 +156,10 @@ static struct g *make(const pthread_attr_t *attr, int *err)
 {
 	struct tcb_stack stk;
 	struct gattr a;
-	struct g *gp;
+	struct g *gp = g_new(attr_parse(attr, &a), err);
 	struct tcb *t;
 	uint32_t tid;
 
-	*err = attr_parse(attr, &a);
-	if (*err)
-		return NULL;
-	gp = g_new(&a, err);
 	/* libc's word for want of memory, too. */
 	*err = *err == -EINVAL ? EINVAL : EAGAIN;
 	if (!gp)

@@ -29,6 +29,7 @@ struct thread {
 	bool cancelling;             /* a cancellation is being acted upon (own) */
 	bool keyed;                  /* some key had a value (own) */
 	bool exiting;                /* result was set by pthread_exit */
+	bool leaves_more;            /* its end has to look at what few threads have (own): leave() */
 	pthread_t joins;             /* the thread that this one is joining: EDEADLK of a cycle */
 	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */
 	struct signode *held;        /* queued, in the order of their turn: sigpending.c (own, while taking) */
