@@ -10,13 +10,7 @@
 
 /*
  * What is watched of an open descriptor: polldesc.c.  The caller keeps one slot per descriptor
- * number; NULL until the first hold.  Each direction has a count of the edges seen.  To wait: read
- * the count, try (or ask) without blocking, and when that would block, park as long as the count is
- * still the same.
- *
- * Between hold and release the caller is pinned: no handler runs, so nothing of it is lost by a
- * jump.  It may make system calls that do not block, and park; a park that says -EINTR must be
- * followed by release before handlers or cancellation are looked at.
+ * number; NULL until the first wait.  Each direction has a count of the edges seen.
  */
 struct polldesc;
 
@@ -28,60 +22,74 @@ typedef struct {
 
 enum polldir { NETPOLL_IN, NETPOLL_OUT };
 
-/* Registers on demand.  NULL (and no pin): this one cannot be watched. */
-struct polldesc *netpoll_hold(pollslot *slot, int fd);
-void netpoll_release(struct polldesc *pd);
-uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir); /* 0 when just registered; without hold too */
-
 /*
- * Around a system call on a held one: its number, which changes when the program closes it
- * meanwhile.
+ * One wait for one descriptor, on the waiter's stack.
+ *
+ *	netpoll_look()      before a try by the program's number: notes the count
+ *	netpoll_hold()      the try would have blocked: registers on demand, holds the open file
+ *	netpoll_park()      sleeps until an edge after the count, then as netpoll_next()
+ *	netpoll_next()      before a try by w->fd: notes the count, takes the number
+ *	netpoll_release()   the end
+ *
+ * Between hold and release the caller is pinned: no handler runs, so nothing of it is lost by a
+ * jump.  It may make system calls that do not block, and park; a park that says -EINTR must be
+ * followed by release before handlers or cancellation are looked at.
  */
-int netpoll_fdget(struct polldesc *pd);
-void netpoll_fdput(struct polldesc *pd);
-
+struct netwait {
+	pollslot *slot;
+	struct polldesc *pd; /* NULL: was not registered at the look */
+	enum polldir dir;
+	uint32_t seq;        /* the count before the last try */
+	int fd;              /* while trying: the held file's number, which stays until the next park, or release */
+	bool trying;
+	bool moved;          /* hold found another registration than the look */
+	bool woken;          /* the last park ended by an edge.  The caller found nothing: it makes this false */
+};
+enum nethold {
+	NETPOLL_HELD,
+	NETPOLL_NONE,  /* cannot be watched; nothing is held */
+	NETPOLL_OTHER, /* another file than the registered one has the number; nothing is held, or registered */
+};
+/* True: at this count all was read (netpoll_note_empty()), and there was no end or error. */
+bool netpoll_look(struct netwait *w, pollslot *slot, enum polldir dir);
+/* tried: by fd, so it must name the registered file. */
+enum nethold netpoll_hold(struct netwait *w, int fd, bool tried);
+void netpoll_next(struct netwait *w);
+/* 0 (perhaps at once), -ETIMEDOUT, -EINTR. */
+int netpoll_park(struct netwait *w, uint64_t deadline, enum waitreason reason);
+/*
+ * empty: as netpoll_note_empty().  One edge wakes one of those that wait here; a waiter that it woke,
+ * and that found something, passes it on here.
+ */
+void netpoll_release(struct netwait *w, bool empty);
+/* At the count of w everything was read.  Of a registered one, held or not. */
+void netpoll_note_empty(const struct netwait *w);
+/* an end or an error has been seen, perhaps of one direction only; or it was not watched */
+bool netpoll_may_have_ended(const struct netwait *w);
 /* a duplicate of fd with a number of weft's own; -1: there is none */
 int netpoll_dup(int fd);
-
-/*
- * Sleeps until an edge after seq: 0 (perhaps at once), -ETIMEDOUT, -EINTR.  One edge wakes one of
- * those that wait here; after 0 the caller tries, and if that did not end in "would block", passes
- * it on.
- */
-int netpoll_park(struct polldesc *pd, enum polldir dir, uint32_t seq, uint64_t deadline,
-		 enum waitreason reason);
-void netpoll_pass(struct polldesc *pd, enum polldir dir);
-
-/*
- * Notes, and asks later, that at count seq everything was read.  Never true once it ended or broke.
- */
-void netpoll_note_empty(struct polldesc *pd, uint32_t seq);
-bool netpoll_known_empty(const struct polldesc *pd, uint32_t seq);
-
-/* an end or an error has been seen, perhaps of one direction only */
-bool netpoll_has_ended(const struct polldesc *pd);
-
 /* Makes the waiters try again: something has changed of which the kernel does not tell. */
 void netpoll_retry(pollslot *slot, enum polldir dir);
 
 /*
- * Waiting for several at once.  Links live on the waiter, all of them unlinked before it goes on.
- * An edge of a linked one that has to do with its events sets fired; the waiter clears it, asks,
- * and parks while it is clear.
+ * Waiting for several at once.  Links live on the waiter; from holdset to releaseset all are held, and
+ * the caller is pinned as above.  An edge of a linked one that has to do with its events sets fired;
+ * the waiter clears it, asks, and parks while it is clear.
  */
 struct pollset {
 	_Atomic uint32_t fired; /* the waiter's address in the lot */
 };
-
 struct polllink {
-	struct polldesc *pd; /* held */
+	pollslot *slot; /* NULL: not waited for */
+	int fd;
+	uint32_t events;
+	struct polldesc *pd;
 	struct pollset *set;
 	struct polllink *next, *prev;
-	uint32_t events;
 };
-
-void netpoll_link(struct polllink *l);
-void netpoll_unlink(struct polllink *l);
+/* False: one of them cannot be watched, and nothing is held. */
+bool netpoll_holdset(struct pollset *set, struct polllink *l, unsigned n);
+void netpoll_releaseset(struct polllink *l, unsigned n);
 int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reason);
 
 /*
@@ -113,9 +121,6 @@ void netpoll_forget(pollslot *slot, int fd, bool gone);
  */
 void netpoll_bar(pollslot *slot, int fd);
 void netpoll_unbar(pollslot *slot);
-
-/* False: another file than the registered one has the number, so what was registered is gone. */
-bool netpoll_same(pollslot *slot, int fd);
 
 /* Before the first thread: numbers that the poller will use are within the kernel's table. */
 void netpoll_makeroom(void);

@@ -207,20 +207,16 @@ static struct polldesc *pd_register(pollslot *slot, int fd, bool *mine)
 	return pd;
 }
 
-struct polldesc *netpoll_hold(pollslot *slot, int fd)
+/* Pinned.  NULL: fd cannot be watched. */
+static struct polldesc *pd_hold(pollslot *slot, int fd)
 {
-	pin();
 	for (;;) {
 		struct polldesc *pd = load_seqcst(&slot->pd);
 		bool mine = false;
 
 		if (!pd)
 			pd = pd_register(slot, fd, &mine);
-		if (!pd) {
-			unpin();
-			return NULL;
-		}
-		if (mine)
+		if (!pd || mine)
 			return pd;
 		lock(&pd->lock);
 		/* The slot changes under this lock: while it names pd, pd is not given back. */
@@ -250,12 +246,6 @@ static void pd_drop(struct polldesc *pd)
 		pd_put(pd);
 		fetch_sub_seqcst(&nwatched, 1);
 	}
-}
-
-void netpoll_release(struct polldesc *pd)
-{
-	pd_drop(pd);
-	unpin();
 }
 
 /* The file gets a number of ours, which users take from now on. */
@@ -378,40 +368,92 @@ void netpoll_synchronize(void)
 	unpin();
 }
 
-bool netpoll_same(pollslot *slot, int fd)
+/*
+ * The open file is the registered one.  If not, what was registered is forgotten: its file was
+ * closed where weft did not see it.
+ */
+static bool pd_same(pollslot *slot, int fd)
 {
 	struct polldesc *pd;
 	uint64_t file[2];
 	bool same;
 
-	pin();
 	lock(reglock(fd));
 	pd = load_seqcst(&slot->pd);
 	same = !pd || (!os_fileid(fd, file) && file[0] == pd->file[0] && file[1] == pd->file[1]);
 	if (!same)
 		forget(slot, pd, fd, true);
 	unlock(reglock(fd));
-	unpin();
 	return same;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-uint32_t netpoll_seq(const struct polldesc *pd, enum polldir dir)
+#define EMPTY_KNOWN (UINT64_C(1) << 32)
+
+bool netpoll_look(struct netwait *w, pollslot *slot, enum polldir dir)
 {
-	return load_seqcst(&pd->seq[dir]);
+	struct polldesc *pd = load_seqcst(&slot->pd);
+
+	w->slot = slot;
+	w->dir = dir;
+	w->pd = pd;
+	w->seq = 0; /* as when just registered */
+	if (!pd)
+		return false;
+	w->seq = load_seqcst(&pd->seq[dir]);
+	return load_relaxed(&pd->emptyseq) == (EMPTY_KNOWN | w->seq) &&
+	       !load_relaxed(&pd->events_seen);
 }
 
-int netpoll_fdget(struct polldesc *pd)
+void netpoll_note_empty(const struct netwait *w)
 {
+	store_relaxed(&w->pd->emptyseq, EMPTY_KNOWN | w->seq);
+}
+
+bool netpoll_may_have_ended(const struct netwait *w)
+{
+	return !w->pd || load_seqcst(&w->pd->events_seen) & ENDED;
+}
+
+enum nethold netpoll_hold(struct netwait *w, int fd, bool tried)
+{
+	struct polldesc *pd, *seen = w->pd;
+
+	pin();
+	if (tried && !pd_same(w->slot, fd)) {
+		unpin();
+		return NETPOLL_OTHER;
+	}
+	pd = pd_hold(w->slot, fd);
+	if (!pd) {
+		unpin();
+		return NETPOLL_NONE;
+	}
+	w->pd = pd;
+	w->moved = seen && pd != seen;
+	w->woken = false;
+	w->trying = false;
+	return NETPOLL_HELD;
+}
+
+void netpoll_next(struct netwait *w)
+{
+	struct polldesc *pd = w->pd;
+
+	w->seq = load_seqcst(&pd->seq[w->dir]); /* before the try */
 	/* Sequentially consistent: pairs with keep_file(), which changes fd and then reads incalls. */
 	fetch_add_seqcst(&pd->incalls, 1);
-	return load_seqcst(&pd->fd);
+	w->fd = load_seqcst(&pd->fd);
+	w->trying = true;
 }
 
-void netpoll_fdput(struct polldesc *pd)
+/* The number may be closed from here on. */
+static void put_number(struct netwait *w)
 {
-	fetch_sub_seqcst(&pd->incalls, 1);
+	if (w->trying)
+		fetch_sub_seqcst(&w->pd->incalls, 1);
+	w->trying = false;
 }
 
 struct moved {
@@ -442,47 +484,39 @@ static int park(const _Atomic uint32_t *word, uint32_t was, uint64_t deadline,
 	return r == -EAGAIN ? 0 : r;
 }
 
-int netpoll_park(struct polldesc *pd, enum polldir dir, uint32_t seq, uint64_t deadline,
-		 enum waitreason reason)
+int netpoll_park(struct netwait *w, uint64_t deadline, enum waitreason reason)
 {
+	_Atomic uint32_t *nwait = &w->pd->nwait[w->dir];
 	int r;
 
+	put_number(w);
 	/*
 	 * Pairs with polldesc_fire: it raises seq, then reads nwait; we raise nwait, then read seq.
 	 */
-	fetch_add_seqcst(&pd->nwait[dir], 1);
-	r = park(&pd->seq[dir], seq, deadline, reason);
-	fetch_sub_seqcst(&pd->nwait[dir], 1);
+	fetch_add_seqcst(nwait, 1);
+	r = park(&w->pd->seq[w->dir], w->seq, deadline, reason);
+	fetch_sub_seqcst(nwait, 1);
+	w->woken = r == 0;
+	netpoll_next(w);
 	return r;
 }
 
-void netpoll_pass(struct polldesc *pd, enum polldir dir)
+void netpoll_release(struct netwait *w, bool empty)
 {
-	if (load_seqcst(&pd->nwait[dir]))
-		lot_wake(pd_key(&pd->seq[dir]), 1, 0, READY_TAIL, NULL, NULL);
-}
+	struct polldesc *pd = w->pd;
 
-#define EMPTY_KNOWN (UINT64_C(1) << 32)
-
-void netpoll_note_empty(struct polldesc *pd, uint32_t seq)
-{
-	store_relaxed(&pd->emptyseq, EMPTY_KNOWN | seq);
-}
-
-bool netpoll_known_empty(const struct polldesc *pd, uint32_t seq)
-{
-	return load_relaxed(&pd->emptyseq) == (EMPTY_KNOWN | seq) &&
-	       !load_relaxed(&pd->events_seen);
-}
-
-bool netpoll_has_ended(const struct polldesc *pd)
-{
-	return load_seqcst(&pd->events_seen) & ENDED;
+	put_number(w);
+	if (empty)
+		netpoll_note_empty(w);
+	if (w->woken && load_seqcst(&pd->nwait[w->dir]))
+		lot_wake(pd_key(&pd->seq[w->dir]), 1, 0, READY_TAIL, NULL, NULL);
+	pd_drop(pd);
+	unpin();
 }
 
 /* ---- several at once ------------------------------------------------------------------------- */
 
-void netpoll_link(struct polllink *l)
+static void link_in(struct polllink *l)
 {
 	struct polldesc *pd = l->pd;
 
@@ -495,7 +529,7 @@ void netpoll_link(struct polllink *l)
 	unlock(&pd->lock);
 }
 
-void netpoll_unlink(struct polllink *l)
+static void unlink_from(struct polllink *l)
 {
 	struct polldesc *pd = l->pd;
 
@@ -504,6 +538,40 @@ void netpoll_unlink(struct polllink *l)
 	if (l->next)
 		l->next->prev = l->prev;
 	unlock(&pd->lock);
+}
+
+static void drop_links(struct polllink *l, unsigned n)
+{
+	while (n-- > 0)
+		if (l[n].pd) {
+			unlink_from(&l[n]);
+			pd_drop(l[n].pd);
+		}
+}
+
+bool netpoll_holdset(struct pollset *set, struct polllink *l, unsigned n)
+{
+	pin();
+	for (unsigned i = 0; i < n; i++) {
+		l[i].pd = NULL;
+		if (!l[i].slot)
+			continue;
+		l[i].pd = pd_hold(l[i].slot, l[i].fd);
+		if (!l[i].pd) {
+			drop_links(l, i);
+			unpin();
+			return false;
+		}
+		l[i].set = set;
+		link_in(&l[i]);
+	}
+	return true;
+}
+
+void netpoll_releaseset(struct polllink *l, unsigned n)
+{
+	drop_links(l, n);
+	unpin();
 }
 
 int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reason)

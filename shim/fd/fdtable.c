@@ -26,8 +26,7 @@ static _Atomic uint32_t alone = 1; /* how often other processes got files of our
 static _Atomic bool lowat, records, packets, splices;
 static _Atomic uint32_t bars;
 static _Atomic bool noepolls; /* all are left to the kernel */
-/* all descriptors are left to the kernel: a filter allows no more (seccomp.c) */
-static _Atomic bool notries;
+_Atomic bool fdtable_notries;
 
 static struct fdslot *known(int fd)
 {
@@ -70,11 +69,6 @@ struct fdslot *fdslot_of(int fd)
 	return slot_of(fd);
 }
 
-bool fdtable_tries_ended(void)
-{
-	return load_relaxed(&notries) || weft_tls.filtered;
-}
-
 static void retry_all(struct fdslot *s, int fd)
 {
 	(void)fd;
@@ -85,7 +79,7 @@ static void retry_all(struct fdslot *s, int fd)
 /* A waiter for several sees that something was barred; a waiter for one sees it at its next try. */
 void fdtable_tries_end(void)
 {
-	store_seqcst(&notries, true);
+	store_seqcst(&fdtable_notries, true);
 	fetch_add_seqcst(&bars, 1);
 	if (weft_on)
 		fdtable_each(retry_all);
@@ -274,7 +268,7 @@ static bool open_for(long flags, enum polldir dir)
 	return (flags & O_ACCMODE) != (dir == NETPOLL_IN ? O_WRONLY : O_RDONLY);
 }
 
-enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, bool held, uint64_t *timeout)
+enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, uint64_t *timeout)
 {
 	/* Before the questions: a change, a close or another process that comes after them ends it. */
 	uint64_t key = s ? key_at(s, load_seqcst(&epoch)) : 0;
@@ -287,8 +281,6 @@ enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, bool he
 		return NOT_OPEN_FOR_IT;
 	if (flags & O_NONBLOCK)
 		return NONBLOCKING;
-	if (!held && !netpoll_same(&s->poll, fd))
-		return OTHER_FILE;
 	if (keep && remembered(&s->memo[dir], key, timeout))
 		return MAY_PARK;
 	*timeout = ask_timeout(s, fd, dir);

@@ -52,7 +52,11 @@ enum fdkind fdslot_kind(struct fdslot *s, int fd) hidden;
  * A filter allows only the calls as they came: fdslot_of() is NULL, and a caller in the middle of a
  * wait makes the call.
  */
-bool fdtable_tries_ended(void) hidden;
+extern _Atomic bool fdtable_notries hidden; /* all threads' */
+static inline bool fdtable_tries_ended(void)
+{
+	return load_relaxed(&fdtable_notries) || weft_tls.filtered;
+}
 void fdtable_tries_end(void) hidden;
 /* The kind turned out to be another. */
 void fdslot_setkind(struct fdslot *s, enum fdkind kind) hidden;
@@ -73,11 +77,9 @@ enum verdict { MAY_PARK, NONBLOCKING, OTHER_FILE, NOT_OPEN_FOR_IT };
 
 /*
  * A call on fd would have blocked: is that what the program wants, and for how long (*timeout, ns;
- * 0: without end)?  held: the file is, so it is the right one.  s NULL: fd is a number of ours for
- * it, and nothing is noted.
+ * 0: without end)?  s NULL: fd is a number of ours for it, and nothing is noted.
  */
-enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, bool held,
-			    uint64_t *timeout) hidden;
+enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, uint64_t *timeout) hidden;
 /* A short read of this file says that there is no more, and the next read would wait *timeout. */
 bool fdslot_short_read_tells(struct fdslot *s, int fd, uint64_t *timeout) hidden;
 

@@ -37,12 +37,6 @@ void fdwait_fork_child(void)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static void note(struct fdop *op, struct polldesc *pd, uint32_t seq)
-{
-	if (op->hints && op->ends_short)
-		netpoll_note_empty(pd, seq);
-}
-
 static bool writes_locally(const struct fdop *op)
 {
 	return op->dir == NETPOLL_OUT && fdslot_kindnow(op->s) == FDK_STREAM;
@@ -61,20 +55,20 @@ static void start_clock(struct fdop *op, uint64_t ns)
 }
 
 /*
- * A local stream waits for each buffer of a write as long as it may wait in all for the first.  True:
- * the time begins anew.
+ * A local stream waits for each buffer of a write as long as it may wait in all for the first: the time
+ * begins anew.
  */
-static bool restart_clock(struct fdop *op, int fd)
+static void restart_clock(struct fdop *op, int fd)
 {
 	int domain = AF_UNSPEC;
 	socklen_t n = sizeof(domain);
 
 	if (!op->timeout || op->moved == op->done || !writes_locally(op) ||
 	    direct5(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) || domain != AF_UNIX)
-		return false;
+		return;
 	op->moved = op->done;
 	op->deadline = nanotime() + op->timeout;
-	return true;
+	op->late = false;
 }
 
 /*
@@ -83,13 +77,13 @@ static bool restart_clock(struct fdop *op, int fd)
  * for ever.  The end is an event: where events are told and there was none, there is nothing to
  * ask.
  */
-static bool receives_no_more(const struct fdop *op, const struct polldesc *pd, int fd)
+static bool receives_no_more(const struct fdop *op, const struct netwait *w, int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
 	long r;
 
-	if (op->plain || op->dir != NETPOLL_IN || fdslot_kind(op->s, op->fd) != FDK_DGRAM ||
-	    (pd && !netpoll_has_ended(pd)))
+	if (op->plain || op->dir != NETPOLL_IN || fdslot_kindnow(op->s) != FDK_DGRAM ||
+	    (w && !netpoll_may_have_ended(w)))
 		return false;
 	do
 		r = direct3(SYS_poll, &p, 1, 0);
@@ -98,19 +92,18 @@ static bool receives_no_more(const struct fdop *op, const struct polldesc *pd, i
 }
 
 /*
- * After a try on fd that would have blocked.  0: park; else the end of the call.  held: fd is the
- * number that the held file has now, the program's or ours.
+ * After a try on fd that would have blocked: FDWAIT_PARK, or the end of the call.  fd is the program's
+ * number, or one of weft's for the held file.  w NULL: the file is not watched.
  */
-static long wants_to_wait(struct fdop *op, int fd, bool held)
+static long wants_to_wait(struct fdop *op, const struct netwait *w, int fd)
 {
-	struct fdslot *s = fd == op->fd ? op->s : NULL;
 	uint64_t timeout = 0;
 
-	switch (op->plain ? MAY_PARK : fdslot_may_park(s, fd, op->dir, held, &timeout)) {
+	switch (op->plain ? MAY_PARK : fdslot_may_park(fd == op->fd ? op->s : NULL, fd, op->dir, &timeout)) {
 	case MAY_PARK:
 		start_clock(op, timeout);
-		if (!receives_no_more(op, load_seqcst(&op->s->poll.pd), fd))
-			return 0;
+		if (!receives_no_more(op, w, fd))
+			return FDWAIT_PARK;
 		break; /* the call itself will not block */
 	case NONBLOCKING:
 		return op->done ? op->done : -EAGAIN;
@@ -123,20 +116,17 @@ static long wants_to_wait(struct fdop *op, int fd, bool held)
 	return op->done ? op->done : FDWAIT_FALLBACK;
 }
 
-/* A try on the number that the held file has now. */
-static long try_held(struct fdop *op, struct polldesc *pd)
+/* The same once it waits.  A flag that changes meanwhile is the next call's, but for a pipe. */
+static long waits_on(struct fdop *op, const struct netwait *w)
 {
-	long r;
-
-	/*
-	 * The trampoline notes a SIGPIPE (piped): no handler may run here, and the signal is for
-	 * this thread alone.
-	 */
-	self_thread.catches_sigpipe = true;
-	r = op->attempt(op, netpoll_fdget(pd));
-	netpoll_fdput(pd);
-	self_thread.catches_sigpipe = false;
-	return r;
+	if (!op->started)
+		return wants_to_wait(op, w, w->fd);
+	if (receives_no_more(op, w, w->fd))
+		return w->fd == op->fd ? FDWAIT_FALLBACK : op->done;
+	if (!op->plain && fdslot_stops_waiting(op->s, w->fd, op->dir))
+		return op->done ? op->done : -EAGAIN;
+	restart_clock(op, w->fd);
+	return FDWAIT_PARK;
 }
 
 /*
@@ -146,87 +136,79 @@ static long try_held(struct fdop *op, struct polldesc *pd)
  * of what this process shuts down.  For other processes the writer looks again, ever more rarely:
  * an idle process is to be silent.
  */
-static long park_for(struct fdop *op, struct polldesc *pd, uint32_t seq, uint64_t *again)
+static long park_for(struct fdop *op, struct netwait *w, uint64_t *again)
 {
 	uint64_t until = op->deadline, soon;
 	long r;
 
 	if (!writes_locally(op))
-		return netpoll_park(pd, op->dir, seq, until, WaitIO);
+		return netpoll_park(w, until, WaitIO);
 	soon = nanotime() + *again;
 	*again *= LOCAL_RETRY_RARER;
 	if (until && until <= soon)
-		return netpoll_park(pd, op->dir, seq, until, WaitIO);
-	r = netpoll_park(pd, op->dir, seq, soon, WaitIO);
+		return netpoll_park(w, until, WaitIO);
+	r = netpoll_park(w, soon, WaitIO);
 	return r == -ETIMEDOUT ? 1 : r;
 }
 
+/* A try on the number that the held file has now.  FDWAIT_PARK: nothing, and it waits. */
+static long try_held(struct fdop *op, struct netwait *w)
+{
+	long r;
+
+	if (unlikely(fdtable_tries_ended()))
+		return op->done ? op->done : FDWAIT_FALLBACK;
+	/*
+	 * The trampoline notes a SIGPIPE (got_sigpipe): no handler may run here, and the signal is for
+	 * this thread alone.
+	 */
+	self_thread.catches_sigpipe = true;
+	r = op->attempt(op, w->fd);
+	self_thread.catches_sigpipe = false;
+	if (r == -EAGAIN)
+		r = waits_on(op, w);
+	if (r == FDWAIT_PARK)
+		w->woken = false;
+	return r;
+}
+
 /*
- * Tries and parks until it is over.  parks: the last try, at count seq, would have blocked.  The
- * file is the same throughout, whatever becomes of its number.
+ * Tries and parks until it is over.  parks: a try would block.  The file is the same throughout,
+ * whatever becomes of its number.
  *
  * When the time is over the call is tried once more, as the kernel looks once more: a local stream
  * has room for a buffer long before it tells of room, which it does at a quarter full.
  */
-static long try_and_park(struct fdop *op, struct polldesc *pd, uint32_t seq, bool parks)
+static long try_and_park(struct fdop *op, struct netwait *w, bool parks)
 {
 	uint64_t again = LOCAL_RETRY_NS;
-	bool woken = false, late = false;
-	long r;
-	int fd;
+	long r = FDWAIT_PARK;
 
-	for (;;) {
-		if (!parks) {
-			seq = netpoll_seq(pd, op->dir);
-			if (unlikely(fdtable_tries_ended()))
-				return op->done ? op->done : FDWAIT_FALLBACK;
-			r = try_held(op, pd);
-			if (r != -EAGAIN)
-				break;
-			/*
-			 * Once, but for a pipe: a flag that changes while it waits is the next
-			 * call's.  Its number stays until netpoll_fdput().
-			 */
-			r = 0;
-			fd = netpoll_fdget(pd);
-			if (op->started && receives_no_more(op, pd, fd)) {
-				netpoll_fdput(pd);
-				return fd == op->fd ? FDWAIT_FALLBACK : op->done;
-			}
-			if (!op->started)
-				r = wants_to_wait(op, fd, true);
-			else if (!op->plain && fdslot_stops_waiting(op->s, fd, op->dir))
-				r = op->done ? op->done : -EAGAIN;
-			else if (restart_clock(op, fd))
-				late = false;
-			netpoll_fdput(pd);
-			if (r)
-				break;
-		}
-		parks = false;
+	if (!parks) {
+		netpoll_next(w);
+		r = try_held(op, w);
+	}
+	while (r == FDWAIT_PARK) {
 		if (waitmask_hit()) /* no handler runs from here on: we are pinned */
 			return -EINTR;
-		r = park_for(op, pd, seq, &again);
-		if (r < 0 && (r != -ETIMEDOUT || late))
+		r = park_for(op, w, &again);
+		if (r < 0 && (r != -ETIMEDOUT || op->late))
 			return r;
-		late = r < 0;
-		woken = r == 0;
+		op->late = r < 0;
+		r = try_held(op, w);
 	}
-	note(op, pd, seq);
-	if (woken)
-		netpoll_pass(pd, op->dir);
 	return r;
 }
 
-static long run_held(struct fdop *op, struct polldesc *pd, uint32_t seq, bool parks)
+static long run_held(struct fdop *op, struct netwait *w, bool parks)
 {
 	long r;
 
 	if (!writes_locally(op))
-		return try_and_park(op, pd, seq, parks);
+		return try_and_park(op, w, parks);
 	/* Before a try: pairs with fdwait_shutdown(), which comes after a shutdown and reads it. */
 	fetch_add_seqcst(&nlocal, 1);
-	r = try_and_park(op, pd, seq, false);
+	r = try_and_park(op, w, false);
 	fetch_sub_seqcst(&nlocal, 1);
 	return r;
 }
@@ -249,20 +231,6 @@ static bool interrupted(struct fdop *op, long *r)
 	return what == INTR_ENDS || (what == INTR_RESTARTS && op->timed) || waitmask_hit();
 }
 
-/* What a try has seen. */
-struct seen {
-	struct polldesc *pd; /* NULL: not registered then */
-	uint32_t seq, gen;
-};
-
-static struct seen look(const struct fdop *op)
-{
-	struct seen was = { .gen = fdslot_gen(op->s), .pd = load_seqcst(&op->s->poll.pd) };
-
-	was.seq = was.pd ? netpoll_seq(was.pd, op->dir) : 0;
-	return was;
-}
-
 static void kept_close(const int *kept)
 {
 	direct3(SYS_close, *kept, 0, 0);
@@ -282,41 +250,16 @@ static long call_kept(const struct fdop *op, int fd)
  * The held file cannot be tried any more (splice() does that to a pipe), and its number has been
  * closed meanwhile: a duplicate.  -1: its number is op's still.
  */
-static int keep_untried(const struct fdop *op, struct polldesc *pd, long r)
+static int keep_untried(const struct fdop *op, const struct netwait *w, long r)
 {
-	int fd, kept = -1;
-
-	if (likely(r != -EOPNOTSUPP) || op->done)
+	if (likely(r != -EOPNOTSUPP) || op->done || !w->trying || w->fd < 0 || w->fd == op->fd)
 		return -1;
-	fd = netpoll_fdget(pd);
-	if (fd >= 0 && fd != op->fd)
-		kept = netpoll_dup(fd);
-	netpoll_fdput(pd);
-	return kept;
+	return netpoll_dup(w->fd);
 }
 
-/* Holds, and runs it.  parks: a try that saw was would have blocked. */
-static long hold_and_run(struct fdop *op, const struct seen *was, bool parks)
+/* How a wait on a held file ended, and nothing is held any more. */
+static long ended(struct fdop *op, long r, int kept)
 {
-	struct polldesc *pd = netpoll_hold(&op->s->poll, op->fd);
-	bool other = fdslot_gen(op->s) != was->gen;
-	int kept;
-	long r;
-
-	if (!pd)
-		return FDWAIT_FALLBACK;
-	if (op->done && other)
-		r = op->done; /* the rest must not go to another file */
-	else if (parks && (other || (was->pd && pd != was->pd)))
-		r = FDWAIT_AGAIN; /* closed and made anew meanwhile */
-	else
-		/*
-		 * Registered after the try: all it has seen came later, or is told by the
-		 * registering.
-		 */
-		r = run_held(op, pd, was->seq, parks);
-	kept = keep_untried(op, pd, r);
-	netpoll_release(pd);
 	if (unlikely(self_thread.got_sigpipe)) {
 		self_thread.got_sigpipe = false;
 		thread_kill(&self_thread, SIGPIPE, NULL);
@@ -330,19 +273,52 @@ static long hold_and_run(struct fdop *op, const struct seen *was, bool parks)
 	return r;
 }
 
+/* Before a try.  True: the last read has told that there is nothing, and *timeout is how long it waits. */
+static bool look(struct fdop *op, struct netwait *w, uint64_t *timeout)
+{
+	op->gen = fdslot_gen(op->s);
+	return netpoll_look(w, &op->s->poll, op->dir) && op->hints &&
+	       fdslot_short_read_tells(op->s, op->fd, timeout);
+}
+
+/* parks: what came before says that a try would block; tried: that was a try. */
+static long hold_and_run(struct fdop *op, struct netwait *w, bool parks, bool tried)
+{
+	bool other;
+	int kept;
+	long r;
+
+	switch (netpoll_hold(w, op->fd, tried)) {
+	case NETPOLL_OTHER:
+		fdslot_setkind(op->s, FDK_NEW);
+		/* fall through */
+	case NETPOLL_NONE:
+		return FDWAIT_FALLBACK;
+	case NETPOLL_HELD:
+		break;
+	}
+	other = fdslot_gen(op->s) != op->gen;
+	if (op->done && other)
+		r = op->done; /* the rest must not go to another file */
+	else if (parks && (other || w->moved))
+		r = FDWAIT_AGAIN; /* closed and made anew meanwhile */
+	else
+		/*
+		 * Registered after the try: all it has seen came later, or is told by the
+		 * registering.
+		 */
+		r = run_held(op, w, parks);
+	kept = keep_untried(op, w, r);
+	netpoll_release(w, op->hints && op->ends_short);
+	return ended(op, r, kept);
+}
+
 /* Where the poller cannot help and half is done: waits on a kernel thread for room or bytes. */
 static bool wait_in_kernel(const struct fdop *op)
 {
 	struct pollfd p = { .fd = op->fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
 
 	return await_nocp(SYS_poll, (long)&p, 1, -1, 0, 0, 0) >= 0;
-}
-
-/* The last read has told that there is nothing: *timeout is what this one would wait. */
-static bool known_empty(const struct fdop *op, const struct seen *was, uint64_t *timeout)
-{
-	return op->hints && was->pd && netpoll_known_empty(was->pd, was->seq) &&
-	       fdslot_short_read_tells(op->s, op->fd, timeout);
 }
 
 /*
@@ -369,8 +345,8 @@ static long run_without_poller(struct fdop *op)
 		r = op->attempt(op, op->fd);
 		if (r != -EAGAIN)
 			return r;
-		r = wants_to_wait(op, op->fd, false);
-		if (r)
+		r = wants_to_wait(op, NULL, op->fd);
+		if (r != FDWAIT_PARK)
 			return r;
 		if (!op->done)
 			return FDWAIT_FALLBACK;
@@ -394,39 +370,43 @@ static long claim_sigpipe(struct fdop *op, long r)
 	return r;
 }
 
+/* By the program's number; nothing is held, so handlers (SIGPIPE) run as in any system call. */
+static long try_number(struct fdop *op, const struct netwait *w)
+{
+	long r = op->attempt(op, op->fd);
+
+	if (r == -EAGAIN)
+		return wants_to_wait(op, w, op->fd);
+	if (w->pd && op->hints && op->ends_short)
+		netpoll_note_empty(w);
+	return r;
+}
+
 static long run_op(struct fdop *op)
 {
 	bool steps = in_steps(op);
-	struct seen was = look(op);
+	struct netwait w;
+	uint64_t timeout;
+	bool empty = look(op, &w, &timeout);
 
 	for (;;) {
-		bool parks = !steps && !op->done;
-		uint64_t timeout;
+		bool tries = !steps && !op->done && !empty;
 		long r;
 
-		if (parks) {
-			was = look(op); /* before the try */
-			if (known_empty(op, &was, &timeout)) {
-				start_clock(op, timeout);
-			} else {
-				/* Nothing is held: handlers (SIGPIPE) run as in any system call. */
-				r = op->attempt(op, op->fd);
-				if (r != -EAGAIN) {
-					if (was.pd)
-						note(op, was.pd, was.seq);
-					return r;
-				}
-				r = wants_to_wait(op, op->fd, false);
-				if (r)
-					return r;
-				parks = !op->done;
-			}
+		if (empty)
+			start_clock(op, timeout);
+		if (tries) {
+			r = try_number(op, &w);
+			if (r != FDWAIT_PARK)
+				return r;
 		}
-		r = hold_and_run(op, &was, parks);
+		r = hold_and_run(op, &w, !steps && !op->done, tries && !op->plain);
 		if (r == FDWAIT_FALLBACK)
 			return run_without_poller(op);
 		if (r != FDWAIT_AGAIN)
 			return r;
+		if (!steps && !op->done)
+			empty = look(op, &w, &timeout);
 	}
 }
 

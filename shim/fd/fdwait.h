@@ -16,6 +16,7 @@
 enum {
 	FDWAIT_FALLBACK = -5000, /* parking is impossible: make the call on a kernel thread */
 	FDWAIT_AGAIN,           /* inside: from the beginning */
+	FDWAIT_PARK,            /* inside: it would block, and is to wait */
 };
 
 /* A call on a descriptor, tried as often as needed. */
@@ -29,10 +30,12 @@ struct fdop {
 	bool ends_short;   /* set by attempt: it moved less than there was room for */
 	bool hints;        /* a plain read of bytes: the last one may have told that there is nothing */
 	struct fdslot *s;
+	uint32_t gen;      /* fdslot_gen() before the first try */
 	uint64_t deadline; /* from the first park on; 0: none */
 	uint64_t timeout;  /* its length in ns */
 	long moved;        /* done when the time began */
 	bool timed, started;
+	bool late;         /* the time was over at the last park; this try is the last */
 	bool plain;        /* no flag or time-out of the descriptor bears on it */
 	bool ready;        /* fdwait_ask_and_call: the call may be made, */
 	int own;           /* or by this number */

@@ -21,47 +21,34 @@
 enum { POLLWAIT_FEW = 12 }; /* links that fit a small stack */
 
 /*
- * The number that could be linked.  What is left to the kernel is not: asking it may take away what
- * it has to say, and the poller asks before we do.
+ * False: one of them is left to the kernel.  Asking that one may take away what it has to say, and the
+ * poller would ask before we do.
  */
-static unsigned int link_all(struct pollwait *w, struct polllink *links, struct pollset *set)
+static bool name_all(const struct pollwait *w, struct polllink *links)
 {
 	for (unsigned int i = 0; i < w->n; i++) {
-		struct fdslot *s = fdslot_of(w->fds[i].fd);
+		int fd = w->fds[i].fd;
+		struct fdslot *s = fd < 0 ? NULL : fdslot_of(fd);
 
-		links[i].pd = NULL;
-		if (w->fds[i].fd < 0)
-			continue;
-		if (!s || fdslot_kind(s, w->fds[i].fd) == FDK_FILE)
-			return i;
-		links[i].pd = netpoll_hold(&s->poll, w->fds[i].fd);
-		if (!links[i].pd)
-			return i;
-		links[i].set = set;
+		if (fd >= 0 && (!s || fdslot_kind(s, fd) == FDK_FILE))
+			return false;
+		links[i].slot = s ? &s->poll : NULL;
+		links[i].fd = fd;
 		/* Poll's bits and the poller's are the same numbers. */
 		links[i].events = (uint32_t)(unsigned short)w->fds[i].events;
-		netpoll_link(&links[i]);
 	}
-	return w->n;
-}
-
-static void unlink_all(struct polllink *links, unsigned int n)
-{
-	while (n-- > 0)
-		if (links[n].pd) {
-			netpoll_unlink(&links[n]);
-			netpoll_release(links[n].pd);
-		}
+	return true;
 }
 
 static long park(struct pollwait *w, struct polllink *links)
 {
 	uint32_t bars = fdtable_bars(); /* before the links are made */
 	struct pollset set = { 0 };
-	unsigned int n = link_all(w, links, &set);
-	long r = FDWAIT_FALLBACK;
+	long r;
 
-	while (n == w->n) {
+	if (!name_all(w, links) || !netpoll_holdset(&set, links, w->n))
+		return FDWAIT_FALLBACK;
+	do {
 		store_seqcst(&set.fired, 0); /* before the question */
 		r = w->ask(w->arg);
 		if (!r && waitmask_hit()) /* no handler runs from here on: we are pinned */
@@ -71,10 +58,8 @@ static long park(struct pollwait *w, struct polllink *links)
 		if (r)
 			break;
 		r = netpoll_parkset(&set, w->deadline, WaitPoll);
-		if (r < 0)
-			break;
-	}
-	unlink_all(links, n);
+	} while (r >= 0);
+	netpoll_releaseset(links, w->n);
 	return r;
 }
 

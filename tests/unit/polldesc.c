@@ -20,9 +20,38 @@ static void pipe_and_world(void)
 
 TestSuite(polldesc, .init = pipe_and_world, .timeout = 60);
 
-static uint32_t in(struct polldesc *pd)
+/* Who looks here before it waits for bytes. */
+static bool hold(struct netwait *w, pollslot *place, int fd)
 {
-	return netpoll_seq(pd, NETPOLL_IN);
+	netpoll_look(w, place, NETPOLL_IN);
+	return netpoll_hold(w, fd, false) == NETPOLL_HELD;
+}
+
+/* The count of edges of a held one: where it is another than that of the last try, parking is no sleep. */
+static uint32_t in(struct netwait *w)
+{
+	w->seq += 1000;
+	cr_assert_eq(netpoll_park(w, 0, WaitIO), 0);
+	return w->seq;
+}
+
+static bool known_empty(void)
+{
+	struct netwait w;
+
+	return netpoll_look(&w, &slot, NETPOLL_IN);
+}
+
+static bool is_same(int fd)
+{
+	struct netwait w;
+	enum nethold r;
+
+	netpoll_look(&w, &slot, NETPOLL_IN);
+	r = netpoll_hold(&w, fd, true);
+	if (r == NETPOLL_HELD)
+		netpoll_release(&w, false);
+	return r != NETPOLL_OTHER;
 }
 
 static void put(int fd)
@@ -63,92 +92,98 @@ Test(polldesc, a_bell_rung_before_it_was_there_is_rung_again_after)
 
 Test(polldesc, an_edge_is_counted_once)
 {
-	struct polldesc *pd = netpoll_hold(&slot, p[0]);
+	struct netwait w, another;
 	uint32_t was;
 
-	cr_assert(pd);
+	cr_assert(hold(&w, &slot, p[0]));
 	cr_expect_eq(load_seqcst(&nwatched), 1);
-	was = in(pd);
-	cr_expect_eq(netpoll_park(pd, NETPOLL_IN, was + 1, 0, WaitIO), 0, "the count is another: no sleep");
+	was = in(&w);
+	cr_expect(w.woken);
 	netpoll_nowait();
-	cr_expect_eq(in(pd), was, "nothing came");
+	cr_expect_eq(in(&w), was, "nothing came");
 	put(p[1]);
 	netpoll_nowait();
-	cr_expect_eq(in(pd), was + 1);
+	cr_expect_eq(in(&w), was + 1);
 	netpoll_nowait();
-	cr_expect_eq(in(pd), was + 1, "still readable is no edge");
-	cr_expect_eq(netpoll_hold(&slot, p[0]), pd, "one for all users");
-	netpoll_release(pd);
-	netpoll_release(pd);
+	cr_expect_eq(in(&w), was + 1, "still readable is no edge");
+	cr_expect(hold(&another, &slot, p[0]));
+	cr_expect_eq(another.pd, w.pd, "one for all users");
+	cr_expect_not(another.moved);
+	netpoll_release(&another, false);
+	netpoll_release(&w, false);
 	cr_expect_eq(weft_tls.locks, 0, "each release unpins");
 }
 
 Test(polldesc, bytes_that_were_there_are_an_edge)
 {
-	struct polldesc *pd;
+	struct netwait w;
 
 	put(p[1]);
-	pd = netpoll_hold(&slot, p[0]);
+	cr_assert(hold(&w, &slot, p[0]));
 	netpoll_nowait();
-	cr_expect_gt(in(pd), 0);
+	cr_expect_gt(in(&w), 0);
 }
 
 Test(polldesc, drained_until_the_next_edge_and_never_after_the_end)
 {
-	struct polldesc *pd = netpoll_hold(&slot, p[0]);
+	struct netwait w;
 	char c;
 
-	cr_expect_not(netpoll_known_empty(pd, in(pd)), "nobody said so");
-	netpoll_note_empty(pd, in(pd));
-	cr_expect(netpoll_known_empty(pd, in(pd)));
+	cr_assert(hold(&w, &slot, p[0]));
+	cr_expect_not(known_empty(), "nobody said so");
+	netpoll_note_empty(&w);
+	cr_expect(known_empty());
 	put(p[1]);
 	netpoll_nowait();
-	cr_expect_not(netpoll_known_empty(pd, in(pd)));
+	cr_expect_not(known_empty());
 	cr_assert_eq(read(p[0], &c, 1), 1);
 	close(p[1]);
 	netpoll_nowait();
-	netpoll_note_empty(pd, in(pd));
-	cr_expect_not(netpoll_known_empty(pd, in(pd)), "the end came already: no edge will follow");
+	cr_expect(netpoll_may_have_ended(&w));
+	in(&w);
+	netpoll_release(&w, true);
+	cr_expect_not(known_empty(), "the end came already: no edge will follow");
 }
 
 Test(polldesc, an_event_of_a_former_life_is_ignored)
 {
-	struct polldesc *pd = netpoll_hold(&slot, p[0]), *next;
+	struct netwait w, next;
 	struct os_event ev;
 	int q[2];
 
+	cr_assert(hold(&w, &slot, p[0]));
 	put(p[1]);
 	ev = next_event();
-	netpoll_release(pd);
+	netpoll_release(&w, false);
 	netpoll_forget(&slot, p[0], false);
 	cr_expect_eq(load_seqcst(&nwatched), 0);
 	cr_expect_null(load_seqcst(&slot.pd));
 	cr_assert_eq(pipe(q), 0);
-	next = netpoll_hold(&other, q[0]);
-	cr_assert_eq(next, pd, "the memory serves again");
+	cr_assert(hold(&next, &other, q[0]));
+	cr_assert_eq(next.pd, w.pd, "the memory serves again");
 	netpoll_ready(&ev, 1);
-	cr_expect_eq(in(next), 0);
+	cr_expect_eq(in(&next), 0);
 }
 
 Test(polldesc, a_held_file_outlives_its_number)
 {
-	struct polldesc *pd = netpoll_hold(&slot, p[0]);
+	struct netwait w;
 	ino_t file = file_of(p[0]);
 	uint32_t was;
 	int own;
 
+	cr_assert(hold(&w, &slot, p[0]));
 	netpoll_forget(&slot, p[0], false);
 	close(p[0]);
-	own = netpoll_fdget(pd);
-	netpoll_fdput(pd);
+	netpoll_nowait();
+	was = in(&w);
+	own = w.fd;
 	cr_expect_neq(own, p[0]);
 	cr_expect_eq(file_of(own), file);
-	netpoll_nowait();
-	was = in(pd);
 	put(p[1]);
 	netpoll_nowait();
-	cr_expect_eq(in(pd), was + 1, "it is watched as before");
-	netpoll_release(pd);
+	cr_expect_eq(in(&w), was + 1, "it is watched as before");
+	netpoll_release(&w, false);
 	cr_expect_eq(fcntl(own, F_GETFD), -1, "gone with its last user");
 	cr_expect_eq(load_seqcst(&nwatched), 0);
 }
@@ -156,91 +191,98 @@ Test(polldesc, a_held_file_outlives_its_number)
 Test(polldesc, who_comes_while_a_number_is_closed_watches_by_another)
 {
 	ino_t file = file_of(p[0]);
-	struct polldesc *pd;
+	struct netwait w;
 	uint32_t was;
 	int own;
 
 	netpoll_closing(&slot, p[0]);
-	pd = netpoll_hold(&slot, p[0]);
+	cr_assert(hold(&w, &slot, p[0]));
 	cr_expect_null(load_seqcst(&slot.pd), "the number's own place stays empty");
-	own = netpoll_fdget(pd);
-	netpoll_fdput(pd);
+	was = in(&w);
+	own = w.fd;
 	cr_expect_neq(own, p[0]);
 	close(p[0]);
 	netpoll_closed(&slot);
 	cr_expect_eq(file_of(own), file);
-	was = in(pd);
 	put(p[1]);
 	netpoll_nowait();
-	cr_expect_eq(in(pd), was + 1, "it hears of what comes");
-	netpoll_release(pd);
+	cr_expect_eq(in(&w), was + 1, "it hears of what comes");
+	netpoll_release(&w, false);
 	cr_expect_eq(fcntl(own, F_GETFD), -1, "gone with its user");
 	cr_expect_eq(load_seqcst(&nwatched), 0);
 }
 
 Test(polldesc, a_call_that_closes_numbers_without_a_place_is_for_all)
 {
-	struct polldesc *pd;
+	struct netwait w;
 
 	netpoll_closing_any();
 	netpoll_synchronize();
-	pd = netpoll_hold(&slot, p[0]);
+	cr_assert(hold(&w, &slot, p[0]));
 	cr_expect_null(load_seqcst(&slot.pd));
-	netpoll_release(pd);
+	netpoll_release(&w, false);
 	netpoll_closed_any();
-	pd = netpoll_hold(&slot, p[0]);
-	cr_expect_eq(load_seqcst(&slot.pd), pd);
-	netpoll_release(pd);
+	cr_assert(hold(&w, &slot, p[0]));
+	cr_expect_eq(load_seqcst(&slot.pd), w.pd);
+	netpoll_release(&w, false);
 	netpoll_forget(&slot, p[0], false);
 }
 
 Test(polldesc, a_barred_file_is_not_watched_until_its_number_is_made_anew)
 {
-	struct polldesc *pd = netpoll_hold(&slot, p[0]);
+	struct netwait w;
 
+	cr_assert(hold(&w, &slot, p[0]));
 	netpoll_bar(&slot, p[0]);
-	cr_expect_eq(netpoll_fdget(pd), -1, "its users are told");
-	netpoll_fdput(pd);
-	netpoll_release(pd);
-	cr_expect_null(netpoll_hold(&slot, p[0]));
+	netpoll_next(&w);
+	cr_expect_eq(w.fd, -1, "its users are told");
+	netpoll_release(&w, false);
+	cr_expect_not(hold(&w, &slot, p[0]));
 	netpoll_forget(&slot, p[0], true);
-	pd = netpoll_hold(&slot, p[0]);
-	cr_expect_not_null(pd);
-	netpoll_release(pd);
+	cr_expect(hold(&w, &slot, p[0]));
+	netpoll_release(&w, false);
 	netpoll_forget(&slot, p[0], false);
 }
 
 Test(polldesc, another_file_behind_our_back_is_found)
 {
-	struct polldesc *pd = netpoll_hold(&slot, p[0]);
-	uint32_t was = in(pd);
+	struct netwait w, seen;
+	uint32_t was;
 	int q[2];
 
-	cr_expect(netpoll_same(&slot, p[0]));
+	cr_assert(hold(&w, &slot, p[0]));
+	was = in(&w);
+	cr_expect(is_same(p[0]));
+	netpoll_look(&seen, &slot, NETPOLL_IN);
+	netpoll_release(&w, false);
+	cr_assert(hold(&w, &slot, p[0]));
 	cr_assert_eq(pipe(q), 0);
 	cr_assert_eq(dup2(q[0], p[0]), p[0]);
-	cr_expect_not(netpoll_same(&slot, p[0]));
+	cr_expect_not(is_same(p[0]));
 	cr_expect_null(load_seqcst(&slot.pd));
-	cr_expect_eq(netpoll_fdget(pd), -1, "its users have no number any more");
-	netpoll_fdput(pd);
-	cr_expect_gt(in(pd), was, "and are told at once");
-	netpoll_release(pd);
-	cr_expect(netpoll_same(&slot, p[0]), "nothing is registered, so nothing is wrong");
+	cr_expect_gt(in(&w), was, "its users are told at once");
+	cr_expect_eq(w.fd, -1, "and have no number any more");
+	cr_expect(is_same(p[0]), "nothing is registered, so nothing is wrong");
+	cr_expect_eq(netpoll_hold(&seen, p[0], false), NETPOLL_HELD);
+	cr_expect(seen.moved, "the look was at another registration");
+	netpoll_release(&seen, false);
+	netpoll_release(&w, false);
 }
 
 Test(polldesc, a_set_fires_on_its_own_events)
 {
 	struct pollset set = { 0 };
-	struct polllink l = { .set = &set, .events = OS_POLLIN };
+	struct polllink l = { .slot = &slot, .events = OS_POLLIN };
 	int s[2];
 	char big[4096] = "";
 
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, s), 0);
 	while (write(s[0], big, sizeof big) > 0)
 		;
-	l.pd = netpoll_hold(&slot, s[0]);
+	l.fd = s[0];
+	cr_assert(netpoll_holdset(&set, &l, 1));
 	netpoll_nowait();
-	netpoll_link(&l);
+	store_seqcst(&set.fired, 0);
 	while (read(s[1], big, sizeof big) > 0)
 		;
 	netpoll_nowait();
@@ -248,7 +290,7 @@ Test(polldesc, a_set_fires_on_its_own_events)
 	put(s[1]);
 	netpoll_nowait();
 	cr_expect_eq(load_seqcst(&set.fired), 1);
-	netpoll_unlink(&l);
+	netpoll_releaseset(&l, 1);
 	store_seqcst(&set.fired, 0);
 	put(s[1]);
 	netpoll_nowait();
@@ -257,9 +299,10 @@ Test(polldesc, a_set_fires_on_its_own_events)
 
 Test(polldesc, our_own_numbers_give_way)
 {
+	struct netwait w;
 	int own = -1;
 
-	cr_assert(netpoll_hold(&slot, p[0]));
+	cr_assert(hold(&w, &slot, p[0]));
 	cr_assert(netpoll_owns_above(0, &own));
 	cr_expect(netpoll_owns(own));
 	netpoll_move(own);
@@ -267,5 +310,5 @@ Test(polldesc, our_own_numbers_give_way)
 	cr_assert_eq(dup2(p[0], own), own);
 	put(p[1]);
 	netpoll_nowait();
-	cr_expect_gt(in(load_seqcst(&slot.pd)), 0, "the poller works on");
+	cr_expect_gt(in(&w), 0, "the poller works on");
 }
