@@ -34,19 +34,31 @@ static inline bool elf_is_ours(const Elf64_Ehdr *e)
 	       e->e_machine == EM_X86_64;
 }
 
-static inline bool elf_header(int fd, const Elf64_Ehdr *e, unsigned i, Elf64_Phdr *ph)
+/* So many entries of a table are read at once: with each it would be dozens of system calls a program. */
+enum { ELF_HEADERS = 16, ELF_TAGS = 32 };
+
+/* Program headers from the ith on: how many; 0: they cannot be read. */
+static inline unsigned elf_headers(int fd, const Elf64_Ehdr *e, unsigned i, Elf64_Phdr ph[ELF_HEADERS])
 {
-	return elf_read(fd, ph, sizeof(*ph), e->e_phoff + (uint64_t)i * e->e_phentsize);
+	unsigned n = e->e_phnum - i < ELF_HEADERS ? e->e_phnum - i : ELF_HEADERS;
+
+	if (e->e_phentsize != sizeof(*ph))
+		n = 1;
+	return elf_read(fd, ph, n * sizeof(*ph), e->e_phoff + (uint64_t)i * e->e_phentsize) ? n : 0;
 }
 
 /* Finds the first program header of a type. */
-static inline bool elf_segment(int fd, const Elf64_Ehdr *e, uint32_t type, Elf64_Phdr *ph)
+static inline bool elf_segment(int fd, const Elf64_Ehdr *e, uint32_t type, Elf64_Phdr *to)
 {
-	for (unsigned i = 0; i < e->e_phnum; i++) {
-		if (!elf_header(fd, e, i, ph))
-			return false;
-		if (ph->p_type == type)
+	Elf64_Phdr ph[ELF_HEADERS];
+
+	for (unsigned i = 0, n; i < e->e_phnum && (n = elf_headers(fd, e, i, ph)); i += n) {
+		for (unsigned k = 0; k < n; k++) {
+			if (ph[k].p_type != type)
+				continue;
+			*to = ph[k];
 			return true;
+		}
 	}
 	return false;
 }
@@ -54,13 +66,14 @@ static inline bool elf_segment(int fd, const Elf64_Ehdr *e, uint32_t type, Elf64
 /* Where an address of the loaded file is in the file itself. */
 static inline bool elf_address(int fd, const Elf64_Ehdr *e, uint64_t at, uint64_t *off)
 {
-	Elf64_Phdr ph;
+	Elf64_Phdr ph[ELF_HEADERS];
 
-	for (unsigned i = 0; i < e->e_phnum; i++) {
-		if (!elf_header(fd, e, i, &ph))
-			return false;
-		if (ph.p_type == PT_LOAD && at >= ph.p_vaddr && at - ph.p_vaddr < ph.p_filesz) {
-			*off = ph.p_offset + (at - ph.p_vaddr);
+	for (unsigned i = 0, n; i < e->e_phnum && (n = elf_headers(fd, e, i, ph)); i += n) {
+		for (unsigned k = 0; k < n; k++) {
+			if (ph[k].p_type != PT_LOAD || at < ph[k].p_vaddr ||
+			    at - ph[k].p_vaddr >= ph[k].p_filesz)
+				continue;
+			*off = ph[k].p_offset + (at - ph[k].p_vaddr);
 			return true;
 		}
 	}
@@ -70,13 +83,16 @@ static inline bool elf_address(int fd, const Elf64_Ehdr *e, uint64_t at, uint64_
 /* The value of one tag of the dynamic section; 0: it has none. */
 static inline uint64_t elf_dynamic(int fd, const Elf64_Phdr *dynamic, int64_t tag)
 {
-	Elf64_Dyn d;
+	uint64_t left = dynamic->p_filesz / sizeof(Elf64_Dyn), n;
+	Elf64_Dyn d[ELF_TAGS];
 
-	for (uint64_t off = 0; off + sizeof(d) <= dynamic->p_filesz; off += sizeof(d)) {
-		if (!elf_read(fd, &d, sizeof(d), dynamic->p_offset + off) || d.d_tag == DT_NULL)
+	for (uint64_t off = dynamic->p_offset; left; left -= n, off += n * sizeof(*d)) {
+		n = left < ELF_TAGS ? left : ELF_TAGS;
+		if (!elf_read(fd, d, n * sizeof(*d), off))
 			return 0;
-		if (d.d_tag == tag)
-			return d.d_un.d_val;
+		for (uint64_t k = 0; k < n; k++)
+			if (d[k].d_tag == tag || d[k].d_tag == DT_NULL)
+				return d[k].d_tag == tag ? d[k].d_un.d_val : 0;
 	}
 	return 0;
 }

@@ -230,9 +230,14 @@ static char *parse_command_line(int argc, char **argv)
 static char *own_directory(void)
 {
 	const char *started = (const char *)getauxval(AT_EXECFN);
-	char *exe = realpath("/proc/self/exe", NULL);
-	char *slash;
+	char name[PATH_MAX], *exe = NULL, *slash;
+	ssize_t n = readlink("/proc/self/exe", name, sizeof(name) - 1);
 
+	/* The kernel says it without links; one that does not begin so is outside our root. */
+	if (n > 0 && name[0] == '/') {
+		name[n] = '\0';
+		exe = strdup(name);
+	}
 	if (!exe && started)
 		exe = realpath(started, NULL);
 	slash = exe ? strrchr(exe, '/') : NULL;

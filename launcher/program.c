@@ -204,23 +204,28 @@ static void check_interpreter(const char *path, int fd, const Elf64_Phdr *interp
 	       path, loader);
 }
 
-/* As a child it is left alone without a word (shim/init.c); asked for by name, the user should know. */
-static void check_go(const char *path, int fd, const Elf64_Ehdr *e)
+static bool has_go_note(int fd, const Elf64_Phdr *ph)
 {
 	enum { NOTES_MAX = 4096 }; /* the linker's own, a few hundred bytes */
 	char notes[NOTES_MAX] __attribute__((aligned(4)));
-	Elf64_Phdr ph;
 
-	for (unsigned i = 0; i < e->e_phnum; i++) {
-		if (!elf_read(fd, &ph, sizeof(ph), e->e_phoff + (uint64_t)i * e->e_phentsize))
+	return go_note_segment(ph) && ph->p_filesz <= NOTES_MAX &&
+	       elf_read(fd, notes, ph->p_filesz, ph->p_offset) && go_note_among(notes, ph->p_filesz);
+}
+
+/* As a child it is left alone without a word (shim/init.c); asked for by name, the user should know. */
+static void check_go(const char *path, int fd, const Elf64_Ehdr *e)
+{
+	Elf64_Phdr ph[ELF_HEADERS];
+
+	for (unsigned i = 0, n; i < e->e_phnum && (n = elf_headers(fd, e, i, ph)); i += n) {
+		for (unsigned k = 0; k < n; k++) {
+			if (!has_go_note(fd, &ph[k]))
+				continue;
+			advise("%s: a Go program, whose run-time manages kernel threads itself "
+			       "(running with plain pthreads)", path);
 			return;
-		if (!go_note_segment(&ph) || ph.p_filesz > NOTES_MAX ||
-		    !elf_read(fd, notes, ph.p_filesz, ph.p_offset) ||
-		    !go_note_among(notes, ph.p_filesz))
-			continue;
-		advise("%s: a Go program, whose run-time manages kernel threads itself (running "
-		       "with plain pthreads)", path);
-		return;
+		}
 	}
 }
 

@@ -49,14 +49,9 @@ static int open_look(int dir, const char *path, int flags)
 }
 
 /* To open a pipe or a device may do something; no program is one. */
-static bool is_file(int dir, const char *path, int flags, mode_t *mode)
+static bool is_file(int dir, const char *path, int flags, struct stat *st)
 {
-	struct stat st;
-
-	if (own4(SYS_newfstatat, dir, path, &st, flags))
-		return false;
-	*mode = st.st_mode;
-	return S_ISREG(st.st_mode);
+	return !own4(SYS_newfstatat, dir, path, st, flags) && S_ISREG(st->st_mode);
 }
 
 /* What a file is by, as long as nobody writes to it; never 0. */
@@ -76,9 +71,20 @@ static uint64_t identity(const struct stat *st)
  * dozens of system calls.
  */
 static _Atomic uint64_t known;
+/* The last program that was found to name that loader as nearly all do, which is why it can be asked about. */
+static _Atomic uint64_t known_program;
+#define USUAL_LOADER "/lib64/" GLIBC_LOADER
 
-/* The loader that a program names. */
-static bool foreign_loader(int fd, const Elf64_Phdr *interp)
+static bool is_known_program(const struct stat *st)
+{
+	struct stat loader;
+
+	return load_relaxed(&known_program) == identity(st) &&
+	       is_file(AT_FDCWD, USUAL_LOADER, 0, &loader) && load_relaxed(&known) == identity(&loader);
+}
+
+/* The loader that a program names.  *usual: it is ours, and the one that is_known_program() asks about. */
+static bool foreign_loader(int fd, const Elf64_Phdr *interp, bool *usual)
 {
 	char path[PATH_MAX / 8]; /* a longer one is nobody's */
 	struct stat st;
@@ -89,10 +95,12 @@ static bool foreign_loader(int fd, const Elf64_Phdr *interp)
 	    !elf_read(fd, path, interp->p_filesz, interp->p_offset))
 		return false;
 	path[interp->p_filesz] = '\0';
-	if (own4(SYS_newfstatat, AT_FDCWD, path, &st, 0) || !S_ISREG(st.st_mode))
+	if (!is_file(AT_FDCWD, path, 0, &st))
 		return false;
+	*usual = !strcmp(path, USUAL_LOADER);
 	if (load_relaxed(&known) == identity(&st))
 		return false;
+	*usual = false;
 	if ((fd = open_look(AT_FDCWD, path, 0)) < 0)
 		return false;
 	ours = elf_read(fd, &e, sizeof(e), 0) && elf_is_our_loader(fd, &e);
@@ -111,14 +119,14 @@ static bool is_other_loader(int fd, const Elf64_Ehdr *e)
 	       elf_dynamic(fd, &dynamic, DT_SONAME) && !elf_is_our_loader(fd, e);
 }
 
-static bool foreign_elf(int fd, const Elf64_Ehdr *e)
+static bool foreign_elf(int fd, const Elf64_Ehdr *e, bool *usual)
 {
 	Elf64_Phdr interp;
 
 	if (!elf_is_ours(e))
 		return true;
-	return elf_segment(fd, e, PT_INTERP, &interp) ? foreign_loader(fd, &interp) :
-							is_other_loader(fd, e);
+	return elf_segment(fd, e, PT_INTERP, &interp) ? foreign_loader(fd, &interp, usual) :
+							      is_other_loader(fd, e);
 }
 
 /* The interpreter named by "#! INTERPRETER [ARG]"; line is cut in place. */
@@ -132,13 +140,13 @@ static char *interpreter(char *line)
 }
 
 /* Every fd is closed here, but the caller's own. */
-static bool foreign_fd(int fd, int depth)
+static bool foreign_fd(int fd, int depth, bool *usual)
 {
 	union {
 		Elf64_Ehdr elf;
 		char line[SCRIPT_LINE + 1];
 	} head;
-	mode_t mode;
+	struct stat st;
 	char *next;
 	long n = own4(SYS_pread64, fd, head.line, SCRIPT_LINE, 0);
 	bool foreign;
@@ -147,11 +155,12 @@ static bool foreign_fd(int fd, int depth)
 		return false;
 	head.line[n] = '\0';
 	if (!memcmp(head.line, ELFMAG, SELFMAG))
-		return n >= (long)sizeof(head.elf) && foreign_elf(fd, &head.elf);
+		return n >= (long)sizeof(head.elf) && foreign_elf(fd, &head.elf, usual);
 	if (memcmp(head.line, "#!", 2) || depth == SCRIPT_DEPTH || !(next = interpreter(head.line)) ||
-	    !is_file(AT_FDCWD, next, 0, &mode) || (fd = open_look(AT_FDCWD, next, 0)) < 0)
+	    !is_file(AT_FDCWD, next, 0, &st) || (fd = open_look(AT_FDCWD, next, 0)) < 0)
 		return false;
-	foreign = foreign_fd(fd, depth + 1);
+	foreign = foreign_fd(fd, depth + 1, usual);
+	*usual = false; /* of the script nothing is known */
 	direct3(SYS_close, fd, 0, 0);
 	return foreign;
 }
@@ -161,10 +170,11 @@ static bool foreign_by_fd(int fd)
 {
 	char name[] = "/proc/self/fd/0123456789", *p = name + sizeof("/proc/self/fd/") - 1;
 	unsigned int scale = 1;
+	bool usual = false;
 	long flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
 
 	if (flags < 0 || !(flags & O_PATH))
-		return flags >= 0 && foreign_fd(fd, 0);
+		return flags >= 0 && foreign_fd(fd, 0, &usual);
 	while ((unsigned int)fd / scale >= 10)
 		scale *= 10;
 	for (; scale; scale /= 10)
@@ -176,18 +186,21 @@ static bool foreign_by_fd(int fd)
 bool foreign_file(int dir, const char *path, int flags)
 {
 	int nofollow = flags & AT_SYMLINK_NOFOLLOW;
-	mode_t mode;
-	bool foreign;
+	bool foreign, usual = false;
+	struct stat st;
 	int fd;
 
 	if ((flags & AT_EMPTY_PATH) && path && !*path)
 		return foreign_by_fd(dir);
-	if (!is_file(dir, path, nofollow, &mode))
+	if (!is_file(dir, path, nofollow, &st) || is_known_program(&st))
 		return false;
 	fd = open_look(dir, path, nofollow ? O_NOFOLLOW : 0);
 	if (fd < 0)
 		return false;
-	foreign = foreign_fd(fd, 0);
+	foreign = foreign_fd(fd, 0, &usual);
+	/* Of what was read, which is not always what the name said a moment ago. */
+	if (usual && !foreign && !own4(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH))
+		store_relaxed(&known_program, identity(&st));
 	direct3(SYS_close, fd, 0, 0);
 	return foreign;
 }
@@ -205,7 +218,7 @@ bool foreign_name(const char *name)
 	const char *dirs = path_of(environ);
 	size_t len = strnlen(name, NAME_MAX + 1);
 	char path[PATH_MAX];
-	mode_t mode;
+	struct stat st;
 
 	if (strchr(name, '/'))
 		return foreign_file(AT_FDCWD, name, 0);
@@ -217,7 +230,7 @@ bool foreign_name(const char *name)
 			memcpy(path, dirs, n);
 			path[n] = '/';
 			memcpy(path + n + !!n, name, len + 1);
-			if (is_file(AT_FDCWD, path, 0, &mode) && (mode & 0111))
+			if (is_file(AT_FDCWD, path, 0, &st) && (st.st_mode & 0111))
 				return foreign_file(AT_FDCWD, path, 0);
 		}
 		dirs += n;
