@@ -75,9 +75,13 @@ long g_setgs(uintptr_t base);
  * snapshot: it may end meanwhile, its memory stays.
  */
 struct g *g_next(uint32_t *i);
-void *g_data(struct g *gp); /* one word the shim owns */
-void *_Atomic *g_mailbox(struct g *gp); /* another one, which stays from one life to the next */
-void g_setdata(struct g *gp, void *data);
+
+/* The shim's part of a G. */
+struct gshim {
+	struct thread *thread;    /* of this life */
+	void *_Atomic mailbox;    /* signals queued on it; stays from one life to the next */
+};
+struct gshim *g_shim(struct g *gp);
 struct g *g_main(void);
 
 /* Kernel id of the M that runs gp (user code or system call) right now, or 0; a snapshot. */

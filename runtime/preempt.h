@@ -1,5 +1,6 @@
 /*
- * preempt: signal 32: a G gives way, or gets a P back, where it was interrupted.
+ * preempt: signal 32, by which a G is made to look, to give way, or to get a P back; and giving way at the
+ * next good moment.
  *
  * Must never: switch on a signal stack.
  */
@@ -8,29 +9,43 @@
 
 #include "runtime/runtime.h"
 
-/*
- * Preemption.  The handler of signal SIGWEFT notes what the kernel has (g_notekernel), then
- * calls runtime_preempt_asked(), whatever it interrupted: true when a G runs here that is asked to give
- * way, and may.  It then calls runtime_preempt(), which returns when the G runs again, perhaps on
- * another M.  Or the handler sets weft_tls.need_resched, and the G gives way at its next call of
- * runtime_resched().
- */
 enum { SIGWEFT = 32 };
 
-bool runtime_preempt_asked(void);
-bool runtime_preempt_forced(void); /* it has been asked for so long that libc's locks no longer count */
-void runtime_preempt(void);
-void runtime_resched(void);
-
 /*
- * A G whose P was taken while it was blocked unseen (blocked.c), and which computes since, is
- * signalled.  The handler asks first thing, wherever it is; when told so and the G may be switched
- * away where it was interrupted, it calls runtime_reacquirep, which returns when the G owns a P, perhaps on
- * another M.
+ * What the handler of signal 32 found, and how the runtime asks about it.  The handler fills it in once,
+ * calls runtime_on_sig32() at each of the moments below, and does what it is told.  Whatever the signal
+ * interrupted, the first call comes before anything that may pin.
  */
-bool runtime_reacquirep_asked(void);
-bool runtime_reacquirep_forced(void); /* it has been asked for so long that libc's locks no longer count */
-void runtime_reacquirep(void);
+struct sig32 {
+	uintptr_t pc, sp;	/* of what was interrupted */
+	uint64_t mask;		/* the kernel's for it, which may be newer than the notes (sigmask.h) */
+	const void *sigstack;	/* the alternate stack that the kernel has for this thread */
+	bool last;		/* it is about to return from a side stack: nothing may come in between */
+	bool aside;		/* the G is on a side stack */
+	bool (*busy)(void);	/* the shim cannot be interrupted here either */
+	/* A G may be switched away at pc; forced: it was asked for so long that libc's locks do not count. */
+	bool (*safe)(uintptr_t pc, bool forced);
+	void (*has_p)(void);	/* to be called on the side stack once the G has a P, before it gives way */
+	bool reacquirep, preempt; /* the runtime's, from one call to the next */
+};
+
+enum sig32_at {
+	SIG32_ARRIVED,	/* on the signal stack of the M */
+	SIG32_NOROOM,	/* the same: there is no side stack */
+	SIG32_ANOTHER,	/* on the side stack: another signal 32 was taken out of the kernel's queue */
+	SIG32_ASIDE,	/* on the side stack, with the interrupted code's mask */
+};
+
+enum sig32_do {
+	SIG32_RETURN,	/* nothing more is to be done here: it comes again, or was done */
+	SIG32_LOOK,	/* the G looks at its signals, where it is */
+	SIG32_MOVE,	/* the frame goes to a side stack, and the call is repeated there: SIG32_ASIDE */
+};
+
+enum sig32_do runtime_on_sig32(struct sig32 *s, enum sig32_at at);
+
+/* The G gives way if it was asked to at a moment when it could not (weft_tls.need_resched). */
+void runtime_resched(void);
 
 /*
  * sigstack.c.  In a handler on the signal stack of an M, which must not switch: memory of
@@ -41,9 +56,6 @@ void runtime_reacquirep(void);
 size_t sidestack_size(void);
 void *sidestack_take(void);
 void sidestack_give(void *side);
-
-/* Notes where the calling G was interrupted, for dumps while it does not run.  0: it goes on. */
-void g_interruptedat(uintptr_t pc, uintptr_t sp);
 
 /*
  * On a G, where the kernel has this alternate stack: should that not be the M's signal stack, it is

@@ -1,5 +1,19 @@
 /*
- * sigmask: signal masks.
+ * sigmask: which signals reach which kernel thread.
+ *
+ * The kernel has one mask a thread.  What is in it is kept as follows; only its owner writes a mask.
+ *
+ * | mask | owner | what it is | changed by |
+ * |---|---|---|---|
+ * | the kernel's, of a thread | that thread | what is delivered there | the rows below |
+ * | g->sigmask | the G | the mask of the program's thread | sigmask_set(), sigmask_note() |
+ * | m->sigmask | the M | what the kernel has for that thread, as far as weft was told | each switch (finish_switch()), the rows above, and runtime_on_sig32(), which finds in its frame what the kernel has |
+ * | sched.idlemask | the signal thread | what an M keeps out that has no G | sigmask_sigthread_runs() |
+ * | sched.allblocked | the shim, which knows all threads | what no G lets in: an M between two Gs, M0 and a poller keep it out too | sigmask_set_allblocked() |
+ * | of a call (ppoll, sigsuspend), of a handler | the calling thread | the shim's alone: shim/signal/README.md | |
+ *
+ * Two Ms never share a mask; a G that is switched takes its own along.  m->sigmask is read by other
+ * threads (sigmask_all_ms_block()); between two notes it says what both keep out.
  *
  * Must never: run a handler.
  */
@@ -8,39 +22,32 @@
 
 #include "runtime/runtime.h"
 
-/*
- * Signals that come while all Gs are parked are for the signal thread, which the shim makes.  Until
- * there is one (as in a child of fork(2) that has not parked) a G calls hooks.attend before it
- * parks.
- */
-void runtime_sigthread_runs(bool yes, uint64_t idlemask); /* idlemask: a mask, for Ms that sleep without a G */
-
-/* Kernel signal mask while gp runs; set on the caller itself it takes effect at once. */
-uint64_t g_mask(const struct g *gp);
-void g_setmask(struct g *gp, uint64_t mask);
+/* The mask of gp; set on the caller itself the kernel has it when this returns. */
+uint64_t sigmask_of(const struct g *gp);
+void sigmask_set(struct g *gp, uint64_t mask);
 
 /* The kernel already has this mask on the calling G's M (a handler runs): only remember it. */
-void g_notemask(uint64_t mask);
+void sigmask_note(uint64_t mask);
 
 /*
  * In a handler: an M that runs no G keeps these signals out until it runs one; the caller puts them
  * into the mask to which it returns.  False: a G runs here, or this is M0.
  */
-bool runtime_block_idle(uint64_t set);
+bool sigmask_add_idle(uint64_t set);
 
 /*
  * When every G keeps set out, so do the kernel threads that run them.  There are two exceptions: an
  * M between two Gs, for as long as it looks for the next, and an M that sleeps as the poller, until
- * runtime_set_allblocked() told it.  set is all that no G lets in.
+ * sigmask_set_allblocked() told it.  set is all that no G lets in.
  */
-void runtime_set_allblocked(uint64_t set);
-bool runtime_all_ms_block(uint64_t set);
+void sigmask_set_allblocked(uint64_t set);
+bool sigmask_all_ms_block(uint64_t set);
 
 /*
- * In a signal handler that interrupted a G outside the runtime: the mask that the kernel had for the
- * interrupted code, which may be newer than the notes.  Before anything that may give this M to
- * another G, whose own would be compared with the notes.
+ * Signals that come while all Gs are parked are for the signal thread, which the shim makes.  Until
+ * there is one (as in a child of fork(2) that has not parked) a G calls hooks.start_sigthread before
+ * it parks.  idlemask: for Ms that sleep without a G.
  */
-void g_notekernel(uint64_t kernelmask);
+void sigmask_sigthread_runs(bool yes, uint64_t idlemask);
 
 #endif

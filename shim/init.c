@@ -270,7 +270,7 @@ static bool start(void)
 	}
 	thread_default_attr();
 	self_thread.g = g_main();
-	g_setdata(g_main(), &self_thread);
+	g_shim(g_main())->thread = &self_thread;
 	threadname_init();
 	cpuclock_init();
 	schedparam_init();

@@ -341,7 +341,7 @@ struct g *g_new(const struct gattr *a, int *err)
 	gp->parked = NULL;
 	gp->sysdepth = 0;
 	gp->cputime = gp->systime = 0;
-	gp->data = NULL;
+	gp->shim.thread = NULL;
 	gp->intpc = 0;
 	if (weft_tls.g && !(load_relaxed(&duties) & DutyGs))
 		gp->gs = weft_tls.g->gs;
@@ -411,12 +411,12 @@ void g_copyname(struct g *to, const struct g *from)
 	memcpy(to->name, from->name, sizeof(to->name));
 }
 
-uint64_t g_mask(const struct g *gp)
+uint64_t sigmask_of(const struct g *gp)
 {
 	return gp->sigmask;
 }
 
-void g_setmask(struct g *gp, uint64_t mask)
+void sigmask_set(struct g *gp, uint64_t mask)
 {
 	if (gp != weft_tls.g) {
 		gp->sigmask = mask;
@@ -428,7 +428,7 @@ void g_setmask(struct g *gp, uint64_t mask)
 	 * in between.
 	 */
 	os_sigmask(mask);
-	g_notemask(mask);
+	sigmask_note(mask);
 }
 
 long g_setgs(uintptr_t base)
@@ -445,7 +445,7 @@ long g_setgs(uintptr_t base)
 	return r;
 }
 
-void g_notemask(uint64_t mask)
+void sigmask_note(uint64_t mask)
 {
 	pin_m();
 	weft_tls.g->sigmask = mask;
@@ -453,7 +453,7 @@ void g_notemask(uint64_t mask)
 	unpin();
 }
 
-bool runtime_block_idle(uint64_t set)
+bool sigmask_add_idle(uint64_t set)
 {
 	struct m *mp = weft_tls.m;
 
@@ -462,19 +462,6 @@ bool runtime_block_idle(uint64_t set)
 		return false;
 	mp->sigmask |= set; /* finish_switch() takes it back */
 	return true;
-}
-
-void g_notekernel(uint64_t kernelmask)
-{
-	pin_m();
-	getm()->sigmask = kernelmask;
-	unpin();
-}
-
-void g_interruptedat(uintptr_t pc, uintptr_t sp)
-{
-	weft_tls.g->intpc = pc;
-	weft_tls.g->intsp = sp;
 }
 
 struct g *g_next(uint32_t *i)
@@ -490,19 +477,9 @@ struct g *g_next(uint32_t *i)
 	return NULL;
 }
 
-void *_Atomic *g_mailbox(struct g *gp)
+struct gshim *g_shim(struct g *gp)
 {
-	return &gp->mailbox;
-}
-
-void *g_data(struct g *gp)
-{
-	return gp->data;
-}
-
-void g_setdata(struct g *gp, void *data)
-{
-	gp->data = data;
+	return &gp->shim;
 }
 
 struct g *g_main(void)

@@ -126,8 +126,7 @@ struct g {
 	struct stack stack;       /* (c) while alive */
 	char *area;               /* where its thread block is (c once set) */
 	struct areas *areas;      /* the mapping that area is cut from (c once set) */
-	void *data;               /* the shim's */
-	void *_Atomic mailbox;    /* the shim's, and not reset between lives */
+	struct gshim shim;        /* the shim's (g.h) */
 	/* written by any thread, read by dumps: torn reads are harmless */
 	char name[16];
 	uint64_t sigmask;         /* kernel mask while it runs (o) */
@@ -638,6 +637,10 @@ uint64_t sysmon_pollgap(uint64_t usual) hidden;
 /* wakes sysmon if it sleeps past when and wants to be told */
 void sysmon_wake_by(uint64_t when) hidden;
 void p_leave_slow(struct p *pp, uint32_t to) hidden;
+/* For onsig32.c: takes the request that is noted for this M.  True: the G that runs here is to give way. */
+bool preempt_asked(void) hidden;
+bool preempt_forced(void) hidden; /* it has been asked for so long that libc's locks no longer count */
+void preempt_here(void) hidden;   /* the calling G gives way; returns when it runs again, perhaps on another M */
 
 /* ---- sysmon.c, schedtrace.c ---- */
 void sysmon_note_retaken(void) hidden; /* sysmon's notice that a P was taken */
@@ -657,6 +660,11 @@ bool blocked_lists(const struct m *mp) hidden; /* not to be reused yet; any thre
 bool handoff_still_possible(void) hidden; /* what was there may be forbidden by now */
 bool blocked_possible(void) hidden; /* at start; cheap while the process has one thread */
 void blocked_fork_child(void) hidden;
+
+/* For onsig32.c.  True: the calling G computes without a P, which was taken while it blocked unseen. */
+bool reacquirep_asked(void) hidden;
+bool reacquirep_forced(void) hidden; /* as preempt_forced() */
+void reacquirep(void) hidden; /* returns when the G owns a P, perhaps on another M */
 
 void blocked_report_open(void) hidden; /* at exit: counts the blocks that go on; any thread */
 

@@ -233,7 +233,7 @@ void m_block_idle(void)
 	/*
 	 * What another process sends to main by its thread id waits in the kernel for M0 alone.  So
 	 * M0 keeps out no more than all Gs do, and passes on what comes.  The signal thread tells
-	 * it of changes by runtime_set_allblocked(), which writes sched.allblocked and then reads m0.sigmask.
+	 * it of changes by sigmask_set_allblocked(), which writes sched.allblocked and then reads m0.sigmask.
 	 */
 	do {
 		if (mp == &m0)
@@ -258,11 +258,11 @@ static void m0_recheck(void)
  * A poller sleeps under a mask of its own (epoll_pwait) and has another when it wakes: it reads
  * sched.allblocked again.
  */
-void runtime_set_allblocked(uint64_t set)
+void sigmask_set_allblocked(uint64_t set)
 {
 	uint64_t was = exchange_seqcst(&sched.allblocked, set);
 
-	if (set & ~was && !runtime_all_ms_block(set)) {
+	if (set & ~was && !sigmask_all_ms_block(set)) {
 		netpoll_break();
 	} else if (was & ~set && !load_relaxed(&m0.curg)) {
 		m0_recheck();
@@ -270,7 +270,7 @@ void runtime_set_allblocked(uint64_t set)
 	}
 }
 
-bool runtime_all_ms_block(uint64_t set)
+bool sigmask_all_ms_block(uint64_t set)
 {
 	struct m *mp, *own;
 	bool all = true;
@@ -557,7 +557,7 @@ void leavem0(void)
 	if (!gp || gp == g_main_ || gp->home || gp->lockdepth || gp->sysdepth ||
 	    (load_relaxed(&duties) & DutyLockAll))
 		return;
-	/* As in runtime_preempt(): we may be in a handler. */
+	/* As in preempt_here(): we may be in a handler. */
 	pin();
 	if (getm() == &m0)
 		m0.sigmask = os_sigmask_get();

@@ -90,8 +90,8 @@ static inline void finish_switch(struct m *mp, struct g *gp)
 {
 	if (unlikely(mp->sigmask != gp->sigmask)) {
 		/*
-		 * Between the two notes it says what both keep out (runtime_all_ms_block()); and a
-		 * handler that the call lets in may add to it (runtime_block_idle()).
+		 * Between the two notes it says what both keep out (sigmask_all_ms_block()); and a
+		 * handler that the call lets in may add to it (sigmask_add_idle()).
 		 */
 		fetch_and_relaxed(&mp->sigmask, gp->sigmask);
 		os_sigmask(gp->sigmask);

@@ -95,12 +95,12 @@ void pin_slow(void)
 		os_sigunblock(SIGWEFT);
 		cas_relaxed(&weft_tls.revoke, &s, REVOKE_TAKEN);
 	}
-	/* As in runtime_preempt(): we may be in a handler. */
+	/* As in preempt_here(): we may be in a handler. */
 	getm()->sigmask = os_sigmask_get();
 	regainp(gp);
 }
 
-bool runtime_reacquirep_asked(void)
+bool reacquirep_asked(void)
 {
 	uint32_t revoke = load_relaxed(&weft_tls.revoke);
 
@@ -114,13 +114,13 @@ bool runtime_reacquirep_asked(void)
 	return !runtime_busy();
 }
 
-bool runtime_reacquirep_forced(void)
+bool reacquirep_forced(void)
 {
 	/* The M is this one until the G gets a P: it cannot be switched without. */
 	return getm()->prods > PRODS_FORCE;
 }
 
-void runtime_reacquirep(void)
+void reacquirep(void)
 {
 	pin();
 	unpin();
@@ -305,7 +305,7 @@ static bool check_p(struct p *pp, uint64_t now, bool work)
 
 /*
  * gp, without a P, may compute: if so its M gets a signal, whose handler makes it reacquire a P
- * (runtime_reacquirep).
+ * (reacquirep).
  */
 static bool prod(struct m *mp, struct g *gp, uint64_t now)
 {

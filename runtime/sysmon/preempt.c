@@ -60,7 +60,7 @@ void p_leave_slow(struct p *pp, uint32_t to)
 
 /* ---- the M that is asked --------------------------------------------------------------------- */
 
-bool runtime_preempt_asked(void)
+bool preempt_asked(void)
 {
 	bool busy = runtime_busy(), wanted = false;
 	struct m *mp;
@@ -85,7 +85,7 @@ bool runtime_preempt_asked(void)
 	return wanted && !busy;
 }
 
-bool runtime_preempt_forced(void)
+bool preempt_forced(void)
 {
 	struct p *pp = getp();
 
@@ -121,7 +121,7 @@ static bool give_way(struct g *gp, struct p *pp)
 	return true;
 }
 
-void runtime_preempt(void)
+void preempt_here(void)
 {
 	pin();
 	give_way(weft_tls.g, getp());

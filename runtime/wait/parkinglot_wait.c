@@ -157,7 +157,7 @@ static inline __attribute__((always_inline)) int park_g(struct waiter *w, struct
 	return err;
 }
 
-void runtime_sigthread_runs(bool yes, uint64_t idlemask)
+void sigmask_sigthread_runs(bool yes, uint64_t idlemask)
 {
 	store_seqcst(&sched.idlemask, idlemask);
 	store_seqcst(&sched.sigthread_runs, yes);
@@ -169,9 +169,9 @@ void runtime_sigthread_runs(bool yes, uint64_t idlemask)
  */
 static __attribute__((noinline)) void start_sigthread(void)
 {
-	runtime_sigthread_runs(true, 0);
+	sigmask_sigthread_runs(true, 0);
 	if (hooks.start_sigthread && !hooks.start_sigthread())
-		runtime_sigthread_runs(false, 0);
+		sigmask_sigthread_runs(false, 0);
 }
 
 int lot_park(struct park *pk)

@@ -364,7 +364,7 @@ static long claim_sigpipe(struct fdop *op, long r)
 	struct timespec none = { 0, 0 };
 	uint64_t set = SIGBIT(SIGPIPE);
 
-	if (r == -EPIPE && op->dir == NETPOLL_OUT && (g_mask(getg()) & set) &&
+	if (r == -EPIPE && op->dir == NETPOLL_OUT && (sigmask_of(getg()) & set) &&
 	    own4(SYS_rt_sigtimedwait, &set, NULL, &none, sizeof(set)) == SIGPIPE)
 		thread_kill(&self_thread, SIGPIPE, NULL);
 	return r;

@@ -105,7 +105,7 @@ static bool may_wait(const struct how *h, long *r)
 	struct timespec zero = { 0, 0 };
 
 	*r = 0;
-	if (h->mask && g_mask(getg()) & ~sigs_of(waitmask()))
+	if (h->mask && sigmask_of(getg()) & ~sigs_of(waitmask()))
 		do
 			*r = waitmask_hit() ? 0 : direct5(SYS_ppoll, NULL, 0, &zero, waitmask(), SIGSET_BYTES);
 		while (*r == -EINTR);

@@ -36,7 +36,7 @@ static uint64_t to_kernel(void)
 	siginfo_t info;
 	int sig;
 
-	while (on_g() && (sig = signals_take(g_mask(getg()), &info))) {
+	while (on_g() && (sig = signals_take(sigmask_of(getg()), &info))) {
 		long pid = direct3(SYS_getpid, 0, 0, 0), tid = direct3(SYS_gettid, 0, 0, 0);
 
 		/* Only kill()'s own codes are refused: then by a call that makes the like. */

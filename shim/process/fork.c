@@ -91,7 +91,7 @@ static void adopt(void)
 	pthread_key_t key;
 
 	self_thread.g = getg();
-	g_setdata(getg(), &self_thread);
+	g_shim(getg())->thread = &self_thread;
 	if (!real.pthread_key_create(&key, adopted_ends))
 		pthread_setspecific(key, &self_thread);
 }
@@ -144,7 +144,7 @@ void fork_ends(bool child, uint64_t was)
 		once_fork_child();
 	if (child && weft_on) {
 		rebuild();
-		g_notemask(was & ~SIGS_NEVER);
+		sigmask_note(was & ~SIGS_NEVER);
 	}
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &was, NULL, 8);
 }

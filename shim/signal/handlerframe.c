@@ -128,7 +128,7 @@ static void called(struct sigframe *f, void *arg)
 static void nowhere(struct sigframe *f, void *arg)
 {
 	(void)arg;
-	f->uc.mask = g_mask(getg());
+	f->uc.mask = sigmask_of(getg());
 	frame_none(f, false);
 	frame_leave(f);
 }

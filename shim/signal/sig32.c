@@ -38,7 +38,7 @@ enum { SYSCALL_BYTES = 2 }; /* the instruction */
 /* What is to be done; handed from one stack to the next. */
 struct sig32_work {
 	void *side; /* the side stack it runs on; NULL: the M's signal stack */
-	bool reacquirep, preempt;
+	struct sig32 ask;
 };
 
 /* ---- what was interrupted -------------------------------------------------------------------- */
@@ -279,7 +279,7 @@ static void look(struct sigframe *f, struct sig32_work *k)
  * for its CPU has one for each millisecond in which it was kicked.  Each of them only makes the G
  * look, which it is about to do; so they are taken out before they are let in.
  */
-static void let_in(const struct sigframe *f)
+static void let_in(const struct sigframe *f, struct sig32_work *k)
 {
 	uint64_t us = SIGBIT(SIGWEFT);
 	struct timespec zero = {0, 0};
@@ -288,7 +288,7 @@ static void let_in(const struct sigframe *f)
 	while (own4(SYS_rt_sigtimedwait, &us, NULL, &zero, sizeof(us)) == SIGWEFT)
 		more = true;
 	if (more)
-		runtime_preempt_asked(); /* it may have been the one that sysmon waits to see received */
+		runtime_on_sig32(&k->ask, SIG32_ANOTHER);
 	mask_back(f);
 }
 
@@ -296,16 +296,9 @@ static void on_side(struct sigframe *f, void *arg)
 {
 	struct sig32_work k = *(struct sig32_work *)arg; /* from the M's stack, which is another's from let_in() on */
 
-	let_in(f);
-	g_interruptedat(sigframe_pc(f), sigframe_sp(f));
-	if (k.reacquirep)
-		runtime_reacquirep();
-	if (nosigthread_armed())
-		nosigthread_drain();
-	if (k.preempt)
-		runtime_preempt();
+	let_in(f, &k);
+	runtime_on_sig32(&k.ask, SIG32_ASIDE);
 	schedparam_apply_here();
-	g_interruptedat(0, 0);
 	look(f, &k);
 	f->uc.stack.ss_flags = SIGFRAME_STACKFLAGS; /* this M's stays what it is */
 	sidestack_give(k.side);
@@ -334,18 +327,36 @@ static bool to_side(struct sigframe *f, struct sig32_work *k)
 
 /* ---- arriving -------------------------------------------------------------------------------- */
 
-static bool wants_side(const struct sig32_work *k)
+static void has_p(void)
 {
-	return k->reacquirep || k->preempt || nosigthread_armed() ||
-	       load_relaxed(&self_thread.schedparam_pending);
+	if (nosigthread_armed())
+		nosigthread_drain();
+}
+
+/* The shim's own, beside what the runtime asks for. */
+static bool wants_side(void)
+{
+	return nosigthread_armed() || load_relaxed(&self_thread.schedparam_pending);
 }
 
 static void handler(int sig, siginfo_t *si, void *uc)
 {
 	struct sigframe *f = sigframe_of(uc);
 	uintptr_t pc = sigframe_pc(f);
-	bool last = sigframe_leaving(pc);
-	struct sig32_work k = { NULL, false, false };
+	struct sig32_work k = {
+		.ask = {
+			.pc = pc,
+			.sp = sigframe_sp(f),
+			.mask = f->uc.mask,
+			.sigstack = f->uc.stack.ss_sp,
+			.last = sigframe_leaving(pc),
+			.aside = self_thread.leaving,
+			.busy = signals_busy,
+			.safe = safepoint_at_pc,
+			.has_p = has_p,
+		},
+	};
+	enum sig32_do what;
 
 	(void)sig;
 	if (unlikely(si->si_code == SI_TIMER || si->si_code > 0) && sigroute_is_sigthread()) {
@@ -355,26 +366,13 @@ static void handler(int sig, siginfo_t *si, void *uc)
 			fdowner_fired(si);
 		return;
 	}
-	if (on_g() && !runtime_busy())
-		g_notekernel(f->uc.mask);
-	/* Before anything that pins: a G without a P would get one there. */
-	k.reacquirep = runtime_reacquirep_asked();
-	if (k.reacquirep && (last || self_thread.leaving || !safepoint_at_pc(pc, runtime_reacquirep_forced())))
-		return; /* sysmon asks again */
-	k.preempt = runtime_preempt_asked();
-	if (k.preempt && (last || signals_busy() || !safepoint_at_pc(pc, runtime_preempt_forced()))) {
-		weft_tls.need_resched = 1;
-		k.preempt = false;
-	}
-	if (!on_g() || last || signals_busy())
-		/* the sender of the kick sends another, or the G sees to it at its next look */
+	what = runtime_on_sig32(&k.ask, SIG32_ARRIVED);
+	if (what == SIG32_LOOK && wants_side())
+		what = SIG32_MOVE;
+	if (what == SIG32_MOVE && !to_side(f, &k)) /* which does not return */
+		what = runtime_on_sig32(&k.ask, SIG32_NOROOM);
+	if (what == SIG32_RETURN)
 		return;
-	runtime_sigstack(f->uc.stack.ss_sp);
-	if (wants_side(&k) && !to_side(f, &k)) {
-		if (k.reacquirep)
-			return; /* as above */
-		weft_tls.need_resched |= k.preempt;
-	}
 	look(f, &k);
 }
 

@@ -54,7 +54,7 @@ void sigforget(uint64_t set)
 		fetch_add_seqcst(&rounds[__builtin_ctzll(left) + 1], 1);
 	fetch_add_seqcst(&count, 1);
 	while ((gp = g_next(&i))) {
-		struct thread *th = g_data(gp);
+		struct thread *th = g_shim(gp)->thread;
 
 		if (!th)
 			continue;

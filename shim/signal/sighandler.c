@@ -93,10 +93,10 @@ static void mask_handler(uint64_t let, int sig, const struct sigaction *sa)
 	if (!(sa->sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
 	if (on_g())
-		g_notemask(during);
+		sigmask_note(during);
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &during, NULL, 8);
 	if (on_g())
-		sigmask_closed(during & ~let);
+		sigroute_mask_closed(during & ~let);
 }
 
 /*
@@ -131,7 +131,7 @@ static void had_by_another(int sig, const siginfo_t *si)
 
 static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 {
-	struct delivery d = { f, f->uc.mask, g_mask(getg()), true, false, g_mask(getg()) };
+	struct delivery d = { f, f->uc.mask, sigmask_of(getg()), true, false, sigmask_of(getg()) };
 	struct thread *th = &self_thread;
 	struct waitmask_pause outer = waitmask_pause();
 	bool own = outer.region && left_call(f), ran;
@@ -217,7 +217,7 @@ static void finish_mask(const ucontext_t *uc)
 
 	if (likely(!acting_on) || runtime_busy() || !(mask & SIGBIT(acting_on)))
 		return;
-	g_notemask(mask & ~SIGS_NEVER);
+	sigmask_note(mask & ~SIGS_NEVER);
 	th->acting_on = 0;
 	th->taking = false;
 }
@@ -290,7 +290,7 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		 * An idle M would get it back at once, and again, for as long as no G wants it; and
 		 * a thread at its lists might never get through with them.
 		 */
-		bool out = runtime_block_idle(SIGBIT(sig)) || block_meanwhile(sig);
+		bool out = sigmask_add_idle(SIGBIT(sig)) || block_meanwhile(sig);
 
 		if (sigroute_defer(sig, si) || out)
 			f->uc.mask |= SIGBIT(sig);

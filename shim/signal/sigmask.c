@@ -1,15 +1,15 @@
 /*
  * sigmask: the signal mask of a thread, and which threads must know that it has changed.
  *
- * The kernel mask of an M is the mask of the G it runs; g_setmask() changes both.  Besides, what all
+ * The kernel mask of an M is the mask of the G it runs; sigmask_set() changes both.  Besides, what all
  * threads keep out the signal thread keeps out too, so that it stays pending; it is told of every
  * change:
  *
- *	pthread_sigmask, a jump, setcontext		sigmask_changed()
+ *	pthread_sigmask, a jump, setcontext		sigroute_mask_changed()
  *	a new thread's attribute			sigroute_unblocked(), in thread.c
- *	a handler's sa_mask, from its call to its end	sigmask_closed(); signals_rest()
+ *	a handler's sa_mask, from its call to its end	sigroute_mask_closed(); signals_rest()
  *	the mask that a handler leaves in its frame	signals_rest()
- *	a call's own mask (waitmask.c)			sigmask_closed(); sigroute_unblocked()
+ *	a call's own mask (waitmask.c)			sigroute_mask_closed(); sigroute_unblocked()
  *
  * Must never: let a program block 32 or 33.
  */
@@ -26,7 +26,7 @@ static void closed(uint64_t set)
 	sigroute_blocked(set);
 }
 
-void sigmask_closed(uint64_t set)
+void sigroute_mask_closed(uint64_t set)
 {
 	/* A signal with a handler the signal thread gives back when no G wants it. */
 	closed(set & ~(action_handled() | SIGS_NEVER));
@@ -38,7 +38,7 @@ void sigmask_counted(int sig)
 		return;
 	fetch_or_seqcst(&counted, SIGBIT(sig));
 	if (on_g())
-		closed(SIGBIT(sig) & g_mask(getg()) & ~SIGS_NEVER);
+		closed(SIGBIT(sig) & sigmask_of(getg()) & ~SIGS_NEVER);
 }
 
 uint64_t sigmask_finds_out(void)
@@ -46,7 +46,7 @@ uint64_t sigmask_finds_out(void)
 	return action_handled() & ~load_relaxed(&counted);
 }
 
-void sigmask_changed(uint64_t was, uint64_t mask)
+void sigroute_mask_changed(uint64_t was, uint64_t mask)
 {
 	if (was & ~mask) {
 		sigroute_flush();
@@ -59,7 +59,7 @@ void sigmask_changed(uint64_t was, uint64_t mask)
 static int change_mask(int how, const sigset_t *set, sigset_t *old)
 {
 	struct g *gp = getg();
-	uint64_t mask = g_mask(gp), was = mask, bits;
+	uint64_t mask = sigmask_of(gp), was = mask, bits;
 
 	if (set) {
 		bits = *(const uint64_t *)(const void *)set & ~SIGS_NEVER;
@@ -86,8 +86,8 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 		*(uint64_t *)(void *)old = was;
 	}
 	if (mask != was) {
-		g_setmask(gp, mask);
-		sigmask_changed(was, mask);
+		sigmask_set(gp, mask);
+		sigroute_mask_changed(was, mask);
 	}
 	return 0;
 }
@@ -120,10 +120,10 @@ static void before_jump(struct __jmp_buf_tag *env)
 	weft_tls.depth = 0; /* out of a fault inside malloc, say */
 	syscall_reset();
 	if (env->__mask_was_saved) {
-		uint64_t mask = sigs_of(&env->__saved_mask) & ~SIGS_NEVER, was = g_mask(getg());
+		uint64_t mask = sigs_of(&env->__saved_mask) & ~SIGS_NEVER, was = sigmask_of(getg());
 
-		g_setmask(getg(), mask);
-		sigmask_changed(was, mask);
+		sigmask_set(getg(), mask);
+		sigroute_mask_changed(was, mask);
 	}
 }
 

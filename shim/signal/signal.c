@@ -181,7 +181,7 @@ static void abandon(struct signode *n)
 		node_drop(n);
 		if (was.shared && !sigforget_stale(&was)) {
 			gp = sigroute_choose(was.sig, &was.info, NULL);
-			if ((!gp || thread_signal(g_data(gp), was.sig, &was.info, true)) &&
+			if ((!gp || thread_signal(g_shim(gp)->thread, was.sig, &was.info, true)) &&
 			    !sigroute_requeue(was.sig, &was.info))
 				sigroute_defer(was.sig, &was.info);
 		}
@@ -201,7 +201,7 @@ void signals_end(void)
 	sigroute_flush();
 	fetch_or_seqcst(&th->state, TH_ENDING);
 	signals_deliver();
-	sigroute_blocked(~g_mask(getg()));
+	sigroute_blocked(~sigmask_of(getg()));
 	n = th->held;
 	th->held = NULL;
 	abandon(n);
@@ -308,13 +308,13 @@ static int enqueue(struct thread *th, struct g *gp, int sig, const siginfo_t *in
 		n->info.si_pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
 		n->info.si_uid = own_uid();
 	}
-	first = load_seqcst(g_mailbox(gp));
+	first = load_seqcst(&g_shim(gp)->mailbox);
 	do
 		n->next = first;
-	while (!cas_weak_seqcst(g_mailbox(gp), &first, n));
+	while (!cas_weak_seqcst(&g_shim(gp)->mailbox, &first, n));
 	if (unlikely((load_seqcst(&th->state) & (TH_ENDING | TH_EXITED)) ||
 		     load_relaxed(&th->g) != gp) && th != &self_thread) {
-		abandon(exchange_seqcst(g_mailbox(gp), NULL));
+		abandon(exchange_seqcst(&g_shim(gp)->mailbox, NULL));
 		return 0;
 	}
 	store_seqcst(&th->look, true);
@@ -325,7 +325,7 @@ static int enqueue(struct thread *th, struct g *gp, int sig, const siginfo_t *in
 	if ((thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)))
 		return 0; /* masked: it will look when it unblocks */
 	sigroute_kick(gp);
-	if (load_seqcst(g_mailbox(gp)))
+	if (load_seqcst(&g_shim(gp)->mailbox))
 		sigroute_watch();
 	return 0;
 }
@@ -366,7 +366,7 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 	    pid != (pid_t)direct3(SYS_getpid, 0, 0, 0) || !(action_handled() & SIGBIT(sig)))
 		return false;
 	gp = sigroute_choose(sig, si, getg());
-	*err = gp ? thread_signal(g_data(gp), sig, si, true) : ESRCH;
+	*err = gp ? thread_signal(g_shim(gp)->thread, sig, si, true) : ESRCH;
 	if (*err != ESRCH)
 		return true;
 	if (!sigroute_started())
@@ -524,10 +524,10 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 		during |= SIGBIT(sig);
 	th->acting_on = (uint8_t)sig;
 	th->leaving = false; /* from here on others may come on top, as the mask says */
-	g_setmask(getg(), during & ~SIGS_NEVER);
+	sigmask_set(getg(), during & ~SIGS_NEVER);
 	th->acting_on = 0;
 	taking_ends(~during);
-	sigmask_closed(during & ~let);
+	sigroute_mask_closed(during & ~let);
 	frame_run(sig, si, uc, &sa);
 	th->leaving = true;
 	th->sigdone++;
@@ -631,14 +631,14 @@ void signals_rest(struct delivery *d)
 	for (;;) {
 		while (handle_next(d, ~(d->kernel & d->noted), d->f->uc.mask))
 			;
-		g_notemask(d->noted & ~SIGS_NEVER);
+		sigmask_note(d->noted & ~SIGS_NEVER);
 		/* Pairs with thread_kill: it queues, then looks at the mask. */
 		fence_seqcst();
 		if (likely(!load_relaxed(mailbox(th))))
 			break;
 	}
 	sigroute_unblocked(~d->noted);
-	sigmask_closed(d->noted & ~d->was);
+	sigroute_mask_closed(d->noted & ~d->was);
 }
 
 int signals_next(void)
@@ -648,14 +648,14 @@ int signals_next(void)
 
 	if (likely(!load_relaxed(mailbox(th)) && !th->held))
 		return 0;
-	out = thread_mask(th) & g_mask(th->g);
+	out = thread_mask(th) & sigmask_of(th->g);
 	return queued(th) & ~out ? sigpending_first(th->held, ~out) : 0;
 }
 
 bool signals_over(struct sigframe *f)
 {
 	struct thread *th = &self_thread;
-	struct delivery d = { f, f->uc.mask, g_mask(th->g), false, false, g_mask(th->g) };
+	struct delivery d = { f, f->uc.mask, sigmask_of(th->g), false, false, sigmask_of(th->g) };
 	struct waitmask_pause outer;
 	bool again;
 
@@ -687,7 +687,7 @@ static void over_call(struct sigframe *f, void *arg)
 {
 	int saved = errno;
 
-	f->uc.mask = g_mask(getg());
+	f->uc.mask = sigmask_of(getg());
 	*(bool *)arg = signals_over(f);
 	errno = saved;
 	frame_leave(f);
@@ -705,7 +705,7 @@ bool signals_deliver(void)
 
 uint64_t signals_pending(void)
 {
-	return queued(&self_thread) & g_mask(getg());
+	return queued(&self_thread) & sigmask_of(getg());
 }
 
 /*

@@ -222,7 +222,7 @@ static bool takes_signals(struct thread *th)
 /* As the kernel sees it: what a sigwait waits for is let in meanwhile. */
 static bool wants(struct g *gp, int sig)
 {
-	struct thread *th = gp ? g_data(gp) : NULL;
+	struct thread *th = gp ? g_shim(gp)->thread : NULL;
 
 	return takes_signals(th) && ((th->waitset | ~thread_mask(th)) & SIGBIT(sig));
 }
@@ -287,7 +287,7 @@ static bool of_the_caller(int sig, const siginfo_t *si)
 static struct thread *named(const siginfo_t *si)
 {
 	if (si->si_code == SI_TKILL && si->si_pid != pid())
-		return g_data(g_main());
+		return g_shim(g_main())->thread;
 	return si->si_code == SI_TIMER ? timer_target(si) : fdowner_target(si);
 }
 
@@ -326,7 +326,7 @@ bool sigroute_pass_on(int sig, const siginfo_t *si)
 static void keep_out(uint64_t set)
 {
 	direct4(SYS_rt_sigprocmask, SIG_BLOCK, &set, NULL, 8);
-	runtime_set_allblocked(fetch_or_seqcst(&blocked, set) | set);
+	sigmask_set_allblocked(fetch_or_seqcst(&blocked, set) | set);
 }
 
 enum given { GIVEN, WANTED, NO_ROOM };
@@ -367,7 +367,7 @@ static bool route(int sig, siginfo_t *si)
 		int err;
 
 		if (gp) {
-			err = direct_at(g_data(gp), sig, si, !th);
+			err = direct_at(g_shim(gp)->thread, sig, si, !th);
 			if (err == ESRCH)
 				continue; /* it has ended meanwhile */
 			return err != EAGAIN;
@@ -437,7 +437,7 @@ static void let_in_again(void)
 
 void sigroute_kick(struct g *gp)
 {
-	struct thread *th = g_data(gp);
+	struct thread *th = g_shim(gp)->thread;
 	int tid;
 
 	if (g_interrupt(gp))
@@ -464,11 +464,11 @@ static bool rekick(void)
 	uint32_t i = 0;
 
 	while ((gp = g_next(&i))) {
-		struct thread *th = g_data(gp);
+		struct thread *th = g_shim(gp)->thread;
 
 		struct tcb *t = g_tls(gp);
 
-		if (th && t && (load_seqcst(g_mailbox(gp)) || (th->held && th->waitset) ||
+		if (th && t && (load_seqcst(&g_shim(gp)->mailbox) || (th->held && th->waitset) ||
 				(tcb_cancel_async(t) && tcb_cancel_pending(t)))) {
 			left = true;
 			store_seqcst(&th->kicked, false); /* that one came when it could not look */
@@ -484,7 +484,7 @@ static void apply_to_unblock(void)
 
 	if (!set)
 		return;
-	runtime_set_allblocked(fetch_and_seqcst(&blocked, ~set) & ~set);
+	sigmask_set_allblocked(fetch_and_seqcst(&blocked, ~set) & ~set);
 	direct4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, 8);
 	fetch_and_seqcst(&to_unblock, ~set); /* what was pending is in the ring: see sigroute_flush() */
 }
@@ -506,7 +506,7 @@ static uint64_t blocked_by_all(uint64_t set)
 	uint32_t i = 0;
 
 	do {
-		struct thread *th = g_data(gp);
+		struct thread *th = g_shim(gp)->thread;
 
 		if (takes_signals(th)) {
 			set &= thread_mask(th);
@@ -538,7 +538,7 @@ static bool blocked_by_the_ending(uint64_t set)
 	uint32_t i = 0;
 
 	while ((gp = g_next(&i))) {
-		struct thread *th = g_data(gp);
+		struct thread *th = g_shim(gp)->thread;
 
 		if (th && th != &self_thread &&
 		    (load_seqcst(&th->state) & (TH_ENDING | TH_EXITED)) == TH_ENDING &&
@@ -551,7 +551,7 @@ static bool blocked_by_the_ending(uint64_t set)
 /* In this order: an M may be between the end of a G and the next. */
 static bool blocked_everywhere(uint64_t set)
 {
-	return !(set & ~load_seqcst(&blocked)) && blocked_by_the_ending(set) && runtime_all_ms_block(set);
+	return !(set & ~load_seqcst(&blocked)) && blocked_by_the_ending(set) && sigmask_all_ms_block(set);
 }
 
 /*
@@ -573,7 +573,7 @@ void sigroute_blocked(uint64_t set)
 	if (!set)
 		return;
 	if (load_seqcst(&self_thread.state) & TH_ENDING)
-		g_setmask(getg(), g_mask(getg()) | set);
+		sigmask_set(getg(), sigmask_of(getg()) | set);
 	fetch_or_seqcst(&to_block, set);
 	wake_sigthread();
 	sigroute_flush();
@@ -609,7 +609,7 @@ static void *sigthread_main(void *arg)
 	mask = blocked_by_all(~SIGS_OURS);
 	store_seqcst(&sigthread_tid, (int)direct3(SYS_gettid, 0, 0, 0));
 	store_seqcst(&blocked, mask);
-	runtime_set_allblocked(mask);
+	sigmask_set_allblocked(mask);
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 	sigroute_unblocked(mask & ~blocked_by_all(mask)); /* as in give_back() */
 	for (;;) {
@@ -662,8 +662,8 @@ static bool begin(void)
 		stack = NULL;
 	if (stack && !thread_native(sigthread_main, NULL, stack, size, &sigthread_os)) {
 		store_seqcst(&sigthread_made, true);
-		runtime_set_allblocked(blocked_by_all(~SIGS_OURS)); /* before an idle M0 looks at it */
-		runtime_sigthread_runs(true, ~SIGS_OURS);
+		sigmask_set_allblocked(blocked_by_all(~SIGS_OURS)); /* before an idle M0 looks at it */
+		sigmask_sigthread_runs(true, ~SIGS_OURS);
 		nosigthread_disarm();
 		return true;
 	}
@@ -680,12 +680,12 @@ static void no_sigthread(void)
 {
 	store_seqcst(&to_unblock, 0);
 	store_seqcst(&to_block, 0);
-	runtime_set_allblocked(0);
+	sigmask_set_allblocked(0);
 	store_seqcst(&sigthread_started, 0);
 	store_seqcst(&sigthread_made, false);
 	store_seqcst(&sigthread_tid, 0);
 	held_back = 0;
-	runtime_sigthread_runs(false, 0);
+	sigmask_sigthread_runs(false, 0);
 }
 
 /*
@@ -694,7 +694,7 @@ static void no_sigthread(void)
  */
 void sigroute_stop(void)
 {
-	struct thread *th = g_data(g_main());
+	struct thread *th = g_shim(g_main())->thread;
 
 	if (!sigroute_started())
 		return;

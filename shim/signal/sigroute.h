@@ -73,8 +73,8 @@ void sigroute_blocked(uint64_t set) hidden; /* the caller lets these in no more,
  * sigmask.c.  The calling G's mask has changed, in the kernel and in the notes; or it only keeps out
  * more than before.
  */
-void sigmask_changed(uint64_t was, uint64_t mask) hidden;
-void sigmask_closed(uint64_t set) hidden;
+void sigroute_mask_changed(uint64_t was, uint64_t mask) hidden;
+void sigroute_mask_closed(uint64_t set) hidden;
 void signals_described(uint64_t set) hidden; /* a signalfd was made for these */
 /*
  * The G that takes a signal sent to the process now; here (or NULL) comes before others that are

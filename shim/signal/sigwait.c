@@ -117,7 +117,7 @@ EXPORT int pause(void)
 	if (!on_g())
 		return real.pause();
 	{
-		uint64_t mask = g_mask(getg());
+		uint64_t mask = sigmask_of(getg());
 
 		return (int)syscall_ret(suspend(&mask));
 	}

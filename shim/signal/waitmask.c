@@ -25,10 +25,10 @@ bool waitmask_enter(const void *mask)
 	 * A parked G is not there for the kernel: what was sent to the process comes by the signal
 	 * thread.
 	 */
-	sigroute_unblocked(g_mask(getg()) & ~bits);
+	sigroute_unblocked(sigmask_of(getg()) & ~bits);
 	signals_deliver();
-	if (unlikely(bits & ~g_mask(getg())))
-		sigmask_closed(bits & ~g_mask(getg()));
+	if (unlikely(bits & ~sigmask_of(getg())))
+		sigroute_mask_closed(bits & ~sigmask_of(getg()));
 	return true;
 }
 
@@ -37,7 +37,7 @@ void waitmask_leave(const bool *region)
 	if (!*region)
 		return;
 	store_seqcst(&self_thread.masked, false);
-	sigroute_unblocked(~g_mask(getg()));
+	sigroute_unblocked(~sigmask_of(getg()));
 	self_thread.stop = false;
 	/* What came for the call's mask and found the call over is the G's own business again. */
 }

@@ -107,7 +107,7 @@ static bool describe_join(struct outbuf *o, const void *addr)
 	uint32_t i = 0;
 
 	while ((gp = g_next(&i))) {
-		struct thread *th = g_data(gp);
+		struct thread *th = g_shim(gp)->thread;
 
 		if (th && (const void *)&th->state == addr) {
 			print_g(o, gp);

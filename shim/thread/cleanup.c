@@ -85,6 +85,6 @@ void handoff_unwound(void)
 
 	if (!on_g())
 		return;
-	mask = g_mask(getg());
+	mask = sigmask_of(getg());
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 }

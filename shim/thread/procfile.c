@@ -177,7 +177,7 @@ static bool text_status(struct text *t)
 		} else if (starts(&s, "Pid:")) {
 			PUT(t, "Pid:\t%u\n", g_tid(t->gp));
 		} else if (starts(&s, "SigBlk:")) {
-			PUT(t, "SigBlk:\t%016llx\n", (unsigned long long)g_mask(t->gp));
+			PUT(t, "SigBlk:\t%016llx\n", (unsigned long long)sigmask_of(t->gp));
 		} else {
 			put(t, line, (size_t)(end - line));
 		}

@@ -204,7 +204,7 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp, 
 		return err;
 	th->inheritsched = attr_inheritsched(attr);
 	if (attr_sigmask(attr, &mask)) {
-		g_setmask(gp, mask & ~SIGS_NEVER);
+		sigmask_set(gp, mask & ~SIGS_NEVER);
 		*lets = ~mask;
 	}
 	if (attr_detached(attr))
@@ -259,7 +259,7 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	th->start = start;
 	th->start11 = start11;
 	th->arg = arg;
-	g_setdata(gp, th);
+	g_shim(gp)->thread = th;
 	err = inherit(th, attr, gp, &lets);
 	*out = (pthread_t)g_tls(gp);
 	if (!err)

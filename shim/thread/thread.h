@@ -81,7 +81,7 @@ static inline struct thread *thread_of(pthread_t t)
  */
 static inline void *_Atomic *mailbox(struct thread *th)
 {
-	return g_mailbox(th->g);
+	return &g_shim(th->g)->mailbox;
 }
 
 /*
@@ -95,7 +95,7 @@ static inline uint64_t thread_mask(const struct thread *th)
 	if (unlikely(!gp))
 		return ~UINT64_C(0);
 	return load_seqcst(&th->masked) ? load_relaxed(&th->waitmask)
-					: g_mask(gp);
+					: sigmask_of(gp);
 }
 
 /* The G behind a pthread_t; NULL for a kernel thread that weft does not schedule. */

@@ -25,11 +25,11 @@ struct thread *thread_by_id(long id)
 	if (on_g() && id == (long)weft_tls.tid)
 		return &self_thread;
 	if (id == (long)g_tid(g_main()))
-		return g_data(g_main());
+		return g_shim(g_main())->thread;
 	if (id < G_ID_MIN)
 		return NULL; /* a kernel thread's, or no thread's */
 	while ((gp = g_next(&i))) {
-		struct thread *th = g_data(gp);
+		struct thread *th = g_shim(gp)->thread;
 
 		if (g_tid(gp) == (uint32_t)id && th && th->g == gp)
 			return load_seqcst(&th->state) & TH_EXITED ? NULL : th;

@@ -19,16 +19,16 @@ void *ucontext_note(const ucontext_t *to, bool swap) hidden __attribute__((used)
 void *ucontext_note(const ucontext_t *to, bool swap)
 {
 	if (on_g()) {
-		uint64_t mask = sigs_of(&to->uc_sigmask) & ~SIGS_NEVER, was = g_mask(getg());
+		uint64_t mask = sigs_of(&to->uc_sigmask) & ~SIGS_NEVER, was = sigmask_of(getg());
 
 		syscall_reset(); /* the jump may leave a handler that interrupted a call */
 		if (unlikely(mask != was)) {
-			g_setmask(getg(), mask);
-			sigmask_changed(was, mask);
+			sigmask_set(getg(), mask);
+			sigroute_mask_changed(was, mask);
 			if (swap)
-				g_setmask(getg(), was); /* libc saves it, then changes it */
+				sigmask_set(getg(), was); /* libc saves it, then changes it */
 		}
-		g_notemask(mask);
+		sigmask_note(mask);
 	}
 	return swap ? (void *)real.swapcontext : (void *)real.setcontext;
 }

@@ -53,7 +53,7 @@ static struct g *g_of_clock(clockid_t clock)
 	if (hand && id == g_tid(g_main()))
 		return g_main();
 	while ((gp = g_next(&i))) {
-		struct thread *th = g_data(gp);
+		struct thread *th = g_shim(gp)->thread;
 
 		if (gp != g_main() && (g_tid(gp) & mask) == id && th &&
 		    !(load_seqcst(&th->state) & TH_EXITED))
@@ -72,7 +72,7 @@ struct thread *clock_thread(clockid_t clock)
 		gp = getg();
 	else if (our_clock(clock) || by_hand(clock))
 		gp = g_of_clock(clock);
-	return gp ? g_data(gp) : NULL;
+	return gp ? g_shim(gp)->thread : NULL;
 }
 
 bool cpuclock_call(clockid_t clock, struct timespec *ts, long *r)

@@ -3,7 +3,7 @@
  *
  * The model's step          The code
  * Ask                       preemptone(): Prunning -> Psignal, m->sigp = P, tgkill()
- * handler                   runtime_preempt_asked(): takes m->sigp, Psignal -> Prunning
+ * handler                   preempt_asked(): takes m->sigp, Psignal -> Prunning
  * leave                     p_leave(), p_leave_slow(): out of Prunning by compare-and-swap, or it waits for the handler
  * exitsyscall               exitsyscall_outermost(): Psyscall -> Prunning
  * Retake                    retake(): Psyscall -> Pidle, by sysmon alone

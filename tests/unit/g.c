@@ -125,7 +125,7 @@ Test(g, a_free_one_is_used_again_with_its_stack)
 	cr_expect_eq(b->stack.base, base);
 	cr_expect_gt(b->goid, id, "but it is another thread");
 	cr_expect_str_eq(b->name, "");
-	cr_expect_null(b->data);
+	cr_expect_null(b->shim.thread);
 	cr_expect_eq(load_seqcst(&sched.nallgs), 1);
 }
 

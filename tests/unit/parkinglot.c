@@ -3,6 +3,7 @@
  * threads are to a runtime that runs no G.
  */
 #include "tests/unit/world.h"
+#include "runtime/wait/parkinglot.h"
 
 #include <pthread.h>
 #include <unistd.h>
