@@ -296,7 +296,7 @@ static bool worth_helping(struct p *pp, unsigned woken)
 	if (woken > weft_opt.pollsurplus)
 		return true;
 	return woken > 1 &&
-	       load_relaxed(&pp->meanservice) >= SERVICE_LONG &&
+	       load_relaxed(&pp->hint.meanservice) >= SERVICE_LONG &&
 	       load_relaxed(&sched.npidle) > 0;
 }
 

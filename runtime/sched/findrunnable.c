@@ -78,7 +78,7 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 bool poll_is_due(struct p *pp)
 {
 	return netpoll_watching() &&
-	       pp->polltick != load_relaxed(&pp->schedtick) &&
+	       pp->hint.polltick != load_relaxed(&pp->schedtick) &&
 	       load_relaxed(&sched.runqsize) == 0 &&
 	       runqlen(pp) < RUNQ_SIZE - NETPOLL_BATCH;
 }
@@ -95,11 +95,11 @@ static bool wakeupq_first(struct p *pp, uint32_t tick)
 	if (load_seqcst(&sched.wakeupqsize) == 0)
 		return false;
 	now = nanotime();
-	if (tick != pp->wakeupqtick + 1)
-		pp->wakeupqwhen = now;
-	else if (now - pp->wakeupqwhen >= WAKEUP_ROW * (uint64_t)weft_opt.wakeslice)
+	if (tick != pp->hint.wakeupqtick + 1)
+		pp->hint.wakeupqwhen = now;
+	else if (now - pp->hint.wakeupqwhen >= WAKEUP_ROW * (uint64_t)weft_opt.wakeslice)
 		return false;
-	pp->wakeupqtick = tick;
+	pp->hint.wakeupqtick = tick;
 	return true;
 }
 
@@ -119,26 +119,26 @@ static bool globrunq_first(struct p *pp, uint32_t tick)
 	if (tick % GLOBAL_TICK)
 		return false;
 	if (load_seqcst(&sched.runqsize) == 0) {
-		pp->globrunqsince = 0;
+		pp->hint.globrunqsince = 0;
 		return false;
 	}
-	if (!load_relaxed(&pp->sysmon_cpubound) || ring == 0)
+	if (!load_relaxed(&pp->mon.cpubound) || ring == 0)
 		return true;
 	now = nanotime();
-	if (pp->globrunqseen != gets || !pp->globrunqsince) {
-		pp->globrunqseen = gets;
-		pp->globrunqsince = now;
+	if (pp->hint.globrunqseen != gets || !pp->hint.globrunqsince) {
+		pp->hint.globrunqseen = gets;
+		pp->hint.globrunqsince = now;
 	}
-	return now - pp->globrunqsince >= ((ring < GLOBAL_WAIT_GS ? ring : GLOBAL_WAIT_GS) + GLOBAL_WAIT_SLICES) * (uint64_t)weft_opt.slice;
+	return now - pp->hint.globrunqsince >= ((ring < GLOBAL_WAIT_GS ? ring : GLOBAL_WAIT_GS) + GLOBAL_WAIT_SLICES) * (uint64_t)weft_opt.slice;
 }
 
 /* The poller is about to queue Gs on pp: notes when, unless earlier ones are still queued. */
 void p_batch_begins(struct p *pp)
 {
-	if (pp->batchwhen)
+	if (pp->hint.batchwhen)
 		return;
-	pp->batchwhen = nanotime();
-	pp->batchruns = load_relaxed(&pp->runs);
+	pp->hint.batchwhen = nanotime();
+	pp->hint.batchruns = load_relaxed(&pp->runs);
 }
 
 /*
@@ -148,14 +148,14 @@ void p_batch_begins(struct p *pp)
  */
 static void p_batch_drained(struct p *pp)
 {
-	uint32_t runs = load_relaxed(&pp->runs) - pp->batchruns;
-	uint64_t meanservice = load_relaxed(&pp->meanservice);
-	uint64_t now = nanotime(), each = runs ? (now - pp->batchwhen) / runs : meanservice;
+	uint32_t runs = load_relaxed(&pp->runs) - pp->hint.batchruns;
+	uint64_t meanservice = load_relaxed(&pp->hint.meanservice);
+	uint64_t now = nanotime(), each = runs ? (now - pp->hint.batchwhen) / runs : meanservice;
 
 	each = each < SERVICE_MAX ? each : SERVICE_MAX;
-	store_relaxed(&pp->meanservice, meanservice - meanservice / SERVICE_MEAN + each / SERVICE_MEAN);
-	store_relaxed(&pp->drainedwhen, now);
-	pp->batchwhen = 0;
+	store_relaxed(&pp->hint.meanservice, meanservice - meanservice / SERVICE_MEAN + each / SERVICE_MEAN);
+	store_relaxed(&pp->hint.drainedwhen, now);
+	pp->hint.batchwhen = 0;
 }
 
 /* With a P in hand: something to run, or NULL. */
@@ -176,7 +176,7 @@ struct g *findwork(struct m *mp, bool *inherit)
 		tick = load_relaxed(&pp->schedtick);
 		if (tick % GLOBAL_TICK == 0 && poll_is_due(pp)) {
 			/* A busy queue must not starve Gs that wait for data. */
-			pp->polltick = tick;
+			pp->hint.polltick = tick;
 			netpoll_nowait();
 		}
 		globfirst = globrunq_first(pp, tick);
@@ -198,7 +198,7 @@ struct g *findwork(struct m *mp, bool *inherit)
 			if (gp)
 				return gp;
 		}
-		if (pp->batchwhen)
+		if (pp->hint.batchwhen)
 			p_batch_drained(pp);
 		/*
 		 * Where many descriptors become ready at a time, asking first saves giving the P

@@ -28,7 +28,7 @@ static void reset_p(struct p *pp)
 	pp->m = NULL;
 	pp->link = NULL;
 	store_seqcst(&pp->sysm, NULL);
-	pp->sysmon_schedwhen = 0; /* a preemption signal that was on its way went to the parent */
+	pp->mon.schedwhen = 0; /* a preemption signal that was on its way went to the parent */
 	store_seqcst(&pp->runqhead, 0);
 	store_seqcst(&pp->runqtail, 0);
 	store_seqcst(&pp->runnext, NULL);
@@ -36,7 +36,7 @@ static void reset_p(struct p *pp)
 	store_seqcst(&pp->gfreeflush, false);
 	/* The ids of this process start elsewhere (g_seedids). */
 	pp->tids = (struct idcache){ 0 };
-	pp->blocked_m = NULL;
+	pp->mon.blocked_m = NULL;
 	lock_init(&pp->timerslock, Timers);
 	/* The array may have been about to be exchanged for a bigger one. */
 	pp->timers = NULL;

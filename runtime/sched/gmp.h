@@ -193,16 +193,14 @@ struct idcache {
 	uint64_t next, end;
 };
 
-struct p {
-	int32_t id;
-	_Atomic uint32_t status;  /* enum pstatus */
-	struct p *link;           /* (L sched) idle list, or pstart */
-	bool own;                 /* (c) of one locked G, on no list: realtime.c */
-	bool startspinning;       /* (L sched) of the M it waits for in pstart */
-	uint64_t startsince;      /* (L sched) since when it stands there; or sysmon's last look */
-	struct m *m;              /* back link (NULL when idle) */
-	_Atomic uint32_t schedtick;   /* every schedule (o) */
-	_Atomic uint32_t runs;        /* every G that began to run, also what inherits a slice (o) */
+/* Words of one writer share no cache line with another writer's: struct p and struct sched are cut so. */
+enum { LINE = 64 };
+
+/*
+ * What decides which G a P runs next (policy.h): written by the owner of the P, read by sysmon where it is
+ * atomic.
+ */
+struct phint {
 	/* sched.globrunqgets as this P last noted it (globrunq_first()) (o) */
 	uint32_t globrunqseen;
 	/* since when globrunqseen has that value; 0: nothing waited there (o) */
@@ -216,46 +214,32 @@ struct p {
 	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
 	uint32_t wakeupqtick;     /* schedtick at which a woken G was taken last (o) */
 	uint64_t wakeupqwhen;     /* when the row of woken Gs began that ended with that one (o) */
-	_Atomic uint32_t syscalltick; /* every system call (o; or sysmon, when it takes the P) */
-	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
-
-	/* Ring: owner and thieves move head by compare-and-swap, the owner alone writes tail. */
-	_Atomic uint32_t runqhead;
-	_Atomic uint32_t runqtail;
-	struct g *_Atomic runq[RUNQ_SIZE];
-	/* the owner sets it; any thread may compare-and-swap it to NULL */
-	struct g *_Atomic runnext;
-
 	/*
-	 * What a thief saw at its last look: work that is still here at the next look has aged
-	 * (stealage).  Hints, (a).
+	 * schedtick of a slice that began by a preemption, and when it began (o; sysmon reads).
 	 */
-	_Atomic uint64_t marktime;
-	_Atomic uint32_t marktail;
-	_Atomic uint32_t markruns;
-	struct g *_Atomic marknext;
+	_Atomic uint32_t switchtick;
+	_Atomic uint64_t switchwhen;
+};
 
-	struct gfreelist gfree[NCLASS]; /* (o) */
-	/* scavenge.c asks the owner to give its free Gs to the global lists */
-	_Atomic bool gfreeflush;
-	struct idcache goids, tids; /* (o) */
+/* What a thief saw at its last look: work that is still here at the next look has aged (stealage).  Hints, (a). */
+struct pmark {
+	_Atomic uint64_t time;
+	_Atomic uint32_t tail;
+	_Atomic uint32_t runs;
+	struct g *_Atomic next;
+};
 
-	struct lock timerslock;   /* rank Timers */
-	struct timer **timers;    /* (L timers) 4-ary heap */
-	uint32_t ntimers, captimers;
-	struct timer *timerlist;  /* (L timers) timers for which the heap had no room */
-	_Atomic uint64_t timer0;  /* deadline of the first timer, 0: none; written under the lock */
-
-	/* sysmon's notes (sysmon only) */
-	uint32_t sysmon_schedtick, sysmon_syscalltick;
-	uint64_t sysmon_schedwhen, sysmon_syscallwhen;
-	uint32_t sysmon_stalls;   /* looks that found queued work and no progress */
-	uint32_t sysmon_runs;     /* runs at the last one */
+/* sysmon's notes on a P (sysmon only, but for what is atomic). */
+struct pmon {
+	uint32_t schedtick, syscalltick;
+	uint64_t schedwhen, syscallwhen;
+	uint32_t stalls;   /* looks that found queued work and no progress */
+	uint32_t runs;     /* runs at the last one */
 	/* a look found a new schedtick, and wake_for_queued() has not seen that yet */
-	bool sysmon_newtick;
+	bool newtick;
 	/* a look found a new schedtick that no preemption made: this P schedules by itself */
-	bool sysmon_selfsched;
-	uint64_t sysmon_usedns;   /* what its G had used of its slice when it began to run */
+	bool selfsched;
+	uint64_t usedns;   /* what its G had used of its slice when it began to run */
 	struct m *blocked_m;      /* blocked.c: the M that it watches here */
 	uint32_t blocked_tick;    /* blocked.c: schedtick since which it watches */
 	uint64_t blocked_cpu;     /* blocked.c: CPU ns that blocked_m had used at the last look */
@@ -263,30 +247,75 @@ struct p {
 	uint64_t blocked_stillsince;
 	/* blocked.c: times in a row that blocked_m proved not to be blocked */
 	uint32_t blocked_misses;
-	uint64_t sysmon_preemptwhen; /* when the running G was last asked to give way; 0: not yet */
-	uint64_t sysmon_cpuboundwhen; /* when its G was last seen to compute for long; 0: never */
-	uint64_t sysmon_cpuboundns; /* ns after sysmon_cpuboundwhen for which the P counts as computing */
-	uint32_t sysmon_watchtick; /* schedtick since which the running G is watched for that */
-	uint64_t sysmon_watchcpu; /* CPU ns that its M had used at that tick */
+	uint64_t preemptwhen; /* when the running G was last asked to give way; 0: not yet */
+	uint64_t cpuboundwhen; /* when its G was last seen to compute for long; 0: never */
+	uint64_t cpuboundns; /* ns after cpuboundwhen for which the P counts as computing */
+	uint32_t watchtick; /* schedtick since which the running G is watched for that */
+	uint64_t watchcpu; /* CPU ns that its M had used at that tick */
 	/* its M when sysmon went to sleep, if its G computed; NULL: it did not */
-	struct m *sysmon_sleepm;
-	uint64_t sysmon_sleepcpu; /* CPU ns that sysmon_sleepm had used then */
+	struct m *sleepm;
+	uint64_t sleepcpu; /* CPU ns that sleepm had used then */
 	/* when a look last found that many Gs had run since the look before; 0: never */
-	uint64_t sysmon_ioboundwhen;
-	_Atomic bool sysmon_cpubound; /* its G computed not long ago: sysmon runs its timers */
+	uint64_t ioboundwhen;
+	_Atomic bool cpubound; /* its G computed not long ago: sysmon runs its timers */
+};
 
-	/* The request: sysmon writes while it holds the P in Psignal, the M reads after it. */
+struct p {
+	/* The owner at each switch and each call; thieves and sysmon read, and take by compare-and-swap. */
+	_Alignas(LINE) int32_t id;
+	bool own;                 /* (c) of one locked G, on no list: realtime.c */
+	_Atomic uint32_t status;  /* enum pstatus */
+	struct m *m;              /* back link (NULL when idle) */
+	_Atomic uint32_t schedtick;   /* every schedule (o) */
+	_Atomic uint32_t runs;        /* every G that began to run, also what inherits a slice (o) */
+	_Atomic uint32_t syscalltick; /* every system call (o; or sysmon, when it takes the P) */
+	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
+	/* Ring: owner and thieves move head by compare-and-swap, the owner alone writes tail. */
+	_Atomic uint32_t runqhead;
+	_Atomic uint32_t runqtail;
+	/* the owner sets it; any thread may compare-and-swap it to NULL */
+	struct g *_Atomic runnext;
+	struct g *_Atomic runq[RUNQ_SIZE];
+
+	/* The owner alone. */
+	_Alignas(LINE) struct phint hint;
+	struct gfreelist gfree[NCLASS]; /* (o) */
+	/* scavenge.c asks the owner to give its free Gs to the global lists */
+	_Atomic bool gfreeflush;
+	struct idcache goids, tids; /* (o) */
+
+	/* The holder of sched.lock. */
+	_Alignas(LINE) struct p *link;           /* (L sched) idle list, or pstart */
+	bool startspinning;       /* (L sched) of the M it waits for in pstart */
+	uint64_t startsince;      /* (L sched) since when it stands there; or sysmon's last look */
+
+	/* The holder of timerslock: the owner, whoever adds a timer here, thieves, sysmon. */
+	_Alignas(LINE) struct lock timerslock;   /* rank Timers */
+	struct timer **timers;    /* (L timers) 4-ary heap */
+	uint32_t ntimers, captimers;
+	struct timer *timerlist;  /* (L timers) timers for which the heap had no room */
+	_Atomic uint64_t timer0;  /* deadline of the first timer, 0: none; written under the lock */
+
+	/* Thieves. */
+	_Alignas(LINE) struct pmark mark;
+
+	/* sysmon.  The request to give way is written while sysmon holds the P in Psignal; the M reads it after that. */
+	_Alignas(LINE) struct pmon mon;
 	uint32_t preempttick;
 	/* 0: the slice is over; else the request is for a woken G: ns of the slice used so far */
 	uint64_t preemptused;
 	_Atomic bool preemptforce; /* the G shall give way inside libc too */
 	_Atomic bool preemptsent; /* the kernel has the signal */
-	/*
-	 * schedtick of a slice that began by a preemption, and when it began (o; sysmon reads).
-	 */
-	_Atomic uint32_t switchtick;
-	_Atomic uint64_t switchwhen;
 };
+
+#define ON_LINE(type, field) _Static_assert(offsetof(type, field) % LINE == 0, #field " begins a line")
+ON_LINE(struct p, id);
+ON_LINE(struct p, hint);
+ON_LINE(struct p, link);
+ON_LINE(struct p, timerslock);
+ON_LINE(struct p, mark);
+ON_LINE(struct p, mon);
+_Static_assert(offsetof(struct p, runnext) + sizeof(void *) <= LINE, "a switch writes one line of the P, and a place in the ring");
 
 /* For a count with one writer at a time: a P's owner, or the holder of the lock. */
 static inline void count_up(_Atomic uint32_t *n)
@@ -309,59 +338,11 @@ struct gchunk {
 };
 
 struct sched {
-	struct lock lock;         /* rank Sched */
-	struct gqueue runq;       /* (L) global queue */
-	struct gqueue wakeupq;    /* (L) Gs woken while no P was at hand: taken before all others */
-	_Atomic int32_t runqsize; /* mirror of the size of both, read without the lock */
-	_Atomic int32_t wakeupqsize;
-	_Atomic uint32_t globrunqgets; /* how often a P took from runq (written under the lock) */
-	struct m *midle;          /* (L) LIFO */
-	int32_t nmidle;           /* (L) */
-	int32_t nm;               /* (L) Ms alive; sysmon is none */
-	int32_t mnext;            /* (L) next id */
-	int32_t maxm;             /* limit (c) */
+	/* Written once, or seldom: read at parks, at calls and by idle Ms. */
+	_Alignas(LINE) int32_t maxm;             /* limit (c) */
 	_Atomic bool keepms;      /* idle Ms stay */
 	_Atomic bool single;      /* every M but M0 leaves instead of going idle: single.c */
 	_Atomic bool named;       /* some G but main was given a name: mnames.c */
-	struct m *mdead;          /* (L) Ms that left, to be joined by the spawner */
-	struct m *mfree;          /* (L) structs to reuse */
-	struct m *allm;           /* (L) */
-	struct p *pidle;          /* (L) LIFO */
-	struct p *pstart;         /* (L) Ps that wait for an M, the last first; any M that comes takes one */
-	_Atomic int32_t npstart;  /* how many (written under the lock) */
-	int32_t nmstarting;       /* (L) Ms made that have not arrived yet */
-	_Atomic int32_t npidle;
-	_Atomic int32_t nmspinning;
-	/* a waker found no idle P: the next M to go idle looks again (Go's needspinning) */
-	_Atomic uint32_t needspinning;
-
-	struct lock gfreelock;    /* rank Gfree */
-	struct gclass gclass[NCLASS];
-	_Atomic uint32_t ngclass; /* appended (L gfree) */
-	_Atomic bool scarce;      /* memory was refused (scavenge.c) */
-
-	struct lock allglock;     /* rank Allgs */
-	struct gchunk gchunks[4096]; /* all Gs ever made */
-	_Atomic uint32_t nspare;  /* of these, bare ones and those whose chunk was given back (L allgs) */
-	uint32_t sparehint;       /* (L allgs) no chunk before this has any */
-	_Atomic uint32_t nallgs;
-	uint32_t inherited;       /* so many were the parent's when it forked: gone, but the main G */
-	_Atomic uint64_t goidgen;
-	_Atomic uint64_t tidgen;
-	_Atomic uint64_t tidsafe; /* up to here no thread that lives has the id (g.c) */
-	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
-
-	_Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
-	_Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
-	_Atomic uint64_t polluntil;  /* until when the poller sleeps (0: for ever) */
-	_Atomic bool pollmany;       /* the last poll that found something found several; a hint */
-	_Atomic uint32_t netpollwakesig; /* futex of the poller */
-
-	/* sysmon sleeps until then and wants to be woken for what comes sooner; 0: it does not */
-	_Atomic uint64_t sysmonuntil;
-	_Atomic uint32_t sysmonwake; /* futex of that sleep; 1: sysmon was woken */
-	_Atomic bool sysmonpolls;  /* that sleep is in epoll: sysmon is the poller */
-
 	unsigned ncpu;            /* (L) CPUs when last counted */
 	_Atomic bool oversubscribed; /* more Ps than CPUs */
 	/*
@@ -375,7 +356,77 @@ struct sched {
 	_Atomic uint64_t allblocked;
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
+	_Atomic bool scarce;      /* memory was refused (scavenge.c) */
+	_Atomic uint32_t ngclass; /* appended (L gfree) */
+	uint32_t inherited;       /* so many were the parent's when it forked: gone, but the main G */
+
+	/* The holder of lock. */
+	_Alignas(LINE) struct lock lock;         /* rank Sched */
+	struct gqueue runq;       /* (L) global queue */
+	struct gqueue wakeupq;    /* (L) Gs woken while no P was at hand: taken before all others */
+	struct m *midle;          /* (L) LIFO */
+	int32_t nmidle;           /* (L) */
+	int32_t nm;               /* (L) Ms alive; sysmon is none */
+	int32_t mnext;            /* (L) next id */
+	struct m *mdead;          /* (L) Ms that left, to be joined by the spawner */
+	struct m *mfree;          /* (L) structs to reuse */
+	struct m *allm;           /* (L) */
+	struct p *pidle;          /* (L) LIFO */
+	struct p *pstart;         /* (L) Ps that wait for an M, the last first; any M that comes takes one */
+	_Atomic int32_t npstart;  /* how many (written under the lock) */
+	int32_t nmstarting;       /* (L) Ms made that have not arrived yet */
+
+	/* The holder of lock writes; every switch reads. */
+	_Alignas(LINE) _Atomic int32_t runqsize; /* mirror of the size of both, read without the lock */
+	_Atomic int32_t wakeupqsize;
+	_Atomic uint32_t globrunqgets; /* how often a P took from runq (written under the lock) */
+
+	/* Ms that go idle, spin or wake one another. */
+	_Alignas(LINE) _Atomic int32_t npidle;
+	_Atomic int32_t nmspinning;
+	/* a waker found no idle P: the next M to go idle looks again (Go's needspinning) */
+	_Atomic uint32_t needspinning;
+
+	/* The poller, and what would wake it. */
+	_Alignas(LINE) _Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
+	_Atomic uint64_t polluntil;  /* until when the poller sleeps (0: for ever) */
+	_Atomic bool pollmany;       /* the last poll that found something found several; a hint */
+	_Atomic uint32_t netpollwakesig; /* futex of the poller */
+
+	/* sysmon, when it sleeps, and what would wake it. */
+	_Alignas(LINE) _Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
+	/* sysmon sleeps until then and wants to be woken for what comes sooner; 0: it does not */
+	_Atomic uint64_t sysmonuntil;
+	_Atomic uint32_t sysmonwake; /* futex of that sleep; 1: sysmon was woken */
+	_Atomic bool sysmonpolls;  /* that sleep is in epoll: sysmon is the poller */
+
+	/* Threads that are made or end. */
+	_Alignas(LINE) _Atomic uint64_t goidgen;
+	_Atomic uint64_t tidgen;
+	_Atomic uint64_t tidsafe; /* up to here no thread that lives has the id (g.c) */
+	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
+
+	/* The holder of gfreelock. */
+	_Alignas(LINE) struct lock gfreelock;    /* rank Gfree */
+	struct gclass gclass[NCLASS];
+
+	/* The holder of allglock. */
+	_Alignas(LINE) struct lock allglock;     /* rank Allgs */
+	struct gchunk gchunks[4096]; /* all Gs ever made */
+	_Atomic uint32_t nspare;  /* of these, bare ones and those whose chunk was given back (L allgs) */
+	uint32_t sparehint;       /* (L allgs) no chunk before this has any */
+	_Atomic uint32_t nallgs;
 };
+
+ON_LINE(struct sched, maxm);
+ON_LINE(struct sched, lock);
+ON_LINE(struct sched, runqsize);
+ON_LINE(struct sched, npidle);
+ON_LINE(struct sched, lastpoll);
+ON_LINE(struct sched, sysmonwait);
+ON_LINE(struct sched, goidgen);
+ON_LINE(struct sched, gfreelock);
+ON_LINE(struct sched, allglock);
 
 extern struct sched sched hidden;
 extern struct p *allp[MAXPROCS] hidden;

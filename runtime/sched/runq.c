@@ -113,9 +113,9 @@ struct g *runqget_ring(struct p *pp)
 /* How many of the n Gs at head h were here at a look at least stealage ago; renews the mark. */
 static uint32_t aged(struct p *v, uint32_t h, uint32_t t, uint64_t now, bool *nextaged)
 {
-	uint64_t then = load_relaxed(&v->marktime);
+	uint64_t then = load_relaxed(&v->mark.time);
 	struct g *next = load_relaxed(&v->runnext);
-	uint32_t mark = load_relaxed(&v->marktail);
+	uint32_t mark = load_relaxed(&v->mark.tail);
 	uint32_t runs = load_relaxed(&v->runs);
 	int32_t old = (int32_t)(mark - h);
 
@@ -123,12 +123,12 @@ static uint32_t aged(struct p *v, uint32_t h, uint32_t t, uint64_t now, bool *ne
 	if (now - then < (uint64_t)weft_opt.stealage)
 		return t - h >= STEAL_LONG ? t - h : 0;
 	/* The same one in runnext may have run a hundred times since. */
-	*nextaged = next && next == load_relaxed(&v->marknext) &&
-		    runs == load_relaxed(&v->markruns);
-	store_relaxed(&v->marktail, t);
-	store_relaxed(&v->marknext, next);
-	store_relaxed(&v->markruns, runs);
-	store_relaxed(&v->marktime, now);
+	*nextaged = next && next == load_relaxed(&v->mark.next) &&
+		    runs == load_relaxed(&v->mark.runs);
+	store_relaxed(&v->mark.tail, t);
+	store_relaxed(&v->mark.next, next);
+	store_relaxed(&v->mark.runs, runs);
+	store_relaxed(&v->mark.time, now);
 	if (t - h >= STEAL_LONG)
 		return t - h;
 	return old > 0 && (uint32_t)old <= t - h ? (uint32_t)old : 0;

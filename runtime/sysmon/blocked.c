@@ -237,7 +237,7 @@ static bool revokep(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, ui
 	note_revoked(mp, gp, cpu, since);
 	/* Release: pairs with pin_slow's acquire. */
 	store_release(&tls->revoke, REVOKE_TAKEN);
-	pp->blocked_m = NULL;
+	pp->mon.blocked_m = NULL;
 	sysmon_note_retaken();
 	handoffp(pp);
 	/* mp is most likely still where the proof found it. */
@@ -258,16 +258,16 @@ leave:
  */
 static bool revokep_if_still(struct p *pp, struct m *mp, uint64_t now, bool work)
 {
-	uint64_t still = now - pp->blocked_stillsince;
+	uint64_t still = now - pp->mon.blocked_stillsince;
 
-	if (still < (work ? pp->blocked_misses * (uint64_t)MISS_NS : KEEP_P))
+	if (still < (work ? pp->mon.blocked_misses * (uint64_t)MISS_NS : KEEP_P))
 		return false;
-	if (revokep(pp, mp, pp->blocked_cpu, pp->blocked_stillsince, now, false)) {
-		pp->blocked_misses = 0;
+	if (revokep(pp, mp, pp->mon.blocked_cpu, pp->mon.blocked_stillsince, now, false)) {
+		pp->mon.blocked_misses = 0;
 		return true;
 	}
-	if (pp->blocked_misses < MISSES_MAX)
-		pp->blocked_misses++;
+	if (pp->mon.blocked_misses < MISSES_MAX)
+		pp->mon.blocked_misses++;
 	return false;
 }
 
@@ -280,7 +280,7 @@ static bool check_p(struct p *pp, uint64_t now, bool work)
 	bool moved;
 
 	if (load_seqcst(&pp->status) != Prunning || !mp || !mp->ostid) {
-		pp->blocked_m = NULL;
+		pp->mon.blocked_m = NULL;
 		return false;
 	}
 	if (unlikely(weft_opt.chaos) && have_fence && nextrand(&rng) % CHAOS_REVOKES == 0 &&
@@ -288,18 +288,18 @@ static bool check_p(struct p *pp, uint64_t now, bool work)
 		return false;
 	if (!reads_clock(mp, &cpu))
 		return false;
-	used = pp->blocked_m == mp ? cpu - pp->blocked_cpu : ~0ULL;
-	moved = used || pp->blocked_tick != tick;
-	pp->blocked_m = mp;
-	pp->blocked_tick = tick;
-	pp->blocked_cpu = cpu;
+	used = pp->mon.blocked_m == mp ? cpu - pp->mon.blocked_cpu : ~0ULL;
+	moved = used || pp->mon.blocked_tick != tick;
+	pp->mon.blocked_m = mp;
+	pp->mon.blocked_tick = tick;
+	pp->mon.blocked_cpu = cpu;
 	if (moved) {
-		pp->blocked_stillsince = 0;
+		pp->mon.blocked_stillsince = 0;
 		/* mp did not compute all the time: it may have blocked in between. */
 		return used < (now - last_check) / BLOCKED_PARTS * (BLOCKED_PARTS - 1);
 	}
-	if (!pp->blocked_stillsince)
-		pp->blocked_stillsince = now;
+	if (!pp->mon.blocked_stillsince)
+		pp->mon.blocked_stillsince = now;
 	return !revokep_if_still(pp, mp, now, work);
 }
 

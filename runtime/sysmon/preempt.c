@@ -100,8 +100,8 @@ static void gopreempt_m(void *arg)
 	store_relaxed(&gp->sliceused, pp->preemptused);
 	offm(gp);
 	/* So that sysmon knows when the next slice began without a look at that moment. */
-	store_relaxed(&pp->switchwhen, nanotime());
-	store_release(&pp->switchtick, load_seqcst(&pp->schedtick) + 1);
+	store_relaxed(&pp->hint.switchwhen, nanotime());
+	store_release(&pp->hint.switchtick, load_seqcst(&pp->schedtick) + 1);
 	if (pp->preemptused) {
 		runqput(pp, gp, false);
 	} else {
@@ -161,9 +161,9 @@ void preempt_resend(struct p *pp, uint64_t now)
 {
 	struct m *mp = load_relaxed(&pp->m);
 
-	if (now - pp->sysmon_preemptwhen < PREEMPT_RESEND || !mp || load_seqcst(&mp->sigp) != pp)
+	if (now - pp->mon.preemptwhen < PREEMPT_RESEND || !mp || load_seqcst(&mp->sigp) != pp)
 		return;
-	pp->sysmon_preemptwhen = now;
+	pp->mon.preemptwhen = now;
 	send(pp, mp);
 }
 
@@ -172,7 +172,7 @@ void preemptone(struct p *pp, uint64_t now, uint64_t used)
 	struct m *mp = load_relaxed(&pp->m);
 	uint32_t s = Prunning;
 
-	if (!mp || now - pp->sysmon_preemptwhen < (used ? PREEMPT_RETRY_WAKEUP : PREEMPT_RETRY) ||
+	if (!mp || now - pp->mon.preemptwhen < (used ? PREEMPT_RETRY_WAKEUP : PREEMPT_RETRY) ||
 	    /*
 	     * The free question first: asking the kernel may cost sysmon its CPU (sysmonsleep.c).
 	     */
@@ -185,16 +185,16 @@ void preemptone(struct p *pp, uint64_t now, uint64_t used)
 	 * missing yet.
 	 */
 	if (load_relaxed(&pp->m) != mp ||
-	    load_seqcst(&pp->schedtick) != pp->sysmon_schedtick) {
+	    load_seqcst(&pp->schedtick) != pp->mon.schedtick) {
 		store_seqcst(&pp->status, Prunning);
 		return;
 	}
-	pp->sysmon_preemptwhen = now;
-	pp->preempttick = pp->sysmon_schedtick;
+	pp->mon.preemptwhen = now;
+	pp->preempttick = pp->mon.schedtick;
 	pp->preemptused = used;
 	store_seqcst(&pp->preemptsent, false);
 	store_relaxed(&pp->preemptforce,
-		      now - pp->sysmon_schedwhen > (uint64_t)weft_opt.slice + PREEMPT_FORCE);
+		      now - pp->mon.schedwhen > (uint64_t)weft_opt.slice + PREEMPT_FORCE);
 	store_seqcst(&mp->sigp, pp);
 	send(pp, mp);
 }

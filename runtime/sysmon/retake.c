@@ -52,7 +52,7 @@ static uint64_t used_before(struct p *pp)
 /* Some G computed for long on pp, and pp has run many Gs since. */
 static bool is_iobound(const struct p *pp)
 {
-	return pp->sysmon_ioboundwhen > pp->sysmon_cpuboundwhen;
+	return pp->mon.ioboundwhen > pp->mon.cpuboundwhen;
 }
 
 /*
@@ -63,8 +63,8 @@ static bool is_iobound(const struct p *pp)
  */
 static bool is_draining(struct p *pp, uint64_t now)
 {
-	return now - load_relaxed(&pp->drainedwhen) < CPUBOUND_NS &&
-	       load_relaxed(&pp->meanservice) >= SERVICE_LONG;
+	return now - load_relaxed(&pp->hint.drainedwhen) < CPUBOUND_NS &&
+	       load_relaxed(&pp->hint.meanservice) >= SERVICE_LONG;
 }
 
 /* Grace period, in ns, before a woken G preempts a CPU-bound one. */
@@ -80,23 +80,23 @@ uint64_t sysmon_pollgap(uint64_t usual)
 
 static void note_tick(struct p *pp, uint32_t tick, uint64_t now)
 {
-	bool told = tick && load_acquire(&pp->switchtick) == tick;
+	bool told = tick && load_acquire(&pp->hint.switchtick) == tick;
 
-	if (tick - pp->sysmon_schedtick >= IOBOUND_SCHEDS)
-		pp->sysmon_ioboundwhen = now;
-	pp->sysmon_schedtick = tick;
-	pp->sysmon_schedwhen =
-		told ? load_relaxed(&pp->switchwhen) : now;
-	pp->sysmon_usedns = used_before(pp);
-	pp->sysmon_newtick = true;
-	pp->sysmon_selfsched = !told;
-	pp->sysmon_preemptwhen = 0;
+	if (tick - pp->mon.schedtick >= IOBOUND_SCHEDS)
+		pp->mon.ioboundwhen = now;
+	pp->mon.schedtick = tick;
+	pp->mon.schedwhen =
+		told ? load_relaxed(&pp->hint.switchwhen) : now;
+	pp->mon.usedns = used_before(pp);
+	pp->mon.newtick = true;
+	pp->mon.selfsched = !told;
+	pp->mon.preemptwhen = 0;
 }
 
 /* Asks pp's G to give way if its slice is over and another G gains by it. */
 static void check_slice(struct p *pp, uint64_t now)
 {
-	uint64_t end = pp->sysmon_schedwhen - pp->sysmon_usedns + (uint64_t)weft_opt.slice;
+	uint64_t end = pp->mon.schedwhen - pp->mon.usedns + (uint64_t)weft_opt.slice;
 
 	if (!weft_opt.slice || !work_waits(pp, now))
 		return;
@@ -114,8 +114,8 @@ static void check_timers(struct p *pp, uint64_t now)
 	bool ran = false;
 	uint64_t t;
 
-	store_seqcst(&pp->sysmon_cpubound, now - pp->sysmon_cpuboundwhen < pp->sysmon_cpuboundns);
-	if (!load_seqcst(&pp->sysmon_cpubound))
+	store_seqcst(&pp->mon.cpubound, now - pp->mon.cpuboundwhen < pp->mon.cpuboundns);
+	if (!load_seqcst(&pp->mon.cpubound))
 		return;
 	sysmon.any_cpubound = true;
 	if (is_iobound(pp)) {
@@ -135,11 +135,11 @@ static void check_timers(struct p *pp, uint64_t now)
  */
 static void note_cpubound(struct p *pp, uint64_t now)
 {
-	uint64_t stay = pp->sysmon_cpuboundns * 2 < CPUBOUND_NS ? pp->sysmon_cpuboundns * 2 : CPUBOUND_NS;
+	uint64_t stay = pp->mon.cpuboundns * 2 < CPUBOUND_NS ? pp->mon.cpuboundns * 2 : CPUBOUND_NS;
 
-	pp->sysmon_cpuboundns =
-		now - pp->sysmon_cpuboundwhen < pp->sysmon_cpuboundns ? stay : CPUBOUND_FIRST_NS;
-	pp->sysmon_cpuboundwhen = now;
+	pp->mon.cpuboundns =
+		now - pp->mon.cpuboundwhen < pp->mon.cpuboundns ? stay : CPUBOUND_FIRST_NS;
+	pp->mon.cpuboundwhen = now;
 }
 
 /*
@@ -149,24 +149,24 @@ static void note_cpubound(struct p *pp, uint64_t now)
 static void check_cpubound(struct p *pp, uint64_t now)
 {
 	struct m *mp = load_relaxed(&pp->m);
-	bool known = now - pp->sysmon_cpuboundwhen < pp->sysmon_cpuboundns / CPUBOUND_KNOWN && !is_iobound(pp);
+	bool known = now - pp->mon.cpuboundwhen < pp->mon.cpuboundns / CPUBOUND_KNOWN && !is_iobound(pp);
 	uint64_t cpu;
 
-	if (known || now - pp->sysmon_schedwhen < (uint64_t)weft_opt.wakeslice / CPUBOUND_PART || !mp ||
+	if (known || now - pp->mon.schedwhen < (uint64_t)weft_opt.wakeslice / CPUBOUND_PART || !mp ||
 	    os_thread_cpu(mp->ostid, &cpu))
 		return;
-	if (pp->sysmon_watchtick != pp->sysmon_schedtick || cpu < pp->sysmon_watchcpu) {
-		pp->sysmon_watchtick = pp->sysmon_schedtick;
-		pp->sysmon_watchcpu = cpu;
+	if (pp->mon.watchtick != pp->mon.schedtick || cpu < pp->mon.watchcpu) {
+		pp->mon.watchtick = pp->mon.schedtick;
+		pp->mon.watchcpu = cpu;
 		tick_by(now + (uint64_t)weft_opt.wakeslice);
-	} else if (cpu - pp->sysmon_watchcpu >= (uint64_t)weft_opt.wakeslice / CPUBOUND_PART) {
+	} else if (cpu - pp->mon.watchcpu >= (uint64_t)weft_opt.wakeslice / CPUBOUND_PART) {
 		note_cpubound(pp, now);
 	}
 }
 
 static uint64_t eligible_at(struct p *pp)
 {
-	return pp->sysmon_schedwhen + sysmon_wakeslice();
+	return pp->mon.schedwhen + sysmon_wakeslice();
 }
 
 /*
@@ -185,11 +185,11 @@ static struct p *longest_running(uint64_t now)
 
 		if (load_seqcst(&pp->status) != Prunning || !mp)
 			continue;
-		if (pp->sysmon_selfsched)
+		if (pp->mon.selfsched)
 			return NULL;
-		if (!any || pp->sysmon_schedwhen < any->sysmon_schedwhen)
+		if (!any || pp->mon.schedwhen < any->mon.schedwhen)
 			any = pp;
-		if (eligible_at(pp) <= now && (!moving || pp->sysmon_schedwhen < moving->sysmon_schedwhen) &&
+		if (eligible_at(pp) <= now && (!moving || pp->mon.schedwhen < moving->mon.schedwhen) &&
 		    procfs_oncpu(mp->ostid))
 			moving = pp;
 	}
@@ -213,7 +213,7 @@ static void check_wakeupq(uint64_t now)
 		tick_by(eligible_at(pp));
 		return;
 	}
-	used = pp->sysmon_usedns + (now - pp->sysmon_schedwhen);
+	used = pp->mon.usedns + (now - pp->mon.schedwhen);
 	preemptone(pp, now, weft_opt.slice && used >= (uint64_t)weft_opt.slice ? 0 : used);
 	tick_by(now + PREEMPT_RETRY_WAKEUP);
 }
@@ -226,7 +226,7 @@ static void check_chaos(struct p *pp, uint64_t now)
 	if (!rng)
 		rng = (uint64_t)weft_opt.chaos | 1;
 	if (nextrand(&rng) % 2) {
-		pp->sysmon_preemptwhen = 0;
+		pp->mon.preemptwhen = 0;
 		preemptone(pp, now, nextrand(&rng) % 2);
 	}
 	tick_by(now + nextrand(&rng) % CHAOS_TICK);
@@ -243,8 +243,8 @@ void sysmon_tick(uint64_t now)
 		struct p *pp = allp[i];
 		uint32_t tick = load_seqcst(&pp->schedtick), status = load_seqcst(&pp->status);
 
-		pp->sysmon_selfsched = false;
-		if (tick != pp->sysmon_schedtick || !pp->sysmon_schedwhen)
+		pp->mon.selfsched = false;
+		if (tick != pp->mon.schedtick || !pp->mon.schedwhen)
 			note_tick(pp, tick, now);
 		if (status == Psignal)
 			preempt_resend(pp, now);

@@ -33,14 +33,14 @@ static int retake_syscalls(uint64_t now)
 
 		if (load_seqcst(&pp->status) != Psyscall)
 			continue;
-		if (pp->sysmon_syscalltick != tick) {
-			pp->sysmon_syscalltick = tick;
-			pp->sysmon_syscallwhen = now;
+		if (pp->mon.syscalltick != tick) {
+			pp->mon.syscalltick = tick;
+			pp->mon.syscallwhen = now;
 			continue;
 		}
 		if (runqempty(pp) && load_seqcst(&sched.runqsize) == 0 &&
 		    load_seqcst(&sched.nmspinning) + load_seqcst(&sched.npidle) > 0 &&
-		    pp->sysmon_syscallwhen + SYSCALL_SLICE > now)
+		    pp->mon.syscallwhen + SYSCALL_SLICE > now)
 			continue;
 		if (!cas_seqcst(&pp->status, &s, Pidle))
 			continue;
@@ -77,14 +77,14 @@ static bool wake_for_queued(uint64_t now)
 		struct p *pp = allp[i];
 		uint32_t runs = load_relaxed(&pp->runs);
 		/* Two Gs that wake each other share a slice: the one in runnext does not wait. */
-		bool moves = runs != pp->sysmon_runs && !runqring(pp);
+		bool moves = runs != pp->mon.runs && !runqring(pp);
 
-		pp->sysmon_runs = runs;
-		if (pp->sysmon_newtick || moves) {
-			pp->sysmon_newtick = false;
-			pp->sysmon_stalls = 0;
+		pp->mon.runs = runs;
+		if (pp->mon.newtick || moves) {
+			pp->mon.newtick = false;
+			pp->mon.stalls = 0;
 		} else if (!runqempty(pp)) {
-			queued |= ++pp->sysmon_stalls >= STALL_LOOKS;
+			queued |= ++pp->mon.stalls >= STALL_LOOKS;
 		}
 	}
 	if (queued)

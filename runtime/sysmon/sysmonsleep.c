@@ -16,10 +16,10 @@ static void note_sleep(void)
 		struct p *pp = allp[i];
 		struct m *mp = load_relaxed(&pp->m);
 
-		pp->sysmon_sleepm = NULL;
-		if (load_seqcst(&pp->sysmon_cpubound) && mp &&
-		    !os_thread_cpu(mp->ostid, &pp->sysmon_sleepcpu))
-			pp->sysmon_sleepm = mp;
+		pp->mon.sleepm = NULL;
+		if (load_seqcst(&pp->mon.cpubound) && mp &&
+		    !os_thread_cpu(mp->ostid, &pp->mon.sleepcpu))
+			pp->mon.sleepm = mp;
 	}
 	sysmon.sleep_began = nanotime();
 }
@@ -34,9 +34,9 @@ bool sysmon_saw_running(struct p *pp, struct m *mp)
 {
 	uint64_t cpu;
 
-	return pp->sysmon_sleepm == mp && sysmon.sleep_ended - sysmon.sleep_began >= SLEPT_MIN &&
+	return pp->mon.sleepm == mp && sysmon.sleep_ended - sysmon.sleep_began >= SLEPT_MIN &&
 	       !os_thread_cpu(mp->ostid, &cpu) &&
-	       cpu - pp->sysmon_sleepcpu + SWITCHES >= (sysmon.sleep_ended - sysmon.sleep_began) / SLEPT_PARTS * (SLEPT_PARTS - 1);
+	       cpu - pp->mon.sleepcpu + SWITCHES >= (sysmon.sleep_ended - sysmon.sleep_began) / SLEPT_PARTS * (SLEPT_PARTS - 1);
 }
 
 void sysmon_wake_by(uint64_t when)
@@ -64,7 +64,7 @@ static bool missed_wakeup(uint64_t until)
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		uint64_t t = load_seqcst(&allp[i]->timer0);
 
-		if (load_seqcst(&allp[i]->sysmon_cpubound) && t && t < until)
+		if (load_seqcst(&allp[i]->mon.cpubound) && t && t < until)
 			return true;
 	}
 	return false;

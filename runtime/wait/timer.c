@@ -212,7 +212,7 @@ void timer_add(struct timer *t, uint64_t when)
 	if (unlikely(pp->own))
 		return; /* its M sees to it */
 	wakenetpoller(when);
-	if (unlikely(load_seqcst(&pp->sysmon_cpubound)))
+	if (unlikely(load_seqcst(&pp->mon.cpubound)))
 		sysmon_wake_by(when);
 }
 

@@ -78,7 +78,7 @@ Test(proc, where_gs_compute_the_global_queue_is_left_to_who_has_less)
 	struct g *gs = make_gs(4);
 
 	weft_opt.slice = 3600 * 1000000000ULL;
-	store_seqcst(&allp[0]->sysmon_cpubound, true);
+	store_seqcst(&allp[0]->mon.cpubound, true);
 	globrunqput(&gs[0], false);
 	runqput(allp[0], &gs[1], false);
 	runqput(allp[0], &gs[2], false);
@@ -105,13 +105,13 @@ Test(proc, how_long_they_run_is_the_mean_of_what_was_worked_off)
 			choose();
 			fetch_add_seqcst(&pp->runs, 1);
 		}
-		pp->batchwhen -= 2 * 50000; /* ns that both took */
+		pp->hint.batchwhen -= 2 * 50000; /* ns that both took */
 		cr_assert_eq(choose(), 0);
-		cr_assert_eq(pp->batchwhen, 0);
+		cr_assert_eq(pp->hint.batchwhen, 0);
 	}
 	/* 7/8 to the power of 40 is missing, and what the test itself takes is added. */
-	cr_expect_gt(load_seqcst(&pp->meanservice), 49000);
-	cr_expect_leq(load_seqcst(&pp->meanservice), SERVICE_MAX);
+	cr_expect_gt(load_seqcst(&pp->hint.meanservice), 49000);
+	cr_expect_leq(load_seqcst(&pp->hint.meanservice), SERVICE_MAX);
 }
 
 Test(proc, a_chain_of_runnext_is_one_slice)
