@@ -13,7 +13,7 @@
  * waiting stack, never in the object, so an object may be freed as soon as POSIX lets its user do
  * so.
  */
-struct park {
+struct park {              /* made by the constructors below, each for one legal use */
 	const void *addr;
 	/*
 	 * Under the bucket lock, before queueing: nonzero means do not sleep, lot_park returns
@@ -43,6 +43,68 @@ struct park {
 };
 
 #define LOT_FIRST 1
+
+/* What is waited for, for a park that may have a deadline already: woken by wakers of any of these bits. */
+static inline void park_on(struct park *pk, const void *addr, int (*refuse)(void *), void *arg,
+			   enum waitreason reason, uint32_t bits)
+{
+	pk->addr = addr;
+	pk->refuse = refuse;
+	pk->arg = arg;
+	pk->bitset = bits;
+	pk->reason = (uint8_t)reason;
+}
+
+/* For a change of which refuse tells. */
+static inline struct park park_wait(const void *addr, int (*refuse)(void *), void *arg, enum waitreason reason)
+{
+	return (struct park){ .addr = addr, .refuse = refuse, .arg = arg, .reason = (uint8_t)reason };
+}
+
+/* The same, of wakers with one of these bits alone. */
+static inline struct park park_bits(const void *addr, int (*refuse)(void *), void *arg, enum waitreason reason,
+				    uint32_t bits)
+{
+	return (struct park){ .addr = addr, .refuse = refuse, .arg = arg, .bitset = bits,
+			      .reason = (uint8_t)reason };
+}
+
+/* For a lock.  first: before all others, for the caller has been woken for it already. */
+static inline struct park park_lock(const void *addr, int (*refuse)(void *), void *arg, enum waitreason reason,
+				    bool first)
+{
+	return (struct park){ .addr = addr, .refuse = refuse, .arg = arg, .reason = (uint8_t)reason,
+			      .turn = first ? LOT_FIRST : 0 };
+}
+
+/* For an event, giving a lock up once it is sure to be noticed: queued does that. */
+static inline struct park park_cond(const void *addr, int (*refuse)(void *), void (*queued)(void *), void *arg,
+				    enum waitreason reason)
+{
+	return (struct park){ .addr = addr, .refuse = refuse, .queued = queued, .arg = arg,
+			      .reason = (uint8_t)reason };
+}
+
+/* For time alone (lot_sleep()), or until park_on() says what for. */
+static inline struct park park_time(enum waitreason reason)
+{
+	return (struct park){ .reason = (uint8_t)reason };
+}
+
+/* Until a moment of CLOCK_MONOTONIC; 0: without end. */
+static inline void park_until_ns(struct park *pk, uint64_t deadline)
+{
+	pk->deadline = deadline;
+	pk->wall = 0;
+}
+
+/* Until a moment of a clock that may be set, known to netpoll_clock(): neither is 0. */
+static inline void park_until_wall(struct park *pk, uint64_t wall, int clock)
+{
+	pk->deadline = wall;
+	pk->wall = wall;
+	pk->clock = clock;
+}
 
 /*
  * 0..INT_MAX: woken, with the value the waker chose; -EAGAIN; -ETIMEDOUT; -EINTR, the caller is off

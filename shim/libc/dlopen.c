@@ -76,10 +76,7 @@ static struct gate *gate_try(struct gate *gate)
 
 static struct gate *gate_enter(struct gate *gate)
 {
-	struct park pk = {.addr = gate,
-			  .refuse = gate_taken,
-			  .arg = gate,
-			  .reason = WaitLoader};
+	struct park pk = park_wait(gate, gate_taken, gate, WaitLoader);
 
 	while (!gate_try(gate)) {
 		int r = lot_park(&pk);

@@ -28,12 +28,7 @@ static int taken_over(void *arg)
 
 void file_lock_slow(FILE *f)
 {
-	struct park pk = {
-		.addr = lot_key(f->_lock, KEY_OTHER),
-		.refuse = taken_over,
-		.arg = f,
-		.reason = WaitFile,
-	};
+	struct park pk = park_wait(lot_key(f->_lock, KEY_OTHER), taken_over, f, WaitFile);
 
 	if (!on_g()) {
 		real.flockfile(f);
@@ -44,7 +39,7 @@ void file_lock_slow(FILE *f)
 
 		/* Before the try under the bucket's lock: an unlock that the try did not see, sees this. */
 		fetch_add_seqcst(&nwaiting, 1);
-		pk.deadline = nanotime() + FILE_RETRY_NS;
+		park_until_ns(&pk, nanotime() + FILE_RETRY_NS);
 		r = lot_park(&pk);
 		fetch_sub_seqcst(&nwaiting, 1);
 		if (r == -EAGAIN)

@@ -166,11 +166,7 @@ static void __attribute__((constructor(101))) register_handlers(void)
 
 EXPORT pid_t fork(void)
 {
-	struct park pk = {
-		.addr = lot_key(&inside, KEY_OTHER),
-		.refuse = nobody_inside,
-		.reason = WaitFork,
-	};
+	struct park pk = park_wait(lot_key(&inside, KEY_OTHER), nobody_inside, NULL, WaitFork);
 	pid_t pid;
 
 	/* One wake-up for one fork's end: each that was waited for here has such an end itself. */

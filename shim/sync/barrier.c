@@ -88,12 +88,7 @@ static const void *quiet_key(const struct barrier *b)
 static int wait_private(struct barrier *b)
 {
 	struct arrival a = {.b = b};
-	struct park pk = {
-		.addr = lot_key(b, KEY_OTHER),
-		.refuse = arrive,
-		.arg = &a,
-		.reason = WaitBarrier,
-	};
+	struct park pk = park_wait(lot_key(b, KEY_OTHER), arrive, &a, WaitBarrier);
 	int r;
 
 	for (;;) {
@@ -141,12 +136,7 @@ static int is_quiet(void *arg)
 EXPORT int pthread_barrier_destroy(pthread_barrier_t *bar)
 {
 	struct barrier *b = (struct barrier *)bar;
-	struct park pk = {
-		.addr = quiet_key(b),
-		.refuse = is_quiet,
-		.arg = b,
-		.reason = WaitBarrier,
-	};
+	struct park pk = park_wait(quiet_key(b), is_quiet, b, WaitBarrier);
 
 	if (unlikely(!weft_on) || b->shared)
 		return HANDOFF(real.pthread_barrier_destroy(bar));

@@ -232,13 +232,8 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 		.plain = normal || mutex_is_plain(mu) ? mu : NULL,
 		.shared = shared,
 	};
-	struct park pk = {
-		.addr = lot_key(c, KEY_COND),
-		.refuse = wait_refuse,
-		.queued = wait_queued,
-		.arg = &w,
-		.reason = WaitCondWait,
-	};
+	struct park pk = park_cond(lot_key(c, KEY_COND), wait_refuse, wait_queued, &w,
+				   WaitCondWait);
 	int r, err = normal ? 0 : mutex_cond_check(mu);
 
 	if (!err)
@@ -416,12 +411,7 @@ static int is_quiet(void *arg)
 
 EXPORT int pthread_cond_destroy(pthread_cond_t *c)
 {
-	struct park pk = {
-		.addr = quiet_key(c),
-		.refuse = is_quiet,
-		.arg = c,
-		.reason = WaitCondWait,
-	};
+	struct park pk = park_wait(quiet_key(c), is_quiet, c, WaitCondWait);
 
 	/* Shared: libc waits for its own. */
 	if (!weft_on || is_shared(c))

@@ -72,11 +72,7 @@ long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bo
 		return -EFAULT;
 	if (differs(&w)) /* and a fault comes here, before the lot's lock is taken */
 		return -EAGAIN;
-	pk->addr = lot_key(at, KEY_OTHER);
-	pk->refuse = differs;
-	pk->arg = &w;
-	pk->bitset = bits;
-	pk->reason = WaitFutex;
+	park_on(pk, lot_key(at, KEY_OTHER), differs, &w, WaitFutex, bits);
 	for (;;) {
 		enum eintr what;
 		int err = lot_park(pk);
@@ -96,7 +92,7 @@ static long wait_by_op(uint32_t *at, uint32_t value, int op, const struct timesp
 		       uint32_t bits)
 {
 	int clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
-	struct park pk = { .deadline = 0 };
+	struct park pk = park_time(WaitFutex);
 	int err = 0;
 
 	if (!bits)

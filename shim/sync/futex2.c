@@ -70,7 +70,7 @@ long waits_futex2(const struct call *x)
 {
 	uint32_t *at = (uint32_t *)x->a;
 	const struct timespec *ts = (const struct timespec *)x->e;
-	struct park pk = { .deadline = 0 };
+	struct park pk = park_time(WaitFutex);
 	long err;
 
 	if (!on_lot((unsigned long)x->d))

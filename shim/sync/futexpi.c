@@ -121,11 +121,7 @@ static long lock_word(uint32_t *at, struct park *pk)
 	struct expects e = { .at = at };
 	long r;
 
-	pk->addr = lot_key(at, KEY_OTHER);
-	pk->refuse = differs;
-	pk->arg = &e;
-	pk->bitset = FUTEX_BITSET_MATCH_ANY;
-	pk->reason = WaitFutex;
+	park_on(pk, lot_key(at, KEY_OTHER), differs, &e, WaitFutex, FUTEX_BITSET_MATCH_ANY);
 	while ((r = take(at, tid, true, &e.value)) == -EAGAIN) {
 		struct waits w;
 		int err;
@@ -192,11 +188,7 @@ static long wait_requeue(uint32_t *at, uint32_t value, uint32_t *to, struct park
 	struct expects e = { .at = at, .value = value };
 	struct waits w;
 
-	pk->addr = lot_key(at, KEY_OTHER);
-	pk->refuse = differs;
-	pk->arg = &e;
-	pk->bitset = FUTEX_BITSET_MATCH_ANY;
-	pk->reason = WaitFutex;
+	park_on(pk, lot_key(at, KEY_OTHER), differs, &e, WaitFutex, FUTEX_BITSET_MATCH_ANY);
 	for (;;) {
 		bool moved;
 		int err;
@@ -269,7 +261,7 @@ static long by_op(const struct call *x)
 	int op = (int)x->b & FUTEX_CMD_MASK;
 	int clock = x->b & FUTEX_CLOCK_REALTIME || op == FUTEX_LOCK_PI ? CLOCK_REALTIME : CLOCK_MONOTONIC;
 	const struct timespec *ts = (const struct timespec *)x->d;
-	struct park pk = { .deadline = 0 };
+	struct park pk = park_time(WaitFutex);
 	long r;
 
 	if (futex_bad_word(at, &r))

@@ -26,12 +26,7 @@ static int changed(void *arg)
 int futexword_wait(int *word, int seen, bool shared, const struct until *u)
 {
 	struct wordwait w = {word, seen};
-	struct park pk = {
-		.addr = lot_key(word, KEY_OTHER),
-		.refuse = changed,
-		.arg = &w,
-		.reason = WaitMutexLock,
-	};
+	struct park pk = park_wait(lot_key(word, KEY_OTHER), changed, &w, WaitMutexLock);
 	int op = FUTEX_WAIT_BITSET, err = until_park(u, &pk);
 	long r;
 

@@ -101,13 +101,8 @@ static int not_contended(void *arg)
  */
 static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 {
-	struct park pk = {
-		.addr = lot_key(mu, KEY_MUTEX),
-		.refuse = not_contended,
-		.arg = mu,
-		.reason = WaitMutexLock,
-		.turn = woken > 0 ? LOT_FIRST : 0,
-	};
+	struct park pk = park_lock(lot_key(mu, KEY_MUTEX), not_contended, mu, WaitMutexLock,
+				   woken > 0);
 	int *word = &mu->__data.__lock;
 	int err;
 

@@ -181,7 +181,7 @@ static int take_inheriting(pthread_mutex_t *mu, int id, const struct until *u, b
 {
 	int *word = &mu->__data.__lock;
 	int op = FUTEX_LOCK_PI, v = 0, err;
-	struct park pk = { .reason = WaitMutexLock };
+	struct park pk = park_time(WaitMutexLock);
 	long r;
 
 	if (cas_acquire(word, &v, id))

@@ -106,13 +106,9 @@ static void wake_all(pthread_rwlock_t *rw)
 static int wait_for(const struct want *want, const struct until *u)
 {
 	struct rwwait w = {.want = *want};
-	struct park pk = {
-		.addr = lot_key(want->rw, KEY_RWLOCK),
-		.refuse = may_go,
-		.arg = &w,
-		.bitset = want->write ? BIT_WRITE : BIT_READ,
-		.reason = want->write ? WaitRwlockWrite : WaitRwlockRead,
-	};
+	struct park pk = park_bits(lot_key(want->rw, KEY_RWLOCK), may_go, &w,
+				   want->write ? WaitRwlockWrite : WaitRwlockRead,
+				   want->write ? BIT_WRITE : BIT_READ);
 	uint32_t carry = 0;
 	int r = until_park(u, &pk);
 

@@ -70,12 +70,7 @@ static bool interrupted(bool timed)
 /* 0 or an errno value. */
 static int wait_private(struct sem *s, const struct until *u)
 {
-	struct park pk = {
-		.addr = lot_key(s, KEY_OTHER),
-		.refuse = has_value,
-		.arg = s,
-		.reason = WaitSemaphore,
-	};
+	struct park pk = park_wait(lot_key(s, KEY_OTHER), has_value, s, WaitSemaphore);
 	int r = until_park(u, &pk);
 
 	if (r)

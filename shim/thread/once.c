@@ -69,12 +69,7 @@ static int changed(void *arg)
 static void wait_for(int *control, int seen)
 {
 	struct oncewait w = {control, seen};
-	struct park pk = {
-		.addr = lot_key(control, KEY_OTHER),
-		.refuse = changed,
-		.arg = &w,
-		.reason = WaitOnce,
-	};
+	struct park pk = park_wait(lot_key(control, KEY_OTHER), changed, &w, WaitOnce);
 
 	if (!weft_on)
 		plain_syscall(SYS_futex, (long)control, FUTEX_WAIT_PRIVATE, seen);

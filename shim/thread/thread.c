@@ -315,13 +315,10 @@ static int still_running_refused(void *arg)
  */
 static int await(struct thread *th, const struct until *u)
 {
-	struct park pk = { .addr = &th->state,
-			   .refuse = still_running_refused,
-			   .arg = th,
-			   .reason = WaitJoin };
+	struct park pk = park_wait(&th->state, still_running_refused, th, WaitJoin);
 
 	if (until_park(u, &pk))
-		pk.deadline = 0;
+		park_until_ns(&pk, 0);
 	while (!(load_seqcst(&th->state) & TH_EXITED)) {
 		testcancel(); /* as in libc, only a caller that must wait acts on it */
 		if (lot_park(&pk) == -ETIMEDOUT)

@@ -97,7 +97,7 @@ bool cpuclock_call(clockid_t clock, struct timespec *ts, long *r)
 static int sleep_on(clockid_t clock, int64_t ns, bool cp)
 {
 	enum { CLOCK_TICK = 4000000 }; /* ns: as exact as the kernel, which looks at each tick of 250 Hz */
-	struct park pk = { .reason = WaitSleep };
+	struct park pk = park_time(WaitSleep);
 	struct timespec now;
 	long r;
 
@@ -110,7 +110,7 @@ static int sleep_on(clockid_t clock, int64_t ns, bool cp)
 		left = ns - (now.tv_sec * 1000000000LL + now.tv_nsec);
 		if (left <= 0)
 			return 0;
-		pk.deadline = nanotime() + (uint64_t)(left > CLOCK_TICK ? left : CLOCK_TICK);
+		park_until_ns(&pk, nanotime() + (uint64_t)(left > CLOCK_TICK ? left : CLOCK_TICK));
 		if (lot_sleep(&pk) == -EINTR) {
 			if (cp)
 				testcancel();

@@ -39,19 +39,18 @@ int park_until(int clock, const struct timespec *abs, struct park *pk)
 
 	if (!known_clock(clock) || !valid_nsec(abs))
 		return EINVAL;
-	pk->wall = 0;
-	pk->deadline = 1;
+	park_until_ns(pk, 1);
 	if (abs->tv_sec < 0)
 		return 0;
-	pk->deadline = 0;
+	park_until_ns(pk, 0);
 	if (__builtin_mul_overflow((int64_t)abs->tv_sec, SECOND, &at) ||
 	    __builtin_add_overflow(at, abs->tv_nsec, &at))
 		return 0;
-	pk->deadline = at > 0 ? (uint64_t)at : 1;
 	if (clock != CLOCK_MONOTONIC && at > 0) {
 		netpoll_clock();
-		pk->wall = (uint64_t)at;
-		pk->clock = clock;
+		park_until_wall(pk, (uint64_t)at, clock);
+	} else {
+		park_until_ns(pk, at > 0 ? (uint64_t)at : 1);
 	}
 	return 0;
 }
@@ -87,7 +86,7 @@ static bool handler_ended_sleep(struct park *pk)
 /* Sleeps rel; 0, EINTR with *left (may be NULL, may be rel) or EINVAL. */
 static int sleep_in(const struct timespec *rel, struct timespec *left)
 {
-	struct park pk = { .reason = WaitSleep };
+	struct park pk = park_time(WaitSleep);
 	uint64_t now;
 	time_t asked = rel->tv_sec;
 
@@ -118,7 +117,7 @@ static int sleep_in(const struct timespec *rel, struct timespec *left)
 /* Sleeps until clock shows abs; 0, EINTR or EINVAL. */
 static int sleep_until(int clock, const struct timespec *abs)
 {
-	struct park pk = { .reason = WaitSleep };
+	struct park pk = park_time(WaitSleep);
 
 	testcancel(); /* whatever the time is, as libc's */
 	/* The kernel refuses what no clock can show, while timed locks take it as long past. */
