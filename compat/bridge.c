@@ -128,7 +128,7 @@ const char *bridge_probe(struct donor *d, uint32_t step)
 	}
 	sys_4(SYS_rt_sigaction, SIGCANCEL, &ignore, NULL, 8);
 	sys_4(SYS_rt_sigaction, SIGCANCEL, &old, NULL, 8);
-	return donor_await(d, step) ? find() : "a donor hangs";
+	return donor_await(d, step) ? find() : DONOR_HANGS;
 }
 
 uintptr_t tcb_cancel_bridge(uintptr_t pc)

@@ -149,8 +149,10 @@ bool donor_await(struct donor *d, uint32_t n)
 	while ((v = load_acquire(&d->ready)) < n) {
 		uint64_t now = sys_now();
 
-		if (now >= end)
+		if (now >= end) {
+			family->hangs = true;
 			return false;
+		}
 		sys_futex_wait(&d->ready, v, end - now);
 	}
 	return true;
@@ -167,6 +169,13 @@ int donor_join(struct donor *d)
 
 void donors_end(struct donors *ds)
 {
+	if (ds->hangs) {
+		/* What waits for the caller, to which this must return, ends later; its memory stays. */
+		donor_send(&ds->first, DONOR_EXIT);
+		donor_send(&ds->second, DONOR_EXIT);
+		donor_send(&ds->plain, DONOR_EXIT);
+		return;
+	}
 	donor_join(&ds->first);
 	donor_join(&ds->second);
 	donor_join(&ds->plain);

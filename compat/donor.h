@@ -5,7 +5,7 @@
  * what differs between them is what varies per thread) and one ordinary (what differs from it is
  * what marks a user's stack).  Each copies its own block as the very first thing it does.
  *
- * Must never: outlive donors_end(); write anything in a block except through libc's own functions.
+ * Must never: outlive donors_end(), but when one hangs; write anything in a block except through libc's own functions.
  */
 #ifndef WEFT_COMPAT_DONOR_H
 #define WEFT_COMPAT_DONOR_H
@@ -36,7 +36,14 @@ struct donors {
 	struct donor plain;	    /* on a stack of glibc's */
 	struct tls_module modules[TLS_MODULES_MAX];
 	int nmodules;
+	bool hangs; /* one did not come in time: it may never end */
 };
+
+/*
+ * Of a donor that does not go on.  It allocates, by the program's malloc where it has one, and the
+ * caller may come from inside that, with its lock held.
+ */
+#define DONOR_HANGS "self-test: a thread of its own hangs, as when malloc makes the first thread"
 
 /* NULL when out of memory. */
 struct donors *donors_new(void) hidden;
@@ -47,7 +54,7 @@ void donor_send(struct donor *d, enum donor_order o) hidden;
 /* Waits for the donor's step n, at most ten seconds; false when it did not come. */
 bool donor_await(struct donor *d, uint32_t n) hidden;
 int donor_join(struct donor *d) hidden;
-/* Ends and joins the donors that are left, and frees everything. */
+/* Ends and joins the donors that are left, and frees everything, but when one hangs. */
 void donors_end(struct donors *ds) hidden;
 
 /* Run by a donor that is to be interrupted; the other thread's side, until its step. */

@@ -75,7 +75,9 @@ static const char *prove_lock(struct donors *ds)
 			sys_sleep(20000);
 	}
 	stacklist_unlock();
-	if (!donor_await(&ds->first, 2) || ds->first.create_result)
+	if (!donor_await(&ds->first, 2))
+		return DONOR_HANGS;
+	if (ds->first.create_result)
 		return "self-test: no thread could be made";
 	return contended ? NULL : "stack list lock is not where it was";
 }
@@ -134,7 +136,7 @@ static const char *donors_run(struct donors *ds)
 	/* The second has not called malloc yet: its first call must be the probe's. */
 	donor_send(&ds->second, DONOR_PROBE);
 	if (!donor_await(&ds->second, 2))
-		return "a donor hangs";
+		return DONOR_HANGS;
 	if (ds->second.probe_failed)
 		return ds->second.probe_failed;
 	if ((e = bridge_probe(&ds->second, 3)))

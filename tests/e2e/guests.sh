@@ -90,6 +90,11 @@ else
 	echo "# no valgrind here"
 fi
 
+# --- a malloc whose lock is held while the first thread is made: weft's own threads cannot allocate then ---
+${CC:-cc} -O1 -o profiler "$here/malloc-makes-a-thread.c" -pthread &&
+	REPEAT=1 same "a malloc that makes the first thread" \
+		"self-test: a thread of its own hangs, as when malloc makes the first thread (running with plain pthreads)" ./profiler
+
 # --- kernels without a list of robust mutexes: libc does without it, weft cannot ---
 robust="robust lists: the kernel keeps none for this process, as under an emulator or a filter (running with plain pthreads)"
 ${CC:-cc} -g -O1 -o plain "$here/sane.c" -pthread
