@@ -27,6 +27,8 @@
 #include "compat/tcb.h"
 #include "runtime/base/atomic.h"
 
+#include "runtime/arch/mcontext.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <ucontext.h>
@@ -48,28 +50,19 @@ static struct {
 	bool async;
 } seen;
 
-void bridge_restorer(void) hidden;
-__asm__(".pushsection .text\n"
-	".globl bridge_restorer\n.hidden bridge_restorer\n.type bridge_restorer, @function\n"
-	"bridge_restorer:\n"
-	"	mov $15, %eax\n" /* rt_sigreturn */
-	"	syscall\n"
-	".size bridge_restorer, . - bridge_restorer\n"
-	".popsection\n");
-
 static void handler(int sig, siginfo_t *si, void *ctx)
 {
-	const greg_t *r = ((ucontext_t *)ctx)->uc_mcontext.gregs;
-	const unsigned char *pc = (const unsigned char *)r[REG_RIP];
+	const mcontext_t *mc = &((ucontext_t *)ctx)->uc_mcontext;
+	uintptr_t pc = mcontext_pc(mc);
 
 	(void)sig;
 	(void)si;
 	if (load_relaxed(&seen.donor->ready) >= seen.step ||
-	    r[REG_RAX] != -EINTR || pc[-2] != 0x0f || pc[-1] != 0x05)
+	    mcontext_call_result(mc) != -EINTR || !insn_is_syscall((const char *)pc - INSN_SYSCALL))
 		return; /* before the sleep, or after it */
-	seen.pc = (uintptr_t)r[REG_RIP];
-	seen.back = *(const uintptr_t *)r[REG_RSP];
-	seen.async = tcb_cancel_async(sys_fs());
+	seen.pc = pc;
+	seen.back = mcontext_return_address(mc);
+	seen.async = tcb_cancel_async(arch_getfs());
 }
 
 void bridge_pause(void)
@@ -80,18 +73,13 @@ void bridge_pause(void)
 /* The bounds from what was seen. */
 static const char *find(void)
 {
-	const unsigned char *end = (const unsigned char *)seen.pc;
-	const unsigned char *back = (const unsigned char *)seen.back;
 	uintptr_t start;
-	int32_t to;
 
 	if (seen.async)
 		return NULL;
-	/* A call with a distance of four bytes. */
-	if (!end || back[-5] != 0xe8)
+	start = seen.pc ? insn_call_target((const char *)seen.back - INSN_CALL_DIRECT, seen.back) : 0;
+	if (!start)
 		return "cancellation of libc's own calls not found";
-	__builtin_memcpy(&to, back - 4, sizeof to);
-	start = (uintptr_t)(back + to);
 	if (seen.pc - start > NEAR)
 		return "cancellation of libc's own calls is out of order";
 	layout.bridge = start;
@@ -102,7 +90,7 @@ static const char *find(void)
 const char *bridge_probe(struct donor *d, uint32_t step)
 {
 	struct kernel_sigaction ours = {handler, 4 | 0x04000000 /* SA_SIGINFO, SA_RESTORER */,
-					bridge_restorer, ~UINT64_C(0)}, old,
+					arch_restorer, ~UINT64_C(0)}, old,
 			       ignore = {(void *)SIG_IGN, 0, NULL, 0};
 	uint64_t end = sys_now() + UINT64_C(10000000000);
 	long r;

@@ -24,17 +24,6 @@ static bool field_is(const struct db_field *f, uint32_t bits, uint32_t count, si
 	return f->bits == bits && f->count == count && f->offset + bits / 8 * count <= limit;
 }
 
-/* Shadow stacks are per kernel thread and would have to be switched with FS; we do not. */
-static bool shadow_stack(void)
-{
-	uint64_t features = 0;
-
-	if (*word_at(sys_fs(), 0x48) & 2)
-		return true;
-	return sys_2(SYS_arch_prctl, 0x5005 /* ARCH_SHSTK_STATUS */, &features) == 0 &&
-	       features & 1;
-}
-
 static const char *static_lists(void)
 {
 	size_t used = libc_data.stack_used->offset, user = libc_data.stack_user->offset;
@@ -93,7 +82,7 @@ const char *discover_static(void)
 	if (*libc_data.sizeof_key_data != 16 || layout.first_block_size % 16 ||
 	    !layout.specific_count || layout.specific + layout.specific_count * 8 > size)
 		return "descriptors of thread keys";
-	if (shadow_stack())
+	if (arch_shadow_stack())
 		return "shadow stacks are on";
 	const char *e = static_lists();
 
@@ -119,13 +108,14 @@ static bool own_id(int *id)
 
 const char *discover_self(struct donors *ds)
 {
-	char *self = sys_fs();
+	char *self = arch_getfs();
 	uintptr_t *head = NULL;
 	size_t len = 0;
 	bool broken = false;
 	struct list_node *node = at(self, (ptrdiff_t)layout.list);
 
-	if (*word_at(self, 0) != (uintptr_t)self || *word_at(self, 16) != (uintptr_t)self)
+	if (*word_at(self, TCBHEAD_TCB) != (uintptr_t)self ||
+	    *word_at(self, TCBHEAD_SELF) != (uintptr_t)self)
 		return "thread pointer";
 	if (!own_id(at(self, (ptrdiff_t)layout.tid)))
 		return "thread id";
@@ -152,7 +142,7 @@ const char *discover_self(struct donors *ds)
 /* Words that are never part of the template. */
 static bool apart(size_t i)
 {
-	if (i == 8 || i - layout.list < sizeof(struct list_node))
+	if (i == TCBHEAD_DTV || i - layout.list < sizeof(struct list_node))
 		return true;
 	return libc_data.rseq_offset > 0 && i + 8 > (size_t)libc_data.rseq_offset &&
 	       i < (size_t)libc_data.rseq_offset + 32;
@@ -200,7 +190,7 @@ static bool points(size_t from, size_t to)
 /* What must point into its own block: two words of the header, the robust list, the keys. */
 static const char *check_self_words(void)
 {
-	if (!points(0, 0) || !points(16, 0))
+	if (!points(TCBHEAD_TCB, 0) || !points(TCBHEAD_SELF, 0))
 		return "thread pointer is not in the header";
 	if (!points(layout.robust, layout.robust) || !points(layout.robust - 8, layout.robust))
 		return "robust list is not empty at the start";

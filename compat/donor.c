@@ -2,7 +2,8 @@
  * donor: starts the threads whose blocks are compared, and steps them.
  *
  * The start functions differ so that the address of the function is one of the words that differ:
- * it must not become part of the template.  All signals are blocked by the caller, so that no
+ * it must not become part of the template; each hands its number on, so that no compiler makes one
+ * of the three.  All signals are blocked by the caller, so that no
  * handler of the program ever runs on a donor.
  *
  * Rejected: one donor and a table of known fields: the table is what changes between versions.
@@ -27,16 +28,18 @@ static void step(struct donor *d)
 
 static struct donors *family;
 
-static __attribute__((noinline)) void *donor_body(struct donor *d)
+static __attribute__((noinline)) void *donor_body(struct donor *d, int which)
 {
 	uint32_t done = DONOR_WAIT, o;
 	bool borrowed = false;
 
-	d->block = sys_fs();
+	d->which = which;
+	d->block = arch_getfs();
 	d->frame = __builtin_frame_address(0);
 	d->ostid = sys_gettid();
 	memcpy(d->words, d->block, layout.size);
-	d->self_ok = d->words[0] == (uintptr_t)d->block && d->words[2] == (uintptr_t)d->block;
+	d->self_ok = d->words[TCBHEAD_TCB / 8] == (uintptr_t)d->block &&
+		     d->words[TCBHEAD_SELF / 8] == (uintptr_t)d->block;
 	d->dtv_ok = tls_dtv_matches(d->block, family->modules, family->nmodules);
 	step(d);
 	for (;;) {
@@ -64,23 +67,17 @@ static __attribute__((noinline)) void *donor_body(struct donor *d)
 
 static void *first_main(void *arg)
 {
-	return donor_body(arg);
+	return donor_body(arg, 1);
 }
 
 static void *second_main(void *arg)
 {
-	void *r = donor_body(arg);
-
-	__asm__ volatile(""); /* keeps the compiler from folding the three into one address */
-	return r;
+	return donor_body(arg, 2);
 }
 
 static void *plain_main(void *arg)
 {
-	void *r = donor_body(arg);
-
-	__asm__ volatile("nop");
-	return r;
+	return donor_body(arg, 3);
 }
 
 static size_t with_tls(size_t n)

@@ -24,6 +24,7 @@ struct donor {
 	char *block;	/* its struct pthread */
 	char *frame;	/* an address near the top of its stack: static TLS must lie above it */
 	int ostid;
+	int which;	/* the number of its start function */
 	bool dtv_ok, self_ok;
 	uint64_t words[PTHREAD_WORDS_MAX]; /* its block at the start */
 	struct donor *child;		   /* the thread that DONOR_CREATE makes */

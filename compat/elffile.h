@@ -18,8 +18,6 @@
 
 #include "compat/sys.h"
 
-#define GLIBC_LOADER "ld-linux-x86-64.so.2"
-
 /* The oldest libc that this library can be linked with: configure refuses to build with an older one. */
 #define GLIBC_OLDEST "GLIBC_2.34"
 
@@ -31,7 +29,7 @@ static inline bool elf_read(int fd, void *to, size_t n, uint64_t off)
 static inline bool elf_is_ours(const Elf64_Ehdr *e)
 {
 	return e->e_ident[EI_CLASS] == ELFCLASS64 && e->e_ident[EI_DATA] == ELFDATA2LSB &&
-	       e->e_machine == EM_X86_64;
+	       e->e_machine == ARCH_ELF_MACHINE;
 }
 
 /* So many entries of a table are read at once: with each it would be dozens of system calls a program. */
@@ -133,10 +131,10 @@ static inline bool elf_is_glibc_loader(int fd, const Elf64_Ehdr *e, const Elf64_
 {
 	uint64_t name = elf_dynamic(fd, dynamic, DT_SONAME);
 	uint64_t strings = elf_dynamic(fd, dynamic, DT_STRTAB), at;
-	char text[sizeof(GLIBC_LOADER)];
+	char text[sizeof(ARCH_LOADER)];
 
 	return name && strings && elf_address(fd, e, strings + name, &at) &&
-	       elf_read(fd, text, sizeof(text), at) && !memcmp(text, GLIBC_LOADER, sizeof(text));
+	       elf_read(fd, text, sizeof(text), at) && !memcmp(text, ARCH_LOADER, sizeof(text));
 }
 
 /* Its libc is not too old for this library. */

@@ -175,7 +175,7 @@ static int scan_module(struct dl_phdr_info *info, size_t size, void *arg)
 
 int tls_static_modules(struct tls_module *m, int max)
 {
-	struct module_scan s = {.m = m, .max = max, .tp = sys_fs()};
+	struct module_scan s = {.m = m, .max = max, .tp = arch_getfs()};
 	size_t total, align;
 
 	libc.static_info(&total, &align);
@@ -188,7 +188,7 @@ bool tls_dtv_matches(const char *tp, const struct tls_module *m, int n)
 {
 	struct {
 		uintptr_t val, to_free;
-	} const *dtv = *(void **)at(tp, 8);
+	} const *dtv = *(void **)at(tp, TCBHEAD_DTV);
 
 	if (!dtv)
 		return false;

@@ -60,7 +60,7 @@ bool mainarena_word(ptrdiff_t *at)
 
 void mainarena_find(const char *fresh)
 {
-	const char *self = sys_fs();
+	const char *self = arch_getfs();
 	struct data libc_is = {.code = (uintptr_t)libc.malloc};
 	int found = 0;
 
@@ -82,15 +82,15 @@ void mainarena_find(const char *fresh)
 
 bool mainarena_borrow(void)
 {
-	if (!word || *word_at(sys_fs(), word))
+	if (!word || *word_at(arch_getfs(), word))
 		return false;
-	*word_at(sys_fs(), word) = value;
+	*word_at(arch_getfs(), word) = value;
 	return true;
 }
 
 void mainarena_return(void)
 {
-	*word_at(sys_fs(), word) = 0;
+	*word_at(arch_getfs(), word) = 0;
 }
 
 void mainarena_prove(void)

@@ -198,7 +198,7 @@ static const char *probe_strings(const void *self)
 const char *probe_run(void)
 {
 	static unsigned char before[PTHREAD_WORDS_MAX * 8];
-	const void *self = sys_fs();
+	const void *self = arch_getfs();
 	const char *e;
 
 	/*

@@ -58,8 +58,10 @@ struct answer {
 	void *uc;
 };
 
-static void answer(const struct answer *a)
+static void answer(void *arg)
 {
+	const struct answer *a = arg;
+
 	answerer = sys_gettid();
 	old_handler(SETXID, a->si, a->uc);
 	sys_1(SYS_exit, 0);
@@ -77,25 +79,8 @@ __attribute__((noinline)) static bool answer_beside(siginfo_t *si, void *uc)
 	};
 	_Alignas(16) char stack[24 * 1024]; /* a frame (11 KB with AMX) and a program's handler of SIGABRT */
 	struct answer a = {si, uc};
-	register long r10 __asm__("r10") = 0;
-	register long r8 __asm__("r8") = 0;
-	register struct answer *r12 __asm__("r12") = &a;
-	register void (*r13)(const struct answer *) __asm__("r13") = answer;
-	long ret;
 
-	__asm__ volatile("syscall\n\t"
-			 "test %%rax, %%rax\n\t"
-			 "jnz 1f\n\t"
-			 "xor %%ebp, %%ebp\n\t"
-			 "mov %%r12, %%rdi\n\t"
-			 "call *%%r13\n\t"
-			 "ud2\n"
-			 "1:"
-			 : "=a"(ret)
-			 : "0"((long)SYS_clone), "D"((long)FLAGS), "S"(stack + sizeof(stack)), "d"(0L),
-			   "r"(r10), "r"(r8), "r"(r12), "r"(r13)
-			 : "rcx", "r11", "memory");
-	return ret > 0;
+	return arch_clone(FLAGS, stack + sizeof(stack), NULL, answer, &a) > 0;
 }
 
 static bool again; /* written on the first kernel thread alone: the second of a pair comes */
@@ -123,7 +108,7 @@ static void handler(int sig, siginfo_t *si, void *uc)
 			own = other;
 	}
 	if (own && own != cur)
-		sys_set_fs(own);
+		arch_setfs(own);
 	if (beside) {
 		store_release(&answers, cur);
 		beside = answer_beside(si, uc);
@@ -132,7 +117,7 @@ static void handler(int sig, siginfo_t *si, void *uc)
 	if (!beside)
 		old_handler(sig, si, uc);
 	if (own && own != cur)
-		sys_set_fs(cur);
+		arch_setfs(cur);
 }
 
 /* TLS is the caller's while run() runs, and the caller waits. */
@@ -142,9 +127,9 @@ bool compat_setxid_as_caller(void (*run)(void *), void *arg)
 
 	if (!t || answerer != sys_gettid())
 		return false;
-	sys_set_fs(t);
+	arch_setfs(t);
 	run(arg);
-	sys_set_fs(own);
+	arch_setfs(own);
 	return true;
 }
 

@@ -87,8 +87,9 @@ static bool keys_work(void)
 	return ok;
 }
 
-static __attribute__((noinline)) void child(struct smoke *s)
+static void child(void *arg)
 {
+	struct smoke *s = arg;
 	volatile int *err;
 	char *volatile p;
 	bool borrowed;
@@ -119,30 +120,6 @@ static __attribute__((noinline)) void child(struct smoke *s)
 		mainarena_return();
 	tcb_leave();
 	die(0);
-}
-
-/* The child starts on the top of its own stack with FS on the block; only the parent returns. */
-static long clone_child(char *top, struct smoke *s)
-{
-	register long r10 __asm__("r10") = 0;
-	register void *r8 __asm__("r8") = s->block;
-	register struct smoke *r12 __asm__("r12") = s;
-	register void (*r13)(struct smoke *) __asm__("r13") = child;
-	long ret;
-
-	__asm__ volatile("syscall\n\t"
-			 "test %%rax, %%rax\n\t"
-			 "jnz 1f\n\t"
-			 "xor %%ebp, %%ebp\n\t"
-			 "mov %%r12, %%rdi\n\t"
-			 "call *%%r13\n\t"
-			 "ud2\n"
-			 "1:"
-			 : "=a"(ret)
-			 : "0"((long)SYS_clone), "D"((long)CLONE_FLAGS), "S"(top), "d"(0L),
-			   "r"(r10), "r"(r8), "r"(r12), "r"(r13)
-			 : "rcx", "r11", "memory");
-	return ret;
 }
 
 /* Waits for the child, at most five seconds; its exit code, or -1. */
@@ -190,7 +167,7 @@ const char *smoke_run(struct tcb *t)
 	s.block = t;
 	s.at = 0;
 	s.ctype = global_ctype();
-	pid = clone_child(stack + SMOKE_STACK, &s);
+	pid = arch_clone(CLONE_FLAGS, stack + SMOKE_STACK, t, child, &s);
 	if (pid > 0)
 		code = reap((int)pid);
 	sys_unmap(stack, SMOKE_STACK);

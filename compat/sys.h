@@ -16,22 +16,15 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
+#include "runtime/arch/cpu.h"
+
 #ifndef hidden
 #define hidden __attribute__((visibility("hidden")))
 #endif
 
 static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 {
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long ret;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return ret;
+	return arch_syscall(nr, a, b, c, d, e, f);
 }
 
 #define SYS_PICK(a, b, c, d, e, f, n, ...) n
@@ -111,18 +104,5 @@ static inline uint64_t sys_sigmask(uint64_t mask)
 
 /* Everything but libc's own 32 and 33: a thread that blocks those hangs cancellation and setuid. */
 #define SYS_MASK_ALL (~((UINT64_C(1) << 31) | (UINT64_C(1) << 32)))
-
-static inline void *sys_fs(void)
-{
-	void *p;
-
-	__asm__ volatile("mov %%fs:0x10, %0" : "=r"(p));
-	return p;
-}
-
-static inline void sys_set_fs(void *fs)
-{
-	sys_2(SYS_arch_prctl, 0x1002 /* ARCH_SET_FS */, fs);
-}
 
 #endif

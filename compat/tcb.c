@@ -71,7 +71,7 @@ static struct list_node *node_of(struct tcb *t)
 static void orphans_enter(void)
 {
 	while (exchange_acquire(&orphans_lock, 1))
-		__builtin_ia32_pause();
+		arch_pause();
 }
 
 static void orphans_leave(void)
@@ -188,11 +188,11 @@ static void fill(struct tcb *t)
 	for (unsigned i = 0; i < layout.nself; i++)
 		*word_at(t, layout.self_at[i]) = (uintptr_t)at(t, layout.self_to[i]);
 	if (broken("pointer_guard"))
-		*word_at(t, 0x30) = 0;
+		*word_at(t, TCBHEAD_POINTER_GUARD) = 0;
 	if (broken("robust"))
 		*word_at(t, (ptrdiff_t)layout.robust) = 0;
 	if (broken("multiple_threads"))
-		*(int *)at(t, 0x18) = 0;
+		*(int *)at(t, TCBHEAD_MULTIPLE_THREADS) = 0;
 }
 
 struct tcb *tcb_create(void *area, const struct tcb_stack *stk, uint32_t tid)
@@ -300,7 +300,7 @@ union dtv_slot {
  */
 static bool renew_tls(struct tcb *t)
 {
-	union dtv_slot *dtv = *(union dtv_slot **)at(t, 8), *s; /* its place is the ABI's */
+	union dtv_slot *dtv = *(union dtv_slot **)at(t, TCBHEAD_DTV), *s;
 	uintptr_t own = 0;
 
 	if (!libc.init_tls || !extra_of(t)->has_tls)
@@ -337,7 +337,7 @@ static void next_life(struct tcb *t, const struct tcb_stack *stk, uint32_t tid)
 	if (layout.cleanup)
 		*word_at(t, (ptrdiff_t)layout.cleanup) = 0;
 	*(char *)at(t, (ptrdiff_t)layout.specific_used) = 0;
-	*(int *)at(t, 0x18) = 1;
+	*(int *)at(t, TCBHEAD_MULTIPLE_THREADS) = 1;
 	set_life(t, stk, tid);
 }
 

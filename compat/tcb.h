@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/arch/cpu.h"
+
 struct tcb; /* glibc's struct pthread, opaque; a pthread_t is this address */
 
 struct tcb_stack {
@@ -84,10 +86,7 @@ void tcb_bury(void);
 
 static inline struct tcb *tcb_self(void)
 {
-	struct tcb *t;
-
-	__asm__ volatile("mov %%fs:0x10, %0" : "=r"(t));
-	return t;
+	return arch_getfs();
 }
 
 uint32_t tcb_tid(const struct tcb *t);

@@ -24,6 +24,7 @@
 
 #include "compat/preload.h"
 #include "launcher/program.h"
+#include "runtime/arch/cpu.h"
 #include "runtime/base/options.h"
 
 #if !defined(PKGLIBDIR) || !defined(BINDIR)
@@ -318,7 +319,7 @@ static char *usable_library(void)
 		refuse(EXIT_OWN, "%s: a path with a space, colon or dollar cannot be preloaded (move "
 		       "weft elsewhere)", path);
 	if (!library_usable(path))
-		refuse(EXIT_OWN, "%s: not a readable x86-64 library (build or install weft again)", path);
+		refuse(EXIT_OWN, "%s: not a readable " ARCH_NAME " library (build or install weft again)", path);
 	return path;
 }
 

@@ -193,9 +193,9 @@ static void check_interpreter(const char *path, int fd, const Elf64_Phdr *interp
 	if (fd >= 0)
 		close(fd);
 	/* One that may not be read is known by its name. */
-	if (ours || (fd < 0 && errno == EACCES && !strcmp(base, GLIBC_LOADER)))
+	if (ours || (fd < 0 && errno == EACCES && !strcmp(base, ARCH_LOADER)))
 		return;
-	if (strcmp(base, GLIBC_LOADER) != 0)
+	if (strcmp(base, ARCH_LOADER) != 0)
 		refuse(EXIT_CANNOT, "%s: loaded by %s, which is not glibc's (run it without weft)",
 		       path, loader);
 	if (fd < 0)
@@ -237,7 +237,7 @@ static void check_elf(const char *path, int fd, const Elf64_Ehdr *e, const struc
 		refuse(EXIT_CANNOT, "%s: a 32-bit program, and weft has 64 bits (run it without weft)",
 		       path);
 	if (!elf_is_ours(e))
-		refuse(EXIT_CANNOT, "%s: built for another machine, and weft knows x86-64 alone "
+		refuse(EXIT_CANNOT, "%s: built for another machine, and weft knows " ARCH_NAME " alone "
 		       "(run it without weft)", path);
 	if (e->e_type != ET_EXEC && e->e_type != ET_DYN)
 		refuse(EXIT_CANNOT, "%s: an object file or a core dump (name a program)", path);

@@ -27,6 +27,7 @@ static const struct {
 
 enum { NSYM = sizeof(table) / sizeof(table[0]) };
 
+/* bindstub.S: a stub calls bind_one() with its index here, and jumps on. */
 #define SYM(ret, name, version, params) void bindstub_##name(void) hidden;
 #include "shim/symbols.def"
 #undef SYM
@@ -37,43 +38,6 @@ struct real real = {
 #undef SYM
 };
 
-/*
- * A stub is `mov $index, %r11d; jmp bindstub`; bindstub keeps rdi rsi rdx rcx r8 r9 rax and xmm0-7.
- */
-__asm__(".pushsection .text\n"
-	".set bindindex, 0\n"
-#define SYM(ret, name, version, params)                                                             \
-	".globl bindstub_" #name "\n.hidden bindstub_" #name "\n.type bindstub_" #name                 \
-	", @function\nbindstub_" #name ":\n"                                                           \
-	"	mov $bindindex, %r11d\n"                                                                \
-	"	jmp bindstub\n"                                                                         \
-	".size bindstub_" #name ", . - bindstub_" #name "\n"                                           \
-	".set bindindex, bindindex + 1\n"
-#include "shim/symbols.def"
-#undef SYM
-	".type bindstub, @function\n"
-	"bindstub:\n"
-	"	push %rdi\n	push %rsi\n	push %rdx\n	push %rcx\n"
-	"	push %r8\n	push %r9\n	push %rax\n"
-	"	sub $128, %rsp\n"
-	"	movups %xmm0, (%rsp)\n	movups %xmm1, 16(%rsp)\n"
-	"	movups %xmm2, 32(%rsp)\n	movups %xmm3, 48(%rsp)\n"
-	"	movups %xmm4, 64(%rsp)\n	movups %xmm5, 80(%rsp)\n"
-	"	movups %xmm6, 96(%rsp)\n	movups %xmm7, 112(%rsp)\n"
-	"	mov %r11d, %edi\n"
-	"	call bind_one\n"
-	"	mov %rax, %r11\n"
-	"	movups (%rsp), %xmm0\n	movups 16(%rsp), %xmm1\n"
-	"	movups 32(%rsp), %xmm2\n	movups 48(%rsp), %xmm3\n"
-	"	movups 64(%rsp), %xmm4\n	movups 80(%rsp), %xmm5\n"
-	"	movups 96(%rsp), %xmm6\n	movups 112(%rsp), %xmm7\n"
-	"	add $128, %rsp\n"
-	"	pop %rax\n	pop %r9\n	pop %r8\n"
-	"	pop %rcx\n	pop %rdx\n	pop %rsi\n	pop %rdi\n"
-	"	jmp *%r11\n"
-	".size bindstub, . - bindstub\n"
-	".popsection\n");
-
 /* What a name that this libc lacks does: the caller cannot have linked against it. */
 static long lacking(void)
 {
@@ -81,7 +45,7 @@ static long lacking(void)
 	return -1;
 }
 
-void *bind_one(unsigned i) hidden __attribute__((used)); /* by the assembly above */
+void *bind_one(unsigned i) hidden __attribute__((used)); /* by the stubs */
 
 void *bind_one(unsigned i)
 {

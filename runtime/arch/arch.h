@@ -1,5 +1,5 @@
 /*
- * arch: registers and stacks; the only place that knows the CPU.
+ * arch: contexts and the switch between them.
  *
  * A context is one word, the saved stack pointer: callee-saved registers, mxcsr and the x87 control
  * word lie on the stack it points to.  Vector state is caller-saved at a call, so a voluntary
@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "runtime/arch/cpu.h"
 
 /* 1: wrfsbase is usable (AT_HWCAP2 bit 1); 0: arch_prctl.  Set once before the first switch. */
 extern int arch_wrfsbase __attribute__((visibility("hidden")));
@@ -32,17 +34,12 @@ void arch_gogo(uintptr_t sp, void *fs) __attribute__((noreturn, visibility("hidd
 /* A fresh context on the stack that ends at top: entry(arg) with an unwindable end of stack. */
 uintptr_t arch_newctx(void *top, void (*entry)(void *), void *arg);
 
-static inline void arch_pause(void)
-{
-	__builtin_ia32_pause();
-}
-
-static inline void *arch_getfs(void)
-{
-	void *p;
-
-	__asm__ volatile("mov %%fs:0x10, %0" : "=r"(p));
-	return p;
-}
+/*
+ * A context that nothing runs: words that the switch has saved at the saved stack pointer, and which of
+ * them is the return address, for who looks at the stack from outside.
+ */
+#if defined(__x86_64__)
+#include "runtime/arch/x86_64/context.h"
+#endif
 
 #endif

@@ -21,26 +21,12 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-/* The kernel's ucontext: libc's type goes on behind the mask with fields that no kernel writes. */
-struct sigframe_uc {
-	unsigned long flags;
-	void *link;
-	stack_t stack;
-	mcontext_t mc;
-	uint64_t mask;
-};
+#include "runtime/arch/mcontext.h"
+#if defined(__x86_64__)
+#include "runtime/arch/x86_64/sigframe.h"
+#endif
 
-struct sigframe {
-	void *restorer;
-	struct sigframe_uc uc;
-	siginfo_t si;
-};
-
-enum {
-	SIGFRAME_REDZONE = 128,  /* bytes below the stack pointer that are the interrupted code's */
-	SIGFRAME_CALL = 512,     /* vector state of a frame that sigframe_call() makes */
-	SIGFRAME_STACKFLAGS = 4, /* of an alternate stack that no kernel accepts */
-};
+enum { SIGFRAME_STACKFLAGS = 4 }; /* of an alternate stack that no kernel accepts */
 
 static inline struct sigframe *sigframe_of(void *uc)
 {
@@ -49,12 +35,12 @@ static inline struct sigframe *sigframe_of(void *uc)
 
 static inline uintptr_t sigframe_pc(const struct sigframe *f)
 {
-	return (uintptr_t)f->uc.mc.gregs[REG_RIP];
+	return mcontext_pc(&f->uc.mc);
 }
 
 static inline uintptr_t sigframe_sp(const struct sigframe *f)
 {
-	return (uintptr_t)f->uc.mc.gregs[REG_RSP];
+	return mcontext_sp(&f->uc.mc);
 }
 
 #define SIGFRAME_HIDDEN __attribute__((visibility("hidden")))

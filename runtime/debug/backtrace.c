@@ -15,6 +15,8 @@
  */
 #include "runtime/debug/backtrace.h"
 
+#include "runtime/arch/insn.h"
+
 #include <string.h>
 
 enum {
@@ -140,33 +142,14 @@ static const struct map *find(const struct backtrace *b, uintptr_t addr)
 /* Is addr the end of a call instruction in m? */
 static bool after_call(const struct backtrace *b, const struct map *m, uintptr_t addr)
 {
-	unsigned char code[7]; /* what precedes addr: the longest indirect call */
-	int32_t rel;
+	unsigned char code[INSN_CALL_MAX]; /* what precedes addr */
+	uintptr_t to;
 
 	if (addr < m->start + sizeof(code) ||
 	    !os_peek((void *)(addr - sizeof(code)), code, sizeof(code)))
 		return false;
-	memcpy(&rel, code + 3, sizeof(rel));
-	if (code[2] == 0xe8 && find(b, addr + (uintptr_t)(intptr_t)rel))
-		return true;
-	/* ff /2, by its length: the addressing mode must need exactly the bytes that follow. */
-	for (int n = 2; n <= 7; n++) {
-		unsigned char op = code[7 - n], modrm = code[8 - n], mode = modrm >> 6,
-			      rm = modrm & 7;
-		int need = 2;
-
-		if (op != 0xff || ((modrm >> 3) & 7) != 2)
-			continue;
-		if (mode != 3 && rm == 4)
-			need += n > 2 && mode == 0 && (code[9 - n] & 7) == 5 ? 5 : 1;
-		if (mode == 1)
-			need += 1;
-		else if (mode == 2 || (mode == 0 && rm == 5))
-			need += 4;
-		if (need == n)
-			return true;
-	}
-	return false;
+	to = insn_call_target(code + sizeof(code) - INSN_CALL_DIRECT, addr);
+	return (to && find(b, to)) || insn_call_indirect(code);
 }
 
 bool backtrace_knows(const struct backtrace *b, uintptr_t pc)

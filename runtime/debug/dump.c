@@ -78,7 +78,7 @@ static bool ask(struct g *gp, struct m *mp)
 
 static void print_stack(struct outbuf *o, struct backtrace *b, struct g *gp, uint32_t s, struct m *mp)
 {
-	uintptr_t top = (uintptr_t)gp->stack.top, saved[8];
+	uintptr_t top = (uintptr_t)gp->stack.top, saved[ARCH_CONTEXT_WORDS];
 
 	switch (s) {
 	case Gwaiting:
@@ -88,9 +88,8 @@ static void print_stack(struct outbuf *o, struct backtrace *b, struct g *gp, uin
 			backtrace_print(b, o, gp->intpc, gp->intsp, top);
 			break;
 		}
-		/* switch.S: mxcsr, r15 r14 r13 r12 rbx rbp, return address. */
 		if (os_peek((void *)gp->sp, saved, sizeof(saved)))
-			backtrace_print(b, o, saved[7], gp->sp + sizeof(saved), top);
+			backtrace_print(b, o, saved[ARCH_CONTEXT_PC], gp->sp + sizeof(saved), top);
 		break;
 	case Gsyscall:
 		backtrace_print(b, o, 0, gp->syscallsp, top);

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "runtime/arch/cpu.h"
+
 /* Libc's; its other name is interposed. */
 unsigned long __getauxval(unsigned long type);
 
@@ -168,7 +170,7 @@ enum {
 struct os_event {
 	uint32_t events;
 	uint64_t data;
-} __attribute__((packed)); /* the kernel's layout on x86-64 */
+} ARCH_EPOLL_PACKED;
 int os_poll_create(void);                /* an epoll instance; all descriptors here close on exec */
 int os_poll_add(int ep, int fd, uint32_t events, uint64_t data); /* or changes what is there */
 int os_poll_del(int ep, int fd);

@@ -433,12 +433,11 @@ void sigmask_set(struct g *gp, uint64_t mask)
 
 long g_setgs(uintptr_t base)
 {
-	enum { ARCH_SET_GS = 0x1001 };
 	struct g *gp = weft_tls.g;
 	long r;
 
 	pin_m(); /* the kernel and the notes as one step */
-	r = os_syscall(SYS_arch_prctl, ARCH_SET_GS, (long)base, 0, 0, 0, 0);
+	r = os_syscall(ARCH_PRCTL, ARCH_PRCTL_SETGS, (long)base, 0, 0, 0, 0);
 	if (!r)
 		gp->gs = getm()->gs = base;
 	unpin();

@@ -59,7 +59,7 @@ static inline struct bucket *bucket_of(const void *addr)
 	struct bucket *b = &lot_buckets[XXH3_64bits(&addr, sizeof(addr)) % NBUCKETS];
 
 	/* One register: the compiler would keep the index, and add it to each member's address. */
-	__asm__("" : "+r"(b));
+	arch_in_register(b);
 	return b;
 }
 

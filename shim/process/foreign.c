@@ -73,7 +73,7 @@ static uint64_t identity(const struct stat *st)
 static _Atomic uint64_t known;
 /* The last program that was found to name that loader as nearly all do, which is why it can be asked about. */
 static _Atomic uint64_t known_program;
-#define USUAL_LOADER "/lib64/" GLIBC_LOADER
+#define USUAL_LOADER "/lib64/" ARCH_LOADER
 
 static bool is_known_program(const struct stat *st)
 {

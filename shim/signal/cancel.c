@@ -10,78 +10,13 @@
  * Signal 32 is libc's own number for this: a program can neither see nor block it.  Its handler is
  * in sig32.c.
  *
- * The stub makes the decision atomic, as POSIX wants it: a signal that arrives at an instruction
- * between cp_begin and cp_end arrives before the call has had any effect.
+ * The stub (runtime/arch/callstub.h) makes the decision atomic, as POSIX wants it.
  */
 #include "shim/signal/sig32.h"
 #include "shim/thread/schedparam.h"
 #include "shim/signal/sigroute.h"
 
 #include <stddef.h>
-
-/*
- * long syscall_cp(const int *cancelhandling, int bits, nr, a, b, c, [stack: d, e, f]) Returns
- * -ECANCELED without a system call if (*cancelhandling & bits) at the last instant, -EINTR if a
- * handler has run that ends the call (waitmask.h).
- */
-long syscall_cp(const int *word, long bits, long nr, long a, long b, long c, long d, long e,
-		long f) hidden;
-
-/*
- * The same for a call that is no cancellation point: a handler without SA_RESTART ends it, nothing
- * else.
- */
-long syscall_nocp(long nr, long a, long b, long c, long d, long e, long f) hidden;
-
-__asm__(".pushsection .text\n"
-	".globl syscall_cp\n.hidden syscall_cp\n.type syscall_cp, @function\n"
-	"syscall_cp:\n"
-	".cfi_startproc\n"
-	"	mov %rdx, %rax\n"
-	"	mov %rdi, %r11\n"
-	"	mov %rcx, %rdi\n"      /* a */
-	"	mov %rsi, %rcx\n"      /* bits */
-	"	mov %r8, %rsi\n"       /* b */
-	"	mov %r9, %rdx\n"       /* c */
-	"	mov 8(%rsp), %r10\n"   /* d */
-	"	mov 16(%rsp), %r8\n"   /* e */
-	"	mov 24(%rsp), %r9\n"   /* f */
-	"	mov %rax, -8(%rsp)\n"  /* call_again() */
-	".globl cp_begin\n.hidden cp_begin\ncp_begin:\n"
-	"	test %ecx, (%r11)\n"
-	"	jnz cp_cancel\n"
-	"	mov self_thread@gottpoff(%rip), %rcx\n"
-	"	cmpb $0, %fs:(%rcx)\n" /* self_thread.stop */
-	"	jne cp_stop\n"
-	"	syscall\n"
-	".globl cp_end\n.hidden cp_end\ncp_end:\n"
-	"	ret\n"
-	".globl cp_cancel\n.hidden cp_cancel\ncp_cancel:\n"
-	"	mov $-125, %rax\n"     /* -ECANCELED */
-	"	ret\n"
-	"cp_stop:\n"
-	"	mov $-4, %rax\n"       /* -EINTR */
-	"	ret\n"
-	".cfi_endproc\n"
-	".size syscall_cp, . - syscall_cp\n"
-	".globl syscall_nocp\n.hidden syscall_nocp\n.type syscall_nocp, @function\n"
-	"syscall_nocp:\n"
-	".cfi_startproc\n"
-	"	mov %rdi, %rax\n"
-	"	mov %rsi, %rdi\n"     /* a */
-	"	mov %rdx, %rsi\n"     /* b */
-	"	mov %rcx, %rdx\n"     /* c */
-	"	mov %r8, %r10\n"      /* d */
-	"	mov %r9, %r8\n"       /* e */
-	"	mov 8(%rsp), %r9\n"   /* f */
-	"	mov %rax, -8(%rsp)\n" /* call_again() */
-	".globl nocp_begin\n.hidden nocp_begin\nnocp_begin:\n"
-	"	syscall\n"
-	".globl nocp_end\n.hidden nocp_end\nnocp_end:\n"
-	"	ret\n"
-	".cfi_endproc\n"
-	".size syscall_nocp, . - syscall_nocp\n"
-	".popsection\n");
 
 _Static_assert(offsetof(struct thread, stop) == 0, "the stub reads it there");
 

@@ -12,6 +12,7 @@
  *
  * Must never: take a lock, call the program.
  */
+#include "runtime/arch/sigframe.h"
 #include "runtime/base/options.h"
 #include "runtime/process.h"
 #include "shim/signal/sigroute.h"
@@ -29,11 +30,11 @@ static void *stack;             /* its own; a fork child's next one takes it ove
 
 static void on_signal(int sig, siginfo_t *si, void *ctx)
 {
-	const greg_t *regs = ((const ucontext_t *)ctx)->uc_mcontext.gregs;
+	const struct sigframe *f = sigframe_of(ctx);
 
 	(void)sig;
 	if (si->si_code == SI_TKILL && si->si_pid == (pid_t)direct3(SYS_getpid, 0, 0, 0) &&
-	    runtime_note_running((uintptr_t)regs[REG_RIP], (uintptr_t)regs[REG_RSP]))
+	    runtime_note_running(sigframe_pc(f), sigframe_sp(f)))
 		return;
 	if (!load_seqcst(&listening)) {
 		runtime_dump();

@@ -33,8 +33,6 @@ struct kernel_sigaction {
 	uint64_t mask;
 };
 
-enum { SYSCALL_BYTES = 2 }; /* the instruction */
-
 /* What is to be done; handed from one stack to the next. */
 struct sig32_work {
 	void *side; /* the side stack it runs on; NULL: the M's signal stack */
@@ -50,12 +48,12 @@ struct sig32_work {
  */
 static bool libc_call(const struct sigframe *f)
 {
-	const unsigned char *pc = (const unsigned char *)sigframe_pc(f);
-	long op = f->uc.mc.gregs[REG_RSI] & FUTEX_CMD_MASK;
+	const void *pc = (const void *)sigframe_pc(f);
+	long op = mcontext_call_arg(&f->uc.mc, 1) & FUTEX_CMD_MASK;
 
-	if (safepoint_at_caller(pc) || pc[0] != 0x0f || pc[1] != 0x05)
+	if (safepoint_at_caller(pc) || !insn_is_syscall(pc))
 		return false;
-	switch (f->uc.mc.gregs[REG_RAX]) {
+	switch (mcontext_call_nr(&f->uc.mc)) {
 	case SYS_read:
 	case SYS_readv:
 	case SYS_write:
@@ -76,7 +74,7 @@ static uintptr_t call_end(const struct sigframe *f)
 
 	return stub_of(pc, cp_begin, cp_end)	   ? (uintptr_t)cp_end
 	       : stub_of(pc, nocp_begin, nocp_end) ? (uintptr_t)nocp_end
-	       : libc_call(f)			   ? pc + 2
+	       : libc_call(f)			   ? pc + INSN_SYSCALL
 						   : 0;
 }
 
@@ -89,9 +87,9 @@ static bool in_stub(const struct sigframe *f)
 
 static void end_call(struct sigframe *f, uintptr_t end)
 {
-	f->uc.mc.gregs[REG_RIP] = (greg_t)end;
-	f->uc.mc.gregs[REG_RAX] = -EINTR;
-	f->uc.mc.gregs[REG_RCX] = 0; /* for good: see call_again() */
+	mcontext_set_pc(&f->uc.mc, end);
+	mcontext_set_call_result(&f->uc.mc, -EINTR);
+	mcontext_call_over(&f->uc.mc); /* for good: see call_again() */
 }
 
 /*
@@ -100,8 +98,6 @@ static void end_call(struct sigframe *f, uintptr_t end)
  */
 static bool timed(const struct sigframe *f, long nr)
 {
-	const greg_t *r = f->uc.mc.gregs;
-
 	switch (nr) {
 	case SYS_rt_sigtimedwait:
 	case SYS_rt_sigsuspend:
@@ -112,48 +108,46 @@ static bool timed(const struct sigframe *f, long nr)
 	case SYS_recvmmsg:
 		return true;
 	case SYS_poll:
-		return (int)r[REG_RDX] > 0;
+		return (int)mcontext_call_arg(&f->uc.mc, 2) > 0;
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
-		return (int)r[REG_R10] > 0;
+		return (int)mcontext_call_arg(&f->uc.mc, 3) > 0;
 	case SYS_semtimedop:
 	case SYS_futex:
-		return r[REG_R10] != 0;
+		return mcontext_call_arg(&f->uc.mc, 3) != 0;
 	}
 	return false;
 }
 
 /*
  * The kernel has ended a call of the stub's for a signal that is another thread's: it begins again.
- * Its number is where the stub left it.  After the instruction, rcx is the address behind it, but
- * for a call that a handler has ended (end_call(), call_ended()).
+ * Its number is where the stub left it.  Not a call that a handler has ended (end_call(),
+ * call_ended()).
  */
 void call_again(struct sigframe *f)
 {
-	greg_t *r = f->uc.mc.gregs;
-	uintptr_t pc = sigframe_pc(f);
+	mcontext_t *mc = &f->uc.mc;
+	uintptr_t pc = mcontext_pc(mc);
 	long nr;
 
-	if ((pc != (uintptr_t)cp_end && pc != (uintptr_t)nocp_end) || r[REG_RAX] != -EINTR ||
-	    r[REG_RCX] != (greg_t)pc)
+	if ((pc != (uintptr_t)cp_end && pc != (uintptr_t)nocp_end) ||
+	    mcontext_call_result(mc) != -EINTR || !mcontext_call_made(mc, pc))
 		return;
-	nr = ((const long *)sigframe_sp(f))[-1];
-	if (timed(f, nr))
-		return;
-	r[REG_RAX] = nr;
-	r[REG_RIP] = (greg_t)(pc - SYSCALL_BYTES);
+	nr = mcontext_stub_nr(mc);
+	if (!timed(f, nr))
+		mcontext_call_again(mc, nr);
 }
 
 /* A handler of the program's has run, which ends a call: also one that was to begin again. */
 void call_ended(struct sigframe *f, bool restarts)
 {
-	greg_t *r = f->uc.mc.gregs;
-	uintptr_t end = call_end(f);
+	mcontext_t *mc = &f->uc.mc;
+	uintptr_t pc = mcontext_pc(mc), end = call_end(f);
 
-	if (sigframe_pc(f) == (uintptr_t)cp_end || sigframe_pc(f) == (uintptr_t)nocp_end)
-		r[REG_RCX] = 0;
-	else if (end && in_stub(f) && !restarts && r[REG_RIP] == (greg_t)(end - SYSCALL_BYTES) &&
-		 r[REG_RCX] == (greg_t)end)
+	if (pc == (uintptr_t)cp_end || pc == (uintptr_t)nocp_end)
+		mcontext_call_over(mc);
+	else if (end && in_stub(f) && !restarts && pc == end - INSN_SYSCALL &&
+		 mcontext_call_made(mc, end))
 		end_call(f, end);
 }
 
@@ -208,7 +202,7 @@ static bool cancel_here(struct sigframe *f)
 	if (likely(!tcb_cancel_pending(t)))
 		return false;
 	if (stub_of(sigframe_pc(f), cp_begin, cp_end)) {
-		f->uc.mc.gregs[REG_RIP] = (greg_t)(uintptr_t)cp_cancel;
+		mcontext_set_pc(&f->uc.mc, (uintptr_t)cp_cancel);
 		return false;
 	}
 	if (tcb_cancel_bridge(sigframe_pc(f))) {

@@ -1,16 +1,13 @@
 /*
- * sig32: signal 32, and what it finds: see sig32.c; the stubs of system calls are in cancel.c.
+ * sig32: signal 32, and what it finds: see sig32.c; the stubs of system calls are callstub.h's.
  */
 #ifndef WEFT_SHIM_SIG32_H
 #define WEFT_SHIM_SIG32_H
 
+#include "runtime/arch/callstub.h"
 #include "shim/shim.h"
 
 struct sigframe;
-
-/* From begin on the call has had no effect yet, and a signal that came is the end of it; end follows it. */
-extern const char cp_begin[] hidden, cp_end[] hidden, cp_cancel[] hidden;
-extern const char nocp_begin[] hidden, nocp_end[] hidden;
 
 static inline bool stub_of(uintptr_t pc, const char *begin, const char *end)
 {

@@ -82,7 +82,7 @@ static bool left_call(const struct sigframe *f)
 	uintptr_t pc = sigframe_pc(f);
 
 	return (pc == (uintptr_t)cp_end || pc == (uintptr_t)nocp_end) &&
-	       f->uc.mc.gregs[REG_RAX] == -EINTR;
+	       mcontext_call_result(&f->uc.mc) == -EINTR;
 }
 
 /* What the kernel would have let in while the handler runs; until now all signals are kept out. */
@@ -118,7 +118,7 @@ static bool own_call_trapped(int sig, struct sigframe *f)
 {
 	if (sig != SIGSYS || !synchronous(sig, &f->si) || !weft_on || !signals_busy())
 		return false;
-	f->uc.mc.gregs[REG_RAX] = -ENOSYS;
+	mcontext_set_call_result(&f->uc.mc, -ENOSYS);
 	return true;
 }
 

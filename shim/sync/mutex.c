@@ -70,7 +70,7 @@ static bool spin(pthread_mutex_t *mu)
 		int v;
 
 		for (int j = 0; j < MUTEX_PAUSES; j++)
-			cpu_relax();
+			arch_pause();
 		v = load_relaxed(word);
 		if (v == 0 && word_take(word, 0, 1)) {
 			if (luck < LUCK_MAX)

@@ -31,7 +31,7 @@ EXPORT int pthread_spin_lock(pthread_spinlock_t *lock)
 
 			if (load_relaxed(word) == 1 && cas_acquire(word, &one, 0))
 				return 0;
-			cpu_relax();
+			arch_pause();
 		}
 		let_others_run();
 	}

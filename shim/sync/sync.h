@@ -32,11 +32,6 @@ static inline const void *lot_key(const volatile void *obj, enum keykind kind)
 	return (const char *)obj + kind;
 }
 
-static inline void cpu_relax(void)
-{
-	__builtin_ia32_pause();
-}
-
 /*
  * The id that libc's objects store as owner.  On a G weft_tls.tid and the id in its thread block
  * are the same number, so an object locked here may be unlocked inside libc and the other way

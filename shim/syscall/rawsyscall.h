@@ -13,23 +13,12 @@
 
 #include "shim/shim.h"
 
-#ifndef __x86_64__
-#error "rawsyscall.h: one system call sequence per machine"
-#endif
+#include "runtime/arch/cpu.h"
 
 /* The result or -errno. */
 static inline long direct(long nr, long a, long b, long c, long d, long e, long f)
 {
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long r;
-
-	__asm__ volatile("syscall"
-			 : "=a"(r)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return r;
+	return arch_syscall(nr, a, b, c, d, e, f);
 }
 
 #define direct6(nr, a, b, c, d, e, f)                                                              \

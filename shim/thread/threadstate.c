@@ -139,12 +139,10 @@ long sets_personality(const struct call *x)
 /* FS is the thread block's: code that uses it for something else gives it back before any call. */
 long sets_registers(const struct call *x)
 {
-	enum { SET_GS = 0x1001, SET_CPUID = 0x1012 };
-
 	switch ((int)x->a) {
-	case SET_GS:
+	case ARCH_PRCTL_SETGS:
 		return g_setgs((uintptr_t)x->b);
-	case SET_CPUID:
+	case ARCH_PRCTL_CPUID:
 		return threadstate_change(true, x);
 	}
 	return call_plain(x);

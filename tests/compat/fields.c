@@ -244,15 +244,15 @@ static uint32_t main_asleep;
 
 static void *borrow_main(void *arg)
 {
-	void *own = sys_fs();
+	void *own = arch_getfs();
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
 	CPU_SET(other_cpu, &set);
 	sched_setaffinity(0, sizeof set, &set);
-	sys_set_fs(main_fs); /* main sleeps in a raw system call and touches nothing of it */
+	arch_setfs(main_fs); /* main sleeps in a raw system call and touches nothing of it */
 	seen_cpu = sched_getcpu();
-	sys_set_fs(own);
+	arch_setfs(own);
 	__atomic_store_n(&main_asleep, 0, __ATOMIC_RELEASE);
 	sys_futex_wake(&main_asleep, 1);
 	return arg;
@@ -272,7 +272,7 @@ static int case_main_cpu(void)
 	while (other_cpu = other_cpu ? other_cpu + 1 : cpu + 1, !CPU_ISSET(other_cpu, &allowed))
 		if (other_cpu >= CPU_SETSIZE - 1)
 			return 3;
-	main_fs = sys_fs();
+	main_fs = arch_getfs();
 	main_asleep = 1;
 	if (sched_setaffinity(0, sizeof set, &set) || pthread_create(&th, NULL, borrow_main, NULL))
 		return 1;

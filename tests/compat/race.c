@@ -50,7 +50,7 @@ static int life(struct coro *c, void *arg)
 	void *p = malloc(200);
 
 	(void)arg;
-	if (!p || word != 11 || errno || sys_fs() != (void *)c->tcb)
+	if (!p || word != 11 || errno || arch_getfs() != (void *)c->tcb)
 		return 1;
 	word++;
 	errno = 5;

@@ -34,7 +34,7 @@ static int spin(struct coro *c, void *arg)
 	running = 1;
 	while (!stop)
 		sched_yield();
-	return sys_fs() != (void *)c->tcb; /* the handler gave FS back */
+	return arch_getfs() != (void *)c->tcb; /* the handler gave FS back */
 }
 
 static void *thread(void *arg)

@@ -156,6 +156,7 @@ object()	# object ARCHIVE NAME C-TEXT
 }
 fresh
 object libshim bind 'void *symbol_next(void); void *use(void) { return symbol_next(); }'
+object libshim bindstub 'void *bind_one(void); void *bindstub_x(void) { return bind_one(); }'
 object libcompat symbol 'extern char _r_debug; void *symbol_next(void) { return &_r_debug; }'
 case_of "tables alone" check-bind ""
 object libshim bind 'void *dlsym(void); void *use(void) { return dlsym(); }'
@@ -246,7 +247,7 @@ made_at_home()	# made_at_home NAME CODE PATTERN
 	case_of "$1" check-locks "$3"
 	rm "$tmp/src/shim/zz.c"
 }
-made_at_home "a spin lock" '	while (!cas_acquire(&l, &free, 1)) cpu_relax();' 'shim/zz.c:1: pauses'
+made_at_home "a spin lock" '	while (!cas_acquire(&l, &free, 1)) arch_pause();' 'shim/zz.c:1: pauses'
 made_at_home "a lock that yields" '	while (taken) plain_syscall(SYS_sched_yield, 0, 0, 0);' 'yields or naps'
 made_at_home "a mutex of libc" '	real_lock(0); pthread_mutex_lock(&m);' 'a lock of libc'
 made_at_home "a park" '	struct park pk = { .addr = &word };' 'shim/zz.c:1: a park put together by hand'

@@ -16,38 +16,23 @@ int arch_has_wrfsbase(void)
 	return (__getauxval(AT_HWCAP2) & 2) != 0; /* HWCAP2_FSGSBASE, Linux 5.9 */
 }
 
-static long arch_prctl_gs(long op, long arg)
-{
-	enum { ARCH_PRCTL = 158 };
-	long r;
-
-	__asm__ volatile("syscall"
-			 : "=a"(r)
-			 : "a"(ARCH_PRCTL), "D"(op), "S"(arg)
-			 : "rcx", "r11", "memory");
-	return r;
-}
-
 uintptr_t arch_getgs(void)
 {
-	enum { ARCH_GET_GS = 0x1004 };
 	uintptr_t base = 0;
 
 	if (arch_wrfsbase)
 		__asm__ volatile("rdgsbase %0" : "=r"(base));
 	else
-		arch_prctl_gs(ARCH_GET_GS, (long)&base);
+		arch_syscall(ARCH_PRCTL, ARCH_PRCTL_GETGS, (long)&base, 0, 0, 0, 0);
 	return base;
 }
 
 void arch_setgs(uintptr_t base)
 {
-	enum { ARCH_SET_GS = 0x1001 };
-
 	if (arch_wrfsbase)
 		__asm__ volatile("wrgsbase %0" : : "r"(base));
 	else
-		arch_prctl_gs(ARCH_SET_GS, (long)base);
+		arch_syscall(ARCH_PRCTL, ARCH_PRCTL_SETGS, (long)base, 0, 0, 0, 0);
 }
 
 uintptr_t arch_newctx(void *top, void (*entry)(void *), void *arg)

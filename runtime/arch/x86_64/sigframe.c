@@ -67,7 +67,7 @@ bool sigframe_fault(struct sigframe *f)
 {
 	if (sigframe_pc(f) != (uintptr_t)sigframe_put_move)
 		return false;
-	f->uc.mc.gregs[REG_RIP] = (greg_t)(uintptr_t)sigframe_put_end;
+	mcontext_set_pc(&f->uc.mc, (uintptr_t)sigframe_put_end);
 	return true;
 }
 

@@ -191,7 +191,7 @@ static int32_t answer(const struct sock_filter *text, unsigned n, bool surely, l
 	struct question q = { text, n, STEPS, surely, { { 0 } } };
 
 	q.data[offsetof(struct seccomp_data, nr) / 4] = (struct word){ (uint32_t)nr, true };
-	q.data[offsetof(struct seccomp_data, arch) / 4] = (struct word){ AUDIT_ARCH_X86_64, true };
+	q.data[offsetof(struct seccomp_data, arch) / 4] = (struct word){ ARCH_AUDIT, true };
 	if (arg >= 0)
 		know(&q, offsetof(struct seccomp_data, args) + (size_t)arg * 8, value);
 	return run(&q, (struct machine){ { 0, true }, { 0, true }, { { 0 } } }, 0, 0);

@@ -16,17 +16,8 @@
 long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
 {
 	long r = unlikely(os_missing_any) ? os_missing(nr, a, b, c) : 0;
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
 
-	if (unlikely(r))
-		return r;
-	__asm__ volatile("syscall"
-			 : "=a"(r)
-			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-			 : "rcx", "r11", "memory");
-	return r;
+	return unlikely(r) ? r : arch_syscall(nr, a, b, c, d, e, f);
 }
 
 #define sys6 os_syscall

@@ -79,8 +79,8 @@ static void entry(unsigned lo, unsigned hi)
 
 bool coro_resume(struct coro *c)
 {
-	c->back_fs = sys_fs();
-	sys_set_fs(c->tcb);
+	c->back_fs = arch_getfs();
+	arch_setfs(c->tcb);
 	swapcontext(&c->back, &c->self);
 	return c->done;
 }
@@ -102,7 +102,7 @@ bool coro_run(struct coro *c, int (*fn)(struct coro *, void *), void *arg)
 
 void coro_yield(struct coro *c)
 {
-	sys_set_fs(c->back_fs);
+	arch_setfs(c->back_fs);
 	swapcontext(&c->self, &c->back);
 }
 
