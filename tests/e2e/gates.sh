@@ -58,6 +58,28 @@ layer "a header that is nowhere" runtime/zz.c '"runtime/nowhere.h"' 'which is no
 layer "the runtime includes stdio" runtime/zz.c '<stdio.h>' 'may not call'
 layer "the shim may include runtime.h" shim/zz.c '"runtime/runtime.h"' ''
 
+# ---- CPU code -----------------------------------------------------------------------------------
+
+fresh
+case_of "the tree as it is" check-arch ""
+cpu_code()	# cpu_code NAME FILE LINE PATTERN
+{
+	printf '%s\n' "$3" >"$tmp/src/$2"
+	case_of "$1" check-arch "$4"
+	rm "$tmp/src/$2"
+}
+cpu_code "assembly in the shim" shim/zz.c '	__asm__ volatile("");' '^shim/zz.c:1: assembly outside'
+cpu_code "a register in compat" compat/zz.c 'long f(long *r) { return r[REG_RIP]; }' '^compat/zz.c:1: a register outside'
+cpu_code "an opcode in the runtime" runtime/zz.c 'int f(unsigned char *p) { return p[0] == 0x0f; }' '^runtime/zz.c:1: an opcode outside'
+cpu_code "a machine by name" launcher/zz.c '#ifdef __x86_64__' '^launcher/zz.c:1: a machine'
+cpu_code "an instruction by a builtin" shim/zz.c 'void f(void) { __builtin_ia32_pause(); }' '^shim/zz.c:1: an instruction outside'
+cpu_code "an assembler file that is not all preprocessor" shim/zz.S '	ret' '^shim/zz.S:1: an instruction outside'
+cpu_code "a comment about all of that" shim/zz.c '/* __asm__, REG_RIP, __x86_64__ */' ''
+cpu_code "a name that the list lacks" shim/zz.c 'int f(void) { return STATE_ALIGN + TCBHEAD_FEATURES; }' '^TCBHEAD_FEATURES: another CPU'
+cpu_code "a call that others lack" shim/zz.c 'int nr = SYS_utime;' '^utime: other CPUs lack'
+sed -i 's/arch_pause()/arch_paus()/' "$tmp"/src/{shim,runtime,compat}/*/*.[ch] "$tmp"/src/compat/*.c "$tmp"/src/runtime/arch/*.h
+case_of "a name that nobody uses" check-arch '^arch_pause: listed'
+
 # ---- lists --------------------------------------------------------------------------------------
 
 fresh
