@@ -106,6 +106,22 @@ static UNUSED pthread_t spawn(void *(*fn)(void *), void *arg)
 	return t;
 }
 
+/* The same with SCHED_FIFO at a priority; an error where the caller may not (EPERM), and no thread then. */
+static UNUSED int spawn_fifo(pthread_t *t, int priority, void *(*fn)(void *), void *arg)
+{
+	struct sched_param sp = { .sched_priority = priority };
+	pthread_attr_t a;
+	int err;
+
+	CHECK_OK(pthread_attr_init(&a));
+	CHECK_OK(pthread_attr_setinheritsched(&a, PTHREAD_EXPLICIT_SCHED));
+	CHECK_OK(pthread_attr_setschedpolicy(&a, SCHED_FIFO));
+	CHECK_OK(pthread_attr_setschedparam(&a, &sp));
+	err = pthread_create(t, &a, fn, arg);
+	CHECK_OK(pthread_attr_destroy(&a));
+	return err;
+}
+
 static UNUSED void *join(pthread_t t)
 {
 	void *value = NULL;

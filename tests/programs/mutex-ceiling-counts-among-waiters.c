@@ -57,17 +57,7 @@ static void *thread(void *arg)
 
 static int start(pthread_t *t, struct who *w)
 {
-	struct sched_param sp = { .sched_priority = w->priority };
-	pthread_attr_t a;
-	int err;
-
-	CHECK_OK(pthread_attr_init(&a));
-	CHECK_OK(pthread_attr_setinheritsched(&a, PTHREAD_EXPLICIT_SCHED));
-	CHECK_OK(pthread_attr_setschedpolicy(&a, SCHED_FIFO));
-	CHECK_OK(pthread_attr_setschedparam(&a, &sp));
-	err = pthread_create(t, &a, thread, w);
-	CHECK_OK(pthread_attr_destroy(&a));
-	return err;
+	return spawn_fifo(t, w->priority, thread, w);
 }
 
 static void wake(void)

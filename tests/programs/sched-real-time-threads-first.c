@@ -56,21 +56,6 @@ static void *waits(void *arg)
 	return NULL;
 }
 
-static int start(pthread_t *t, int priority, void *(*fn)(void *), void *arg)
-{
-	struct sched_param sp = { .sched_priority = priority };
-	pthread_attr_t a;
-	int err;
-
-	CHECK_OK(pthread_attr_init(&a));
-	CHECK_OK(pthread_attr_setinheritsched(&a, PTHREAD_EXPLICIT_SCHED));
-	CHECK_OK(pthread_attr_setschedpolicy(&a, SCHED_FIFO));
-	CHECK_OK(pthread_attr_setschedparam(&a, &sp));
-	err = pthread_create(t, &a, fn, arg);
-	CHECK_OK(pthread_attr_destroy(&a));
-	return err;
-}
-
 static void wake(void)
 {
 	switch (how) {
@@ -109,7 +94,7 @@ static int ordered(void)
 	if (how == RWLOCK)
 		CHECK_OK(pthread_rwlock_wrlock(&rwlock));
 	for (int i = 0; i < N; i++) {
-		if (start(&t[i], priorities[i], waits, (void *)(long)priorities[i]))
+		if (spawn_fifo(&t[i], priorities[i], waits, (void *)(long)priorities[i]))
 			return 0;
 		while (sem_wait(&ready) == -1)
 			CHECK_EQ(errno, EINTR);
@@ -196,7 +181,7 @@ int main(void)
 		passed("woken in the order of priorities: %s", names[how]);
 	}
 	if (may) {
-		CHECK_OK(start(&t, 40, does_all, fd));
+		CHECK_OK(spawn_fifo(&t, 40, does_all, fd));
 		let_others_block();
 		CHECK_EQ(write(fd[1], "x", 1), 1);
 		CHECK(join(t) == fd);

@@ -106,17 +106,10 @@ static void *is_cancelled(void *arg)
 
 static pthread_t start(void *(*fn)(void *))
 {
-	struct sched_param sp = { .sched_priority = 20 };
-	pthread_attr_t a;
 	pthread_t t;
 
-	CHECK_OK(pthread_attr_init(&a));
-	CHECK_OK(pthread_attr_setinheritsched(&a, PTHREAD_EXPLICIT_SCHED));
-	CHECK_OK(pthread_attr_setschedpolicy(&a, SCHED_FIFO));
-	CHECK_OK(pthread_attr_setschedparam(&a, &sp));
-	if (pthread_create(&t, &a, fn, &ready))
+	if (spawn_fifo(&t, 20, fn, &ready))
 		t = spawn(fn, &ready);
-	CHECK_OK(pthread_attr_destroy(&a));
 	return t;
 }
 
