@@ -12,6 +12,7 @@
  * Must never: allocate; call what is allowed no sooner than it is known; believe that the text can be
  * read.
  */
+#include "runtime/os/linux/newer.h"
 #include "runtime/os/linux/own.h"
 
 #include <errno.h>
@@ -33,17 +34,6 @@
 #ifndef SECCOMP_RET_LOG
 #define SECCOMP_RET_LOG 0x7ffc0000U
 #endif
-/* Headers may be older. */
-#ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441
-#endif
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-#ifndef SYS_clone3
-#define SYS_clone3 435
-#endif
-
 enum { ANY = -1 };
 
 const struct own own_calls[] = {

@@ -16,9 +16,7 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
-#ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441
-#endif
+#include "runtime/os/linux/newer.h"
 
 _Static_assert(sizeof(struct os_event) == sizeof(struct epoll_event), "the kernel's layout");
 

@@ -17,9 +17,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define SYS_close_range_ 436
-#define CLOSE_RANGE_UNSHARE_ 2
-#define MADV_GUARD_INSTALL_ 102
+#include "runtime/os/linux/newer.h"
+
 enum { EPOLL_CTL_ADD_ = 1, NR_MAX = 512 };
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -138,7 +137,7 @@ static long faulting(long nr, long b, long c)
 	case SYS_mprotect:
 		return os_fault("mprotect") ? -ENOMEM : 0;
 	case SYS_madvise:
-		return c == MADV_GUARD_INSTALL_ && os_fault("madvise") ? -ENOMEM : 0;
+		return c == MADV_GUARD_INSTALL && os_fault("madvise") ? -ENOMEM : 0;
 	case SYS_epoll_create1:
 		return os_fault("epoll_create1") ? -EMFILE : 0;
 	case SYS_epoll_ctl:
@@ -149,8 +148,8 @@ static long faulting(long nr, long b, long c)
 		return os_fault("openat") ? -ENFILE : 0;
 	case SYS_fcntl:
 		return b == F_DUPFD_CLOEXEC && os_fault("fcntl") ? -EMFILE : 0;
-	case SYS_close_range_: /* it leaves the table of descriptors, for one of its own */
-		return c == CLOSE_RANGE_UNSHARE_ && os_fault("close_range") ? -ENOMEM : 0;
+	case SYS_close_range: /* it leaves the table of descriptors, for one of its own */
+		return c == CLOSE_RANGE_UNSHARE && os_fault("close_range") ? -ENOMEM : 0;
 	}
 	return 0;
 }

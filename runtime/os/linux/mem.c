@@ -16,9 +16,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#define MADV_GUARD_INSTALL_ 102
-#define MADV_POPULATE_WRITE_ 23
-#define PIDFD_SELF_THREAD_GROUP_ (-10001)
+#include "runtime/os/linux/newer.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 
@@ -76,7 +74,7 @@ void *os_reserve_dense(size_t n)
 
 void os_populate(void *p, size_t n)
 {
-	os_syscall(SYS_madvise, (long)p, (long)n, MADV_POPULATE_WRITE_, 0, 0, 0);
+	os_syscall(SYS_madvise, (long)p, (long)n, MADV_POPULATE_WRITE, 0, 0, 0);
 }
 
 int os_free(void *p, size_t n)
@@ -91,7 +89,7 @@ void os_guard_init(void)
 	guard_mode = 2;
 	if (!p)
 		return;
-	if (os_syscall(SYS_madvise, (long)p, (long)os_pagesize(), MADV_GUARD_INSTALL_, 0, 0, 0) == 0)
+	if (os_syscall(SYS_madvise, (long)p, (long)os_pagesize(), MADV_GUARD_INSTALL, 0, 0, 0) == 0)
 		guard_mode = 1;
 	os_free(p, os_pagesize());
 }
@@ -106,7 +104,7 @@ int os_guard(void *p, size_t n)
 	if (n == 0)
 		return 0;
 	if (guard_mode == 1 &&
-	    os_syscall(SYS_madvise, (long)p, (long)n, MADV_GUARD_INSTALL_, 0, 0, 0) == 0)
+	    os_syscall(SYS_madvise, (long)p, (long)n, MADV_GUARD_INSTALL, 0, 0, 0) == 0)
 		return 0;
 	return (int)os_syscall(SYS_mprotect, (long)p, (long)n, PROT_NONE, 0, 0, 0);
 }
@@ -120,8 +118,8 @@ bool os_guards(char *p, size_t each, unsigned count, size_t n)
 		return false;
 	for (unsigned i = 0; i < count; i++)
 		at[i] = (struct iovec){ p + i * each, n };
-	r = os_syscall(SYS_process_madvise, PIDFD_SELF_THREAD_GROUP_, (long)at, count,
-		       MADV_GUARD_INSTALL_, 0, 0);
+	r = os_syscall(SYS_process_madvise, PIDFD_SELF_THREAD_GROUP, (long)at, count,
+		       MADV_GUARD_INSTALL, 0, 0);
 	if (r == -ENOSYS || r == -EBADF || r == -EPERM || r == -EINVAL)
 		store_relaxed(&no_vector, true);
 	return r == (long)(count * n);

@@ -15,8 +15,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "runtime/os/linux/newer.h"
+
 enum { PERTHREAD_SCHED = 6 };
-enum { SYS_close_range_ = 436, CLOSE_RANGE_UNSHARE_ = 1 << 1 }; /* Linux 5.9; headers may be older */
 enum { MEMBARRIER_PRIVATE_EXPEDITED = 1 << 3, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
 
 int os_thread_cpu(int tid, uint64_t *ns)
@@ -192,7 +193,7 @@ const char *os_syscall_name(long nr)
 int os_files_leave(void)
 {
 	/* In one step: nothing of the program's is held open for a moment. */
-	return (int)os_syscall(SYS_close_range_, 0, ~0U, CLOSE_RANGE_UNSHARE_, 0, 0, 0);
+	return (int)os_syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE, 0, 0, 0);
 }
 
 int os_membarrier_start(void)

@@ -1,0 +1,32 @@
+/*
+ * newer: numbers of the kernel that headers may lack although the kernel has what they stand for.
+ * Include it after the headers that may have them.
+ */
+#ifndef WEFT_OS_NEWER_H
+#define WEFT_OS_NEWER_H
+
+#include <sys/syscall.h>
+
+#ifndef SYS_clone3 /* 5.3 */
+#define SYS_clone3 435
+#endif
+#ifndef SYS_close_range /* 5.9 */
+#define SYS_close_range 436
+#endif
+#ifndef CLOSE_RANGE_UNSHARE
+#define CLOSE_RANGE_UNSHARE (1U << 1)
+#endif
+#ifndef SYS_epoll_pwait2 /* 5.11 */
+#define SYS_epoll_pwait2 441
+#endif
+#ifndef MADV_POPULATE_WRITE /* 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef MADV_GUARD_INSTALL /* 6.13 */
+#define MADV_GUARD_INSTALL 102
+#endif
+#ifndef PIDFD_SELF_THREAD_GROUP /* 6.15 */
+#define PIDFD_SELF_THREAD_GROUP (-10001)
+#endif
+
+#endif
