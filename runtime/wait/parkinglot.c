@@ -18,10 +18,29 @@
 
 struct bucket lot_buckets[NBUCKETS];
 
+/* As a bucket is before its first use: zeroes, and in a debug build its rank. */
+static bool is_empty(const struct bucket *b)
+{
+#ifdef WEFT_DEBUG
+	if (b->lock.rank != RankLot)
+		return false;
+#endif
+	return !b->lock.word && !b->lock.sleepers && !b->head && !b->tail;
+}
+
+/* What is as it should be is not written: each page would be 4 KB more of memory, in every child, too. */
+static void empty(struct bucket *b)
+{
+	if (is_empty(b))
+		return;
+	lock_init(&b->lock, Lot);
+	b->head = b->tail = NULL;
+}
+
 void lot_init(void)
 {
 	for (int i = 0; i < NBUCKETS; i++)
-		lock_init(&lot_buckets[i].lock, Lot);
+		empty(&lot_buckets[i]);
 }
 
 struct bucket *lot_lock_waiter(struct waiter *w)
@@ -231,8 +250,6 @@ bool lot_waiting(const void *addr)
 /* The waiters of a fork child are gone; a lock may have been held by a thread that is. */
 void lot_fork_child(void)
 {
-	for (int i = 0; i < NBUCKETS; i++) {
-		lock_init(&lot_buckets[i].lock, Lot);
-		lot_buckets[i].head = lot_buckets[i].tail = NULL;
-	}
+	for (int i = 0; i < NBUCKETS; i++)
+		empty(&lot_buckets[i]);
 }
