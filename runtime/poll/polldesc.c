@@ -253,13 +253,16 @@ static void keep_file(struct polldesc *pd, int fd, bool gone)
 {
 	int own = gone ? -1 : netpoll_dup(fd);
 
-	if (own >= 0)
-		pd_watch(pd, own); /* before the other goes: an edge in between is seen twice, not lost */
-	store_seqcst(&pd->fd, own >= 0 ? own : -1);
+	/* Before the other goes: an edge in between is seen twice, not lost. */
+	if (own >= 0 && pd_watch(pd, own)) {
+		os_close(own); /* no watch to be had: as no number */
+		own = -1;
+	}
+	store_seqcst(&pd->fd, own);
 	os_poll_del(netpoll_fd(), fd);
 	while (load_seqcst(&pd->incalls)) /* in a call that does not block, on the old number */
 		os_osyield();
-	/* the file is gone, or there is no number to be had: the users are told EBADF */
+	/* the file is gone, or there is no number or no watch to be had: the users are told EBADF */
 	if (own < 0)
 		polldesc_fire(data_of(pd), ENDED);
 }
