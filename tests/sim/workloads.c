@@ -1,0 +1,490 @@
+/*
+ * workloads: what the threads of a simulated program do.  Each ends by itself, whatever the scheduler does in between.
+ *
+ * The sizes are of the seed, so that a million runs are a million programs.
+ */
+#include "tests/sim/sim.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "runtime/os/os.h"
+#include "runtime/netpoll.h"
+#include "runtime/running.h"
+#include "runtime/runtime.h"
+
+unsigned long progress;
+
+static uint64_t some(uint64_t least, uint64_t most)
+{
+	return least + sim_random(most - least + 1);
+}
+
+/* Threads and their end. */
+enum { MANY = 64 };
+static struct thread *threads[MANY];
+static unsigned nthreads;
+
+static void start(void (*fn)(void *), void *arg)
+{
+	threads[nthreads++] = go(fn, arg);
+}
+
+static void join_all(void)
+{
+	for (unsigned i = 0; i < nthreads; i++)
+		join(threads[i]);
+	nthreads = 0;
+}
+
+/* ---- ping-pong ------------------------------------------------------------------------------- */
+
+static struct {
+	struct mutex m;
+	struct cond c[2];
+	unsigned turn, rounds;
+} pp;
+
+static void player(void *arg)
+{
+	unsigned me = (unsigned)(uintptr_t)arg;
+
+	for (unsigned i = 0; i < pp.rounds; i++) {
+		mutex_lock(&pp.m);
+		while (pp.turn % 2 != me)
+			cond_wait(&pp.c[me], &pp.m, 0);
+		pp.turn++;
+		progress++;
+		mutex_unlock(&pp.m);
+		cond_signal(&pp.c[!me], 1);
+	}
+}
+
+static void pingpong(void)
+{
+	pp.rounds = (unsigned)some(1, 30);
+	start(player, (void *)0);
+	start(player, (void *)1);
+	join_all();
+	if (pp.turn != 2 * pp.rounds)
+		sim_fail("%u turns of %u", pp.turn, 2 * pp.rounds);
+}
+
+/* ---- a convoy on one mutex ------------------------------------------------------------------- */
+
+static struct mutex convoy_lock;
+static unsigned inside, passed, passes;
+
+static void member(void *arg)
+{
+	(void)arg;
+	for (unsigned i = 0; i < passes; i++) {
+		mutex_lock(&convoy_lock);
+		if (inside++)
+			sim_fail("two in the mutex");
+		compute(some(0, 3000));
+		if (sim_random(8) == 0)
+			gosched();
+		inside--;
+		passed++;
+		progress++;
+		mutex_unlock(&convoy_lock);
+		compute(some(0, 3000));
+	}
+}
+
+static void convoy(void)
+{
+	unsigned n = (unsigned)some(2, 8);
+
+	passes = (unsigned)some(1, 12);
+	for (unsigned i = 0; i < n; i++)
+		start(member, NULL);
+	join_all();
+	if (passed != n * passes)
+		sim_fail("%u passes of %u", passed, n * passes);
+}
+
+/* ---- a queue with waits that time out -------------------------------------------------------- */
+
+static struct {
+	struct mutex m;
+	struct cond c;
+	unsigned items, left;
+} q;
+
+static void taker(void *arg)
+{
+	(void)arg;
+	mutex_lock(&q.m);
+	while (q.left) {
+		while (!q.items && q.left)
+			cond_wait(&q.c, &q.m, sim_random(2) ? some(1000, 300000) : 0);
+		if (q.items) {
+			q.items--;
+			q.left--;
+			progress++;
+			if (!q.left)
+				cond_signal(&q.c, ~0u);
+		}
+		if (sim_random(4) == 0) {
+			mutex_unlock(&q.m);
+			compute(some(0, 20000));
+			mutex_lock(&q.m);
+		}
+	}
+	mutex_unlock(&q.m);
+}
+
+static void giver(void *arg)
+{
+	unsigned n = (unsigned)(uintptr_t)arg;
+
+	for (unsigned i = 0; i < n; i++) {
+		mutex_lock(&q.m);
+		q.items++;
+		mutex_unlock(&q.m);
+		cond_signal(&q.c, 1);
+		if (sim_random(3) == 0)
+			nap(some(0, 200000));
+	}
+}
+
+static void timeouts(void)
+{
+	unsigned n = (unsigned)some(1, 20);
+
+	q.left = n;
+	for (uint64_t i = some(1, 4); i > 0; i--)
+		start(taker, NULL);
+	start(giver, (void *)(uintptr_t)n);
+	join_all();
+}
+
+/* ---- fork and join --------------------------------------------------------------------------- */
+
+static void branch(void *arg)
+{
+	uintptr_t depth = (uintptr_t)arg;
+	struct thread *kids[3];
+	unsigned n = depth ? (unsigned)some(1, 3) : 0;
+
+	for (unsigned i = 0; i < n; i++)
+		kids[i] = go(branch, (void *)(depth - 1));
+	compute(some(0, 5000));
+	progress++;
+	for (unsigned i = 0; i < n; i++)
+		join(kids[i]);
+}
+
+static void forkjoin(void)
+{
+	for (uint64_t i = some(1, 3); i > 0; i--)
+		branch((void *)some(1, 3));
+}
+
+enum { LATE = 150000000 }; /* ns; a wake-up that is so late was lost */
+
+/* ---- sleepers -------------------------------------------------------------------------------- */
+
+static void sleeper(void *arg)
+{
+	(void)arg;
+	for (uint64_t i = some(1, 8); i > 0; i--) {
+		uint64_t ns = sim_random(4) ? some(0, 400000) : some(0, 1500000000), before = sim_now();
+		int r = nap(ns);
+
+		if (r == 0 && sim_now() < before + ns)
+			sim_fail("woke %lu ns early", before + ns - sim_now());
+		/* Whatever else there is to do takes no such time. */
+		if (r == 0 && sim_now() > before + ns + LATE)
+			sim_fail("woke %lu us late", (sim_now() - before - ns) / 1000);
+		progress++;
+		if (sim_random(4) == 0)
+			compute(some(0, 2000000));
+	}
+}
+
+static void sleepers(void)
+{
+	for (uint64_t i = some(1, 10); i > 0; i--)
+		start(sleeper, NULL);
+	join_all();
+}
+
+/* ---- blocking in the kernel ------------------------------------------------------------------ */
+
+static void blocker(void *arg)
+{
+	(void)arg;
+	for (uint64_t i = some(1, 6); i > 0; i--) {
+		uint64_t ns = sim_random(2) ? some(0, 100000) : some(0, 30000000);
+
+		switch (sim_random(4)) {
+		case 0:
+			ksleep_seen(ns, false);
+			break;
+		case 1:
+			ksleep_seen(ns, true);
+			break;
+		case 2:
+			ksleep(ns); /* unseen */
+			break;
+		default:
+			compute(some(0, 50000));
+		}
+		progress++;
+	}
+}
+
+static void blockers(void)
+{
+	for (uint64_t i = some(1, 8); i > 0; i--)
+		start(blocker, NULL);
+	join_all();
+}
+
+/* ---- blocking where the shim does not see it ------------------------------------------------- */
+
+static struct mutex unseen_lock;
+
+static void unseen_blocker(void *arg)
+{
+	(void)arg;
+	for (uint64_t i = some(1, 8); i > 0; i--) {
+		ksleep(some(50000, 3000000));
+		/* Straight into the runtime. */
+		mutex_lock(&unseen_lock);
+		compute(some(0, 2000));
+		mutex_unlock(&unseen_lock);
+		gosched();
+		progress++;
+	}
+}
+
+static void unseen(void)
+{
+	for (uint64_t i = some(2, 8); i > 0; i--)
+		start(unseen_blocker, NULL);
+	for (uint64_t i = some(0, 2); i > 0; i--)
+		start(sleeper, NULL);
+	join_all();
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
+
+enum { STREAMS = 3 };
+static struct {
+	int fd;
+	pollslot slot;
+	unsigned sent;
+	_Atomic unsigned got;
+	_Atomic bool closed;
+} streams[STREAMS];
+
+/* As shim/fd/fdwait.c: a try by the number, then the file is held until a try has found something. */
+static int read_or_wait(unsigned s)
+{
+	struct netwait w;
+	int n;
+
+	netpoll_look(&w, &streams[s].slot, NETPOLL_IN);
+	n = fd_read(streams[s].fd, (unsigned)some(1, 60));
+	if (n != -EAGAIN)
+		return n;
+	switch (netpoll_hold(&w, streams[s].fd, true)) {
+	case NETPOLL_HELD:
+		break;
+	default: /* no memory, no descriptor, or another file by now */
+		gosched();
+		return load_seqcst(&streams[s].closed) ? -EBADF : -EAGAIN;
+	}
+	if (w.moved)
+		netpoll_next(&w);
+	while (n == -EAGAIN) {
+		if (!w.moved)
+			netpoll_park(&w, sim_random(4) ? 0 : sim_now() + some(0, 500000), WaitIO);
+		w.moved = false;
+		n = w.fd < 0 ? -EBADF : fd_read(w.fd, (unsigned)some(1, 60));
+		if (n == -EAGAIN)
+			w.woken = false;
+	}
+	netpoll_release(&w, false);
+	return n;
+}
+
+static void reader(void *arg)
+{
+	unsigned s = (unsigned)(uintptr_t)arg;
+	int n;
+
+	while ((n = read_or_wait(s)) > 0 || n == -EAGAIN) {
+		if (n > 0) {
+			fetch_add_seqcst(&streams[s].got, (unsigned)n);
+			progress++;
+		}
+	}
+}
+
+static void writer(void *arg)
+{
+	unsigned s = (unsigned)(uintptr_t)arg;
+
+	for (uint64_t i = some(1, 10); i > 0; i--) {
+		unsigned n = (unsigned)some(1, 100);
+
+		streams[s].sent += n;
+		fd_write(fd_file(streams[s].fd), n);
+		if (sim_random(3) == 0)
+			nap(some(0, 100000));
+		else if (sim_random(3) == 0)
+			ksleep_seen(some(0, 100000), false);
+	}
+	fd_shut(fd_file(streams[s].fd));
+}
+
+static void descriptors(void)
+{
+	unsigned n = (unsigned)some(1, STREAMS);
+
+	for (unsigned s = 0; s < n; s++) {
+		streams[s].fd = fd_stream();
+		for (uint64_t i = some(1, 3); i > 0; i--)
+			start(reader, (void *)(uintptr_t)s);
+		start(writer, (void *)(uintptr_t)s);
+	}
+	join_all();
+	for (unsigned s = 0; s < n; s++)
+		if (streams[s].sent != streams[s].got)
+			sim_fail("stream %u: %u bytes of %u", s, streams[s].got, streams[s].sent);
+}
+
+/* ---- a descriptor that is closed under its readers ------------------------------------------- */
+
+static void closer(void *arg)
+{
+	unsigned s = (unsigned)(uintptr_t)arg;
+	int file = fd_file(streams[s].fd);
+
+	nap(some(0, 200000));
+	if (sim_random(4) == 0)
+		fd_shut(file);
+	store_seqcst(&streams[s].closed, true);
+	netpoll_closing(&streams[s].slot, streams[s].fd);
+	os_close(streams[s].fd);
+	netpoll_closed(&streams[s].slot);
+	/* What the peer does after that, those who were reading still see. */
+	nap(some(0, 200000));
+	fd_shut(file);
+}
+
+static void closes(void)
+{
+	streams[0].fd = fd_stream();
+	for (uint64_t i = some(1, 3); i > 0; i--)
+		start(reader, (void *)0);
+	fd_write(fd_file(streams[0].fd), 5);
+	start(closer, (void *)0);
+	join_all();
+}
+
+/* ---- those that compute ---------------------------------------------------------------------- */
+
+static _Atomic bool flag;
+
+static void spinner(void *arg)
+{
+	(void)arg;
+	while (!load_seqcst(&flag))
+		compute(2000);
+	progress++;
+}
+
+static void setter(void *arg)
+{
+	(void)arg;
+	if (sim_random(2))
+		nap(some(0, 300000));
+	store_seqcst(&flag, true);
+}
+
+static void spinners(void)
+{
+	/* Without preemption it may never end. */
+	if (!weft_opt.slice)
+		weft_opt.slice = 1000000;
+	for (uint64_t i = some(1, 4); i > 0; i--)
+		start(spinner, NULL);
+	start(setter, NULL);
+	join_all();
+}
+
+/* ---- interrupts ------------------------------------------------------------------------------ */
+
+static _Atomic unsigned naps_over;
+
+static void napper(void *arg)
+{
+	(void)arg;
+	/* Only an interrupt ends it. */
+	while (nap(some(0, 3) ? 400000000 : 1000) != -EINTR)
+		;
+	fetch_add_seqcst(&naps_over, 1);
+}
+
+static void interrupts(void)
+{
+	struct thread *t[4];
+	unsigned n = (unsigned)some(1, 4);
+
+	for (unsigned i = 0; i < n; i++)
+		t[i] = go(napper, NULL);
+	for (unsigned i = 0; i < n; i++) {
+		if (sim_random(2))
+			nap(some(0, 50000));
+		interrupt(t[i]);
+	}
+	for (unsigned i = 0; i < n; i++)
+		join(t[i]);
+	progress += naps_over;
+}
+
+/* ---- all of these ---------------------------------------------------------------------------- */
+
+static void mixed(void)
+{
+	pp.rounds = (unsigned)some(1, 10);
+	start(player, (void *)0);
+	start(player, (void *)1);
+	passes = (unsigned)some(1, 5);
+	for (uint64_t i = some(0, 3); i > 0; i--)
+		start(member, NULL);
+	for (uint64_t i = some(0, 3); i > 0; i--)
+		start(sleeper, NULL);
+	for (uint64_t i = some(0, 3); i > 0; i--)
+		start(blocker, NULL);
+	if (sim_random(2)) {
+		streams[0].fd = fd_stream();
+		start(reader, (void *)0);
+		start(writer, (void *)0);
+	}
+	if (sim_random(2))
+		branch((void *)2);
+	join_all();
+}
+
+const struct workload workloads[] = {
+	{ "pingpong", pingpong },
+	{ "convoy", convoy },
+	{ "timeouts", timeouts },
+	{ "forkjoin", forkjoin },
+	{ "sleepers", sleepers },
+	{ "blockers", blockers },
+	{ "unseen", unseen },
+	{ "descriptors", descriptors },
+	{ "closes", closes },
+	{ "spinners", spinners },
+	{ "interrupts", interrupts },
+	{ "mixed", mixed },
+	{ NULL, NULL },
+};
