@@ -63,5 +63,5 @@ int tcb_cancel_requested(const struct tcb *t)
 
 void tcb_cancel_over(struct tcb *t)
 {
-	fetch_or_seqcst(tcb_cancelhandling(t), EXITING);
+	fetch_or_acq_rel(tcb_cancelhandling(t), EXITING); /* as libc's own */
 }

@@ -79,6 +79,10 @@ struct g *g_next(uint32_t *i);
 /* The shim's part of a G. */
 struct gshim {
 	struct thread *thread;    /* of this life */
+	/*
+	 * seq_cst with the thread's state, look and masked: thread_signal() queues here, then reads
+	 * those
+	 */
 	void *_Atomic mailbox;    /* signals queued on it; stays from one life to the next */
 };
 struct gshim *g_shim(struct g *gp);

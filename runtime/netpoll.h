@@ -15,8 +15,14 @@
 struct polldesc;
 
 typedef struct {
+	/*
+	 * seq_cst with closing: find_or_make() reads that one before it writes this one, under the
+	 * lock
+	 */
 	struct polldesc *_Atomic pd;
+	/* seq_cst with pd: netpoll_closing() writes this one, then reads that */
 	_Atomic uint32_t closing; /* calls on their way that end the number: nothing new is put in pd */
+	/* seq_cst with pd: netpoll_bar() writes this one, then reads that */
 	_Atomic uint32_t barred;  /* not 0: never watched */
 } pollslot;
 
@@ -77,6 +83,10 @@ void netpoll_retry(pollslot *slot, enum polldir dir);
  * the waiter clears it, asks, and parks while it is clear.
  */
 struct pollset {
+	/*
+	 * seq_cst with what is asked of the descriptors: cleared before the question, written after
+	 * an edge
+	 */
 	_Atomic uint32_t fired; /* the waiter's address in the lot */
 };
 struct polllink {

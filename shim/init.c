@@ -289,9 +289,9 @@ bool activate(void)
 {
 	int s = STAGE_NOT_YET;
 
-	if (cas_seqcst(&stage, &s, STAGE_STARTING)) {
+	if (cas_acq_rel(&stage, &s, STAGE_STARTING)) {
 		s = !have_room() ? STAGE_NOT_YET : start() ? STAGE_ACTIVE : STAGE_PLAIN;
-		store_seqcst(&stage, s);
+		store_release(&stage, s);
 	}
 	/* compat's own probe threads, and a native thread that came at the same moment. */
 	return s == STAGE_ACTIVE;
@@ -299,7 +299,7 @@ bool activate(void)
 
 bool activate_later(void)
 {
-	return load_seqcst(&stage) == STAGE_NOT_YET;
+	return load_acquire(&stage) == STAGE_NOT_YET;
 }
 
 static void __attribute__((destructor)) report(void)

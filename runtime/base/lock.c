@@ -32,7 +32,7 @@ void lock_slow(struct lock *l)
 	 * The fence that every thread passes makes either this look see the word free, or that load see
 	 * this thread counted.  Without it (an old kernel, or one thread yet) an unlock may be missed.
 	 */
-	fetch_add_seqcst(&l->sleepers, 1);
+	fetch_add_seqcst(&l->sleepers, 1); /* seq_cst with word: unlock(), by the fence above */
 	fenced = os_membarrier() == 0;
 	for (uint64_t ns = LOCK_MISSED; !lock_try(l); ns = ns < LOCK_MISSED_MAX ? ns * 2 : ns)
 		os_futex_wait(&l->word, 1, fenced ? 0 : os_nanotime() + ns);

@@ -55,7 +55,7 @@ static void chain_of(struct g *gp, const struct os_where *w, uintptr_t call[CALL
 int blockreport_begin(struct g *gp, const struct os_where *w)
 {
 	struct site s = { .nr = w->nr };
-	int n = load_seqcst(&nsites);
+	int n = load_acquire(&nsites);
 
 	if (!sites)
 		sites = os_alloc(SITES * sizeof(*sites));
@@ -75,7 +75,7 @@ int blockreport_begin(struct g *gp, const struct os_where *w)
 	sites[n].nr = s.nr;
 	for (int k = 0; k < CALLS; k++)
 		sites[n].call[k] = s.call[k];
-	store_seqcst(&nsites, n + 1);
+	store_release(&nsites, n + 1);
 	return n;
 }
 
@@ -83,19 +83,19 @@ void blockreport_end(int site, uint64_t ns)
 {
 	struct site *s = site == SITE_NONE ? &rest : &sites[site];
 
-	fetch_add_seqcst(&s->count, 1);
-	fetch_add_seqcst(&s->total, ns);
-	if (ns > load_seqcst(&s->max))
-		store_seqcst(&s->max, ns);
+	fetch_add_relaxed(&s->count, 1);
+	fetch_add_relaxed(&s->total, ns);
+	if (ns > load_relaxed(&s->max))
+		store_relaxed(&s->max, ns);
 }
 
 void blockreport_fork_child(void)
 {
 	/* The child's own from here on; the mappings of the parent are the child's too. */
-	store_seqcst(&nsites, 0);
-	store_seqcst(&rest.count, 0);
-	store_seqcst(&rest.total, 0);
-	store_seqcst(&rest.max, 0);
+	store_relaxed(&nsites, 0);
+	store_relaxed(&rest.count, 0);
+	store_relaxed(&rest.total, 0);
+	store_relaxed(&rest.max, 0);
 	if (sites)
 		os_free(sites, SITES * sizeof(*sites));
 	sites = NULL;
@@ -108,8 +108,8 @@ void blockreport_fork_child(void)
 static void print_figures(struct outbuf *o, struct site *s)
 {
 	weft_print(o, "weft[%d]: blockreport: %6lu times, %8lu ms in all, %6lu ms at most:", os_getpid(),
-		   load_seqcst(&s->count), load_seqcst(&s->total) / 1000000,
-		   load_seqcst(&s->max) / 1000000);
+		   load_relaxed(&s->count), load_relaxed(&s->total) / 1000000,
+		   load_relaxed(&s->max) / 1000000);
 }
 
 static void print_site(struct outbuf *o, struct backtrace *b, struct site *s)
@@ -145,7 +145,7 @@ void runtime_blockreport(void)
 {
 	struct outbuf o = OUTBUF_INIT;
 	uint64_t totals[SITES], blocks = 0, ns = 0;
-	int n = load_seqcst(&nsites), lines = 0;
+	int n = load_acquire(&nsites), lines = 0;
 	bool done[SITES] = { false };
 	struct backtrace b;
 	struct site *s;
@@ -156,20 +156,20 @@ void runtime_blockreport(void)
 	if (!backtrace_open(&b))
 		b = (struct backtrace){ 0 };
 	for (int i = 0; i < n; i++) {
-		totals[i] = load_seqcst(&sites[i].total);
-		blocks += load_seqcst(&sites[i].count);
+		totals[i] = load_relaxed(&sites[i].total);
+		blocks += load_relaxed(&sites[i].count);
 		ns += totals[i];
 	}
-	blocks += load_seqcst(&rest.count);
-	ns += load_seqcst(&rest.total);
+	blocks += load_relaxed(&rest.count);
+	ns += load_relaxed(&rest.total);
 	weft_print(&o, "weft[%d]: blockreport: %lu times a thread blocked unseen, %lu ms in all, at %d places\n",
 		   os_getpid(), blocks, ns / 1000000, n);
 	while (lines++ < LINES && (s = next_site(totals, done, n))) {
 		done[s - sites] = true;
-		if (load_seqcst(&s->count))
+		if (load_relaxed(&s->count))
 			print_site(&o, &b, s);
 	}
-	if (load_seqcst(&rest.count)) {
+	if (load_relaxed(&rest.count)) {
 		print_figures(&o, &rest);
 		weft_print(&o, " elsewhere\n");
 	}

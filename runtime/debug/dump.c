@@ -36,16 +36,16 @@ static const char *status_text(uint32_t s)
 bool runtime_note_running(uintptr_t pc, uintptr_t sp)
 {
 	struct g *gp = weft_tls.g, *want = gp;
-	int n = load_seqcst(&late);
+	int n = load_acquire(&late);
 
-	if (gp && load_seqcst(&asked) == gp) {
-		store_seqcst(&answersp, sp);
-		store_seqcst(&answerpc, pc);
+	if (gp && load_acquire(&asked) == gp) {
+		store_release(&answersp, sp);
+		store_release(&answerpc, pc);
 		/* Last: the asker reads the two once this is NULL. */
-		return cas_seqcst(&asked, &want, NULL);
+		return cas_acq_rel(&asked, &want, NULL);
 	}
 	while (n > 0)
-		if (cas_weak_seqcst(&late, &n, n - 1))
+		if (cas_weak_acq_rel(&late, &n, n - 1))
 			return true;
 	return false;
 }
@@ -53,8 +53,8 @@ bool runtime_note_running(uintptr_t pc, uintptr_t sp)
 /* Who was asked is not here, so nobody will answer. */
 void dump_fork_child(void)
 {
-	store_seqcst(&asked, NULL);
-	store_seqcst(&late, 0);
+	store_relaxed(&asked, NULL);
+	store_relaxed(&late, 0);
 }
 
 static bool ask(struct g *gp, struct m *mp)
@@ -63,16 +63,16 @@ static bool ask(struct g *gp, struct m *mp)
 
 	if (gp == weft_tls.g || !weft_opt.dumpsig)
 		return false;
-	store_seqcst(&asked, gp);
+	store_release(&asked, gp);
 	os_tgkill(os_getpid(), mp->ostid, weft_opt.dumpsig);
 	for (int i = 0; i < ANSWER; i++) {
-		if (load_seqcst(&asked) != gp)
+		if (load_acquire(&asked) != gp)
 			return true;
 		os_usleep(200);
 	}
-	if (!cas_seqcst(&asked, &want, NULL))
+	if (!cas_acq_rel(&asked, &want, NULL))
 		return true;
-	fetch_add_seqcst(&late, 1);
+	fetch_add_acq_rel(&late, 1);
 	return false;
 }
 
@@ -96,7 +96,7 @@ static void print_stack(struct outbuf *o, struct backtrace *b, struct g *gp, uin
 		break;
 	case Grunning:
 		if (mp && ask(gp, mp))
-			backtrace_print(b, o, load_seqcst(&answerpc), load_seqcst(&answersp), top);
+			backtrace_print(b, o, load_acquire(&answerpc), load_acquire(&answersp), top);
 		break;
 	}
 }
@@ -118,7 +118,7 @@ static void print_wait(struct outbuf *o, struct g *gp, uint64_t now)
 static void dump_g(struct outbuf *o, struct backtrace *b, struct g *gp, uint64_t now)
 {
 	uint32_t s = gstatus(gp);
-	struct m *mp = load_seqcst(&gp->m), *lm = gp->lockedm;
+	struct m *mp = load_relaxed(&gp->m), *lm = gp->lockedm;
 
 	weft_print(o, "G%lu \"%s\" id %u: %s", gp->goid, gp->name, gp->tid, status_text(s));
 	if (s == Gwaiting)
@@ -135,15 +135,15 @@ static void dump_g(struct outbuf *o, struct backtrace *b, struct g *gp, uint64_t
 static void dump_machine(struct outbuf *o)
 {
 	weft_print(o, "weft[%d]: dump: %d Ps, %d idle, %d Ms, %d idle, global queue %d, %d Gs alive\n",
-		   os_getpid(), load_seqcst(&gomaxprocs), load_seqcst(&sched.npidle), sched.nm,
-		   sched.nmidle, load_seqcst(&sched.runqsize), load_seqcst(&sched.nglive));
+		   os_getpid(), load_relaxed(&gomaxprocs), load_relaxed(&sched.npidle), sched.nm,
+		   sched.nmidle, load_relaxed(&sched.runqsize), load_relaxed(&sched.nglive));
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct m *mp = allp[i]->m;
 
-		if (load_seqcst(&allp[i]->status) == Pdead)
+		if (load_relaxed(&allp[i]->status) == Pdead)
 			continue;
 		weft_print(o, "P%d: status %u, %u queued, %u timers", i,
-			   load_seqcst(&allp[i]->status), runqlen(allp[i]), allp[i]->ntimers);
+			   load_relaxed(&allp[i]->status), runqlen(allp[i]), allp[i]->ntimers);
 		if (mp)
 			weft_print(o, ", M%d", mp->id);
 		weft_print(o, "\n");
@@ -167,7 +167,7 @@ void runtime_dump(void)
 	struct outbuf o = OUTBUF_INIT;
 	struct backtrace b;
 	uint64_t now = nanotime();
-	uint32_t n = load_seqcst(&sched.nallgs);
+	uint32_t n = load_relaxed(&sched.nallgs);
 	bool have = backtrace_open(&b);
 
 	dump_machine(&o);

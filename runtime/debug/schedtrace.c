@@ -25,12 +25,12 @@ static void print_id(struct outbuf *o, const char *key, bool have, long id)
 static void detail_p(struct outbuf *o, struct p *pp)
 {
 	struct m *mp = pp->m;
-	uint32_t status = load_seqcst(&pp->status);
+	uint32_t status = load_relaxed(&pp->status);
 
 	/* A status that Go does not have is one of Go's to its readers. */
 	weft_print(o, "  P%d: status=%u schedtick=%u syscalltick=%u ", pp->id,
-		   status == Psignal ? Prunning : status, load_seqcst(&pp->schedtick),
-		   load_seqcst(&pp->syscalltick));
+		   status == Psignal ? Prunning : status, load_relaxed(&pp->schedtick),
+		   load_relaxed(&pp->syscalltick));
 	print_id(o, "m", mp != NULL, mp ? mp->id : 0);
 	weft_print(o, " runqsize=%u gfreecnt=%d timerslen=%u\n", runqlen(pp), g_cached(pp),
 		   pp->ntimers);
@@ -46,7 +46,7 @@ static void detail_m(struct outbuf *o, struct m *mp)
 	weft_print(o, " ");
 	print_id(o, "curg", gp != NULL, gp ? (long)gp->goid : 0);
 	weft_print(o, " mallocing=0 throwing=0 preemptoff= locks=%d dying=%d spinning=%s blocked=%s ",
-		   load_seqcst(&mp->locks), mp->dying, mp->spinning ? "true" : "false",
+		   load_relaxed(&mp->locks), mp->dying, mp->spinning ? "true" : "false",
 		   !pp && !gp ? "true" : "false");
 	print_id(o, "lockedg", lg != NULL, lg ? (long)lg->goid : 0);
 	weft_print(o, "\n");
@@ -54,7 +54,7 @@ static void detail_m(struct outbuf *o, struct m *mp)
 
 static void detail_g(struct outbuf *o, struct g *gp)
 {
-	struct m *mp = load_seqcst(&gp->m), *lm = gp->lockedm;
+	struct m *mp = load_relaxed(&gp->m), *lm = gp->lockedm;
 
 	weft_print(o, "  G%lu: status=%u(%s) ", gp->goid, gstatus(gp),
 		   waitreason_text(gp->waitreason));
@@ -67,23 +67,23 @@ static void detail_g(struct outbuf *o, struct g *gp)
 void schedtrace(bool detail)
 {
 	struct outbuf o = OUTBUF_INIT;
-	int n = load_seqcst(&gomaxprocs);
+	int n = load_relaxed(&gomaxprocs);
 
 	lock(&sched.lock);
 	weft_print(&o,
 		   "SCHED %lums: gomaxprocs=%d idleprocs=%d threads=%d spinningthreads=%d "
 		   "needspinning=%u idlethreads=%d runqueue=%d",
-		   (nanotime() - sched.starttime) / 1000000, n, load_seqcst(&sched.npidle),
-		   sched.nm + 1, load_seqcst(&sched.nmspinning), load_seqcst(&sched.needspinning),
-		   sched.nmidle, load_seqcst(&sched.runqsize));
+		   (nanotime() - sched.starttime) / 1000000, n, load_relaxed(&sched.npidle),
+		   sched.nm + 1, load_relaxed(&sched.nmspinning), load_relaxed(&sched.needspinning),
+		   sched.nmidle, load_relaxed(&sched.runqsize));
 	if (detail) {
 		weft_print(&o, " gcwaiting=false nmidlelocked=0 stopwait=0 sysmonwait=%s\n",
-			   load_seqcst(&sched.sysmonwait) ? "true" : "false");
+			   load_relaxed(&sched.sysmonwait) ? "true" : "false");
 		for (int i = 0; i < MAXPROCS && allp[i]; i++)
 			detail_p(&o, allp[i]);
 		for (struct m *mp = sched.allm; mp; mp = mp->alllink)
 			detail_m(&o, mp);
-		for (uint32_t i = 0; i < load_seqcst(&sched.nallgs); i++)
+		for (uint32_t i = 0; i < load_relaxed(&sched.nallgs); i++)
 			if (galive(g_at(i)))
 				detail_g(&o, g_at(i));
 	} else {
@@ -92,7 +92,7 @@ void schedtrace(bool detail)
 			weft_print(&o, " %u", runqlen(allp[i]));
 		weft_print(&o, " ] schedticks=[");
 		for (int i = 0; i < n; i++)
-			weft_print(&o, " %u", load_seqcst(&allp[i]->schedtick));
+			weft_print(&o, " %u", load_relaxed(&allp[i]->schedtick));
 		weft_print(&o, " ]\n");
 	}
 	unlock(&sched.lock);

@@ -27,7 +27,7 @@ uint32_t reserve_count(uint32_t next, size_t each)
 {
 	uint32_t n = next ? next : 1;
 
-	if (load_seqcst(&filled) || each > SIZE_MAX / STACK_SLOTS || os_memory_is_limited())
+	if (load_acquire(&filled) || each > SIZE_MAX / STACK_SLOTS || os_memory_is_limited())
 		return 1;
 	return n < STACK_SLOTS ? n : STACK_SLOTS;
 }
@@ -98,7 +98,7 @@ bool runtime_memory_filled(bool future)
 	for (uint32_t i = 0; i < NCLASS; i++)
 		reservation_trim(&sched.gclass[i].slots);
 	tlsarea_trim();
-	return exchange_seqcst(&filled, future);
+	return exchange_acq_rel(&filled, future);
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
@@ -112,16 +112,16 @@ static void make_executable(const struct stack *s)
 }
 
 /*
- * Pairs with stack_alloc: the new stack is in its G before the flag is read there, and the flag set
- * before Gs are read here.
+ * seq_cst with the fence in stack_alloc(): the new stack is in its G before the flag is read there,
+ * and the flag set before Gs are read here.
  */
 void runtime_stacks_executable(void)
 {
 	struct g *gp;
 
-	store_seqcst(&executable, true);
-	fence_seqcst();
-	for (uint32_t i = 0; i < load_seqcst(&sched.nallgs) && (gp = g_at(i)); i++) {
+	store_relaxed(&executable, true);
+	fence_seqcst(); /* seq_cst with the fence in stack_alloc() */
+	for (uint32_t i = 0; i < load_acquire(&sched.nallgs) && (gp = g_at(i)); i++) {
 		lock(&stacklock); /* not what was unmapped meanwhile, and is another's memory now */
 		make_executable(&gp->stack);
 		unlock(&stacklock);
@@ -175,7 +175,7 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 	}
 	stack_fit(&fresh, a);
 	*s = fresh;
-	fence_seqcst();
+	fence_seqcst(); /* seq_cst with the fence in runtime_stacks_executable() */
 	if (unlikely(load_relaxed(&executable)))
 		make_executable(s);
 	return true;
@@ -213,5 +213,5 @@ void stack_fork_child(void)
 	for (uint32_t i = 0; i < NCLASS; i++)
 		sched.gclass[i].slots = (struct reservation){ 0 };
 	tlsarea_fork_child();
-	store_seqcst(&filled, false); /* locks of memory are not inherited */
+	store_relaxed(&filled, false); /* locks of memory are not inherited */
 }

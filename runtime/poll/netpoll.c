@@ -27,6 +27,9 @@ static _Atomic int own[NOWN] = { -1, -1, -1 };
 #define epfd own[EPOLL]
 #define netpolleventfd own[EVFD]
 static _Atomic bool clockasked; /* for the third */
+/*
+ * seq_cst with sched.netpollwakesig in wait_futex(): each side writes its own, then reads the other
+ */
 static _Atomic bool futex_sleeper; /* the poller sleeps on netpollwakesig: it came before the epoll */
 static struct lock openlock = LOCK_INIT(Pollopen);
 
@@ -91,7 +94,7 @@ static void write_eventfd(void)
 	static const uint64_t one = 1;
 
 	if (netpoll_fd() >= 0)
-		os_write(load_seqcst(&netpolleventfd), &one, sizeof(one));
+		os_write(load_acquire(&netpolleventfd), &one, sizeof(one));
 	if (load_seqcst(&futex_sleeper))
 		os_futex_wake((uint32_t *)&sched.netpollwakesig, 1);
 }
@@ -103,13 +106,13 @@ bool netpoll_open(void)
 	if (netpoll_fd() >= 0)
 		return true;
 	lock(&openlock);
-	ep = load_seqcst(&epfd);
+	ep = load_acquire(&epfd);
 	if (ep < 0) {
 		ep = high(os_poll_create());
 		evfd = high(os_eventfd());
 		if (ep >= 0 && evfd >= 0 && usable(ep, evfd)) {
-			store_seqcst(&netpolleventfd, evfd);
-			store_seqcst(&epfd, ep);
+			store_release(&netpolleventfd, evfd);
+			store_release(&epfd, ep);
 		} else {
 			if (ep >= 0)
 				os_close(ep);
@@ -138,14 +141,14 @@ static void open_clock(void)
 {
 	int fd;
 
-	if (exchange_seqcst(&clockasked, true) || !netpoll_open())
+	if (exchange_acq_rel(&clockasked, true) || !netpoll_open())
 		return;
 	fd = high(os_clockfd());
 	if (fd < 0)
 		return;
 	lock(&openlock);
 	if (os_poll_add(netpoll_fd(), fd, OS_POLLIN | OS_POLLEDGE, CLOCK) == 0) {
-		store_seqcst(&own[CLOCKFD], fd);
+		store_release(&own[CLOCKFD], fd);
 		fd = -1;
 	}
 	unlock(&openlock);
@@ -169,7 +172,7 @@ void netpoll_clock(void)
 bool netpoll_owns(int fd)
 {
 	for (int i = 0; fd >= 0 && i < NOWN; i++)
-		if (fd == load_seqcst(&own[i]))
+		if (fd == load_acquire(&own[i]))
 			return true;
 	return false;
 }
@@ -178,7 +181,7 @@ bool netpoll_owns_above(int fd, int *which)
 {
 	*which = INT32_MAX;
 	for (int i = 0; fd >= 0 && i < NOWN; i++) {
-		int have = load_seqcst(&own[i]);
+		int have = load_acquire(&own[i]);
 
 		if (have >= fd && have < *which)
 			*which = have;
@@ -199,8 +202,8 @@ void netpoll_move(int fd)
 		if (to < 0)
 			to = netpoll_dup(fd);
 		for (int i = 0; to >= 0 && i < NOWN; i++)
-			if (fd == load_seqcst(&own[i]))
-				store_seqcst(&own[i], to);
+			if (fd == load_acquire(&own[i]))
+				store_release(&own[i], to);
 	}
 	unlock(&openlock);
 }
@@ -276,7 +279,7 @@ int netpoll_wait(struct os_event *ev, uint64_t deadline)
 	n = os_poll_wait(ep, ev, NETPOLL_BATCH, deadline, out ? &out : NULL);
 	n = drop_eventfd(ev, n, &written);
 	if (written) {
-		os_read(load_seqcst(&netpolleventfd), &count, sizeof(count));
+		os_read(load_acquire(&netpolleventfd), &count, sizeof(count));
 		/*
 		 * A thread that found netpollwakesig set had already published its timer; the caller
 		 * re-reads the heaps after this.
@@ -368,10 +371,10 @@ void wakenetpoller(uint64_t when)
 void netpoll_fork_child(void)
 {
 	lock_init(&openlock, Pollopen);
-	store_seqcst(&futex_sleeper, false);
-	store_seqcst(&clockasked, false);
+	store_relaxed(&futex_sleeper, false);
+	store_relaxed(&clockasked, false);
 	for (int i = 0; i < NOWN; i++) {
-		int fd = exchange_seqcst(&own[i], -1);
+		int fd = exchange_relaxed(&own[i], -1);
 
 		if (fd >= 0)
 			os_close(fd);

@@ -33,12 +33,22 @@ enum { PD_CHUNK = 256, PD_NCHUNKS = 4096, REGLOCKS = 64 };
 enum { ENDED = OS_POLLERR | OS_POLLHUP | OS_POLLRDHUP };
 
 struct polldesc {
+	/*
+	 * seq_cst with nwait: pd_wake() writes this one, then reads that; netpoll_park() the other
+	 * way
+	 */
 	_Atomic uint32_t seq[2];    /* edges of each direction; the lot's addresses */
+	/* seq_cst with seq in pd_wake() */
 	_Atomic uint32_t nwait[2];  /* about to park, or parked */
 	_Atomic uint32_t gen;       /* of this life; an event of a former one is stale */
 	_Atomic uint32_t events_seen; /* ENDED and POLLPRI bits seen: a short read proves nothing any more */
 	_Atomic uint64_t emptyseq;  /* 1 << 32 | count at which all was read; a hint */
+	/*
+	 * seq_cst with incalls: keep_file() writes this one, then reads that; netpoll_fdget() the
+	 * other way
+	 */
 	_Atomic int fd;             /* changes when the program closes its number under a user */
+	/* seq_cst with fd in keep_file() */
 	_Atomic uint32_t incalls;   /* users inside a system call on fd */
 	struct lock lock;           /* rank Polldesc */
 	uint32_t users;             /* (L) */
@@ -54,6 +64,7 @@ static uint32_t nmade;                           /* (L pool) */
 static struct polldesc *freelist;                /* (L pool) */
 static struct lock pool = LOCK_INIT(Pollpool);
 static struct lock reglocks[REGLOCKS];
+/* seq_cst with pollslot.pd, as pollslot.closing */
 static _Atomic uint32_t closing_any; /* calls on their way that end numbers without naming each */
 _Atomic int32_t nwatched;
 
@@ -78,7 +89,7 @@ static struct lock *reglock(int fd)
 static struct polldesc *pd_at(uint32_t index)
 {
 	struct polldesc *chunk =
-		index < PD_CHUNK * PD_NCHUNKS ? load_seqcst(&pdchunks[index / PD_CHUNK]) : NULL;
+		index < PD_CHUNK * PD_NCHUNKS ? load_acquire(&pdchunks[index / PD_CHUNK]) : NULL;
 
 	return chunk ? &chunk[index % PD_CHUNK] : NULL;
 }
@@ -90,8 +101,8 @@ static struct polldesc *pd_make(void)
 
 	if (nmade == PD_CHUNK * PD_NCHUNKS)
 		return NULL;
-	if (!load_seqcst(&pdchunks[nmade / PD_CHUNK]))
-		store_seqcst(&pdchunks[nmade / PD_CHUNK], persistentalloc(PD_CHUNK * sizeof(*pd)));
+	if (!load_acquire(&pdchunks[nmade / PD_CHUNK]))
+		store_release(&pdchunks[nmade / PD_CHUNK], persistentalloc(PD_CHUNK * sizeof(*pd)));
 	pd = pd_at(nmade);
 	if (pd) {
 		pd->index = nmade++;
@@ -116,8 +127,8 @@ static struct polldesc *pd_get(int fd)
 	/* Only stale events still name it, and these compare the generation first. */
 	for (int dir = 0; dir < 2; dir++)
 		store_seqcst(&pd->seq[dir], 0);
-	store_seqcst(&pd->events_seen, 0);
-	store_seqcst(&pd->emptyseq, 0);
+	store_relaxed(&pd->events_seen, 0);
+	store_relaxed(&pd->emptyseq, 0);
 	store_seqcst(&pd->fd, fd);
 	pd->users = 1;
 	pd->detached = false;
@@ -126,7 +137,7 @@ static struct polldesc *pd_get(int fd)
 
 static void pd_put(struct polldesc *pd)
 {
-	fetch_add_seqcst(&pd->gen, 1);
+	fetch_add_acq_rel(&pd->gen, 1);
 	lock(&pool);
 	pd->free = freelist;
 	freelist = pd;
@@ -135,7 +146,7 @@ static void pd_put(struct polldesc *pd)
 
 static uint64_t data_of(struct polldesc *pd)
 {
-	return (uint64_t)load_seqcst(&pd->gen) << 32 | pd->index;
+	return (uint64_t)load_acquire(&pd->gen) << 32 | pd->index;
 }
 
 static int pd_watch(struct polldesc *pd, int fd)
@@ -416,7 +427,7 @@ void netpoll_note_empty(const struct netwait *w)
 
 bool netpoll_may_have_ended(const struct netwait *w)
 {
-	return !w->pd || load_seqcst(&w->pd->events_seen) & ENDED;
+	return !w->pd || load_acquire(&w->pd->events_seen) & ENDED;
 }
 
 enum nethold netpoll_hold(struct netwait *w, int fd, bool tried)
@@ -468,7 +479,7 @@ static int has_moved(void *arg)
 {
 	struct moved *m = arg;
 
-	return load_seqcst(m->word) != m->was;
+	return load_seqcst(m->word) != m->was; /* seq_cst: see seq */
 }
 
 static int park(const _Atomic uint32_t *word, uint32_t was, uint64_t deadline,
@@ -626,10 +637,10 @@ unsigned polldesc_fire(uint64_t data, uint32_t events)
 	bool ended = events & (OS_POLLERR | OS_POLLHUP);
 	unsigned woken = 0;
 
-	if (!pd || load_seqcst(&pd->gen) != (uint32_t)(data >> 32))
+	if (!pd || load_acquire(&pd->gen) != (uint32_t)(data >> 32))
 		return 0;
 	if (events & (ENDED | OS_POLLPRI))
-		fetch_or_seqcst(&pd->events_seen, events & (ENDED | OS_POLLPRI));
+		fetch_or_acq_rel(&pd->events_seen, events & (ENDED | OS_POLLPRI));
 	if (events & (OS_POLLIN | OS_POLLPRI | ENDED))
 		woken += pd_wake(pd, NETPOLL_IN, events & ENDED);
 	if (events & OS_POLLOUT || ended)
@@ -654,15 +665,15 @@ void polldesc_fork_child(void)
 
 		lock_init(&pd->lock, Polldesc);
 		pd->links = NULL;
-		store_seqcst(&pd->incalls, 0);
+		store_relaxed(&pd->incalls, 0);
 		for (int dir = 0; dir < 2; dir++)
-			store_seqcst(&pd->nwait[dir], 0);
-		if (pd->users && pd->detached && load_seqcst(&pd->fd) >= 0)
-			os_close(load_seqcst(&pd->fd));
+			store_relaxed(&pd->nwait[dir], 0);
+		if (pd->users && pd->detached && load_relaxed(&pd->fd) >= 0)
+			os_close(load_relaxed(&pd->fd));
 		pd->users = 0;
 		pd->detached = false;
 		pd_put(pd);
 	}
-	store_seqcst(&nwatched, 0);
-	store_seqcst(&closing_any, 0);
+	store_relaxed(&nwatched, 0);
+	store_relaxed(&closing_any, 0);
 }

@@ -75,11 +75,11 @@ void cputime_enable(void)
 	if (likely(load_relaxed(&duties) & DutyCputime))
 		return;
 	lock(&sched.lock);
-	if (!(load_seqcst(&duties) & DutyCputime)) {
+	if (!(load_acquire(&duties) & DutyCputime)) {
 		/* What they run now began before: it counts from here. */
 		for (struct m *mp = sched.allm; mp; mp = mp->alllink)
 			mp->cpustart = mp->ostid ? time_of(mp) : 0;
-		fetch_or_seqcst(&duties, DutyCputime);
+		fetch_or_acq_rel(&duties, DutyCputime);
 	}
 	unlock(&sched.lock);
 }
@@ -116,7 +116,7 @@ void systime_enable(void)
 	if (!systime_counts()) {
 		for (struct m *mp = sched.allm; mp; mp = mp->alllink)
 			mp->sysstart = SYS_UNKNOWN;
-		fetch_or_seqcst(&duties, DutySystime);
+		fetch_or_acq_rel(&duties, DutySystime);
 	}
 	unlock(&sched.lock);
 	if (weft_tls.g) {

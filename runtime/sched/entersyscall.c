@@ -23,8 +23,8 @@ static inline __attribute__((always_inline)) void reentersyscall(struct g *gp)
 	struct p *pp = mp->p;
 
 	mp->oldp = pp;
-	mp->p = NULL;
-	pp->m = NULL;
+	store_relaxed(&mp->p, NULL);
+	store_relaxed(&pp->m, NULL);
 	store_relaxed(&pp->sysm, mp);
 	store_relaxed(&gp->status, Gsyscall);
 	p_leave(pp, Psyscall);
@@ -149,8 +149,8 @@ static void exitsyscall_outermost(struct g *gp)
 
 	mp->oldp = NULL;
 	if (likely(pp) && cas_seqcst(&pp->status, &s, Prunning)) {
-		mp->p = pp;
-		pp->m = mp;
+		store_relaxed(&mp->p, pp);
+		store_relaxed(&pp->m, mp);
 		count_up(&pp->syscalltick);
 		store_relaxed(&gp->status, Grunning);
 		return;

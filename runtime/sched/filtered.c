@@ -53,7 +53,7 @@ void runtime_filter_obey(const struct runtime_filter *f, bool everywhere)
 
 bool runtime_alone(void)
 {
-	return load_seqcst(&sched.nglive) == 1;
+	return load_acquire(&sched.nglive) == 1;
 }
 
 bool runtime_filter_tries(void)
@@ -77,7 +77,7 @@ void runtime_filter_settle(void)
 
 	entersyscall(); /* libc's locks: as spawner.c says */
 	lock(&sched.lock);
-	want = load_seqcst(&sched.nglive) + load_seqcst(&gomaxprocs) - sched.nm;
+	want = load_acquire(&sched.nglive) + load_acquire(&gomaxprocs) - sched.nm;
 	unlock(&sched.lock);
 	while (want-- > 0 && m_make_idle())
 		;

@@ -212,7 +212,7 @@ struct g *findwork(struct m *mp, bool *inherit)
 				return gp;
 		}
 		if (mp->spinning || SPINNERS_PART * load_seqcst(&sched.nmspinning) <
-					    load_seqcst(&gomaxprocs) - load_seqcst(&sched.npidle)) {
+					    load_acquire(&gomaxprocs) - load_seqcst(&sched.npidle)) {
 			if (!mp->spinning)
 				setspinning(mp);
 			gp = stealwork(mp, inherit, &again);

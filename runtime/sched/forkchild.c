@@ -27,13 +27,13 @@ static void reset_p(struct p *pp)
 {
 	pp->m = NULL;
 	pp->link = NULL;
-	store_seqcst(&pp->sysm, NULL);
+	store_relaxed(&pp->sysm, NULL);
 	pp->mon.schedwhen = 0; /* a preemption signal that was on its way went to the parent */
-	store_seqcst(&pp->runqhead, 0);
-	store_seqcst(&pp->runqtail, 0);
-	store_seqcst(&pp->runnext, NULL);
+	store_relaxed(&pp->runqhead, 0);
+	store_relaxed(&pp->runqtail, 0);
+	store_relaxed(&pp->runnext, NULL);
 	memset(pp->gfree, 0, sizeof(pp->gfree));
-	store_seqcst(&pp->gfreeflush, false);
+	store_relaxed(&pp->gfreeflush, false);
 	/* The ids of this process start elsewhere (g_seedids). */
 	pp->tids = (struct idcache){ 0 };
 	pp->mon.blocked_m = NULL;
@@ -42,43 +42,43 @@ static void reset_p(struct p *pp)
 	pp->timers = NULL;
 	pp->ntimers = pp->captimers = 0;
 	pp->timerlist = NULL;
-	store_seqcst(&pp->timer0, 0);
-	store_seqcst(&pp->status, Pidle);
+	store_relaxed(&pp->timer0, 0);
+	store_relaxed(&pp->status, Pidle);
 }
 
 static void reset_sched(void)
 {
 	lock_init(&sched.lock, Sched);
 	sched.runq = sched.wakeupq = (struct gqueue){ 0 };
-	store_seqcst(&sched.runqsize, 0);
-	store_seqcst(&sched.wakeupqsize, 0);
-	store_seqcst(&sched.sysmonuntil, 0);
-	store_seqcst(&sched.sysmonwake, 0);
-	store_seqcst(&sched.sysmonpolls, false);
+	store_relaxed(&sched.runqsize, 0);
+	store_relaxed(&sched.wakeupqsize, 0);
+	store_relaxed(&sched.sysmonuntil, 0);
+	store_relaxed(&sched.sysmonwake, 0);
+	store_relaxed(&sched.sysmonpolls, false);
 	sched.midle = sched.mdead = sched.mfree = NULL;
 	sched.nmidle = 0;
 	sched.pidle = sched.pstart = NULL;
-	store_seqcst(&sched.npstart, 0);
+	store_relaxed(&sched.npstart, 0);
 	sched.nmstarting = 0;
-	store_seqcst(&sched.npidle, 0);
-	store_seqcst(&sched.nmspinning, 0);
-	store_seqcst(&sched.needspinning, 0);
-	store_seqcst(&sched.sysmonwait, 0);
-	store_seqcst(&sched.lastpoll, 1);
-	store_seqcst(&sched.polluntil, 0);
-	store_seqcst(&sched.netpollwakesig, 0);
+	store_relaxed(&sched.npidle, 0);
+	store_relaxed(&sched.nmspinning, 0);
+	store_relaxed(&sched.needspinning, 0);
+	store_relaxed(&sched.sysmonwait, 0);
+	store_relaxed(&sched.lastpoll, 1);
+	store_relaxed(&sched.polluntil, 0);
+	store_relaxed(&sched.netpollwakesig, 0);
 	gfree_fork_child();
-	store_seqcst(&sched.scarce, false);
+	store_relaxed(&sched.scarce, false);
 }
 
 static void reset_gs(struct g *self)
 {
-	uint32_t n = load_seqcst(&sched.nallgs);
+	uint32_t n = load_relaxed(&sched.nallgs);
 
 	/* Counted in a page that was copied late, its entry in one that was copied before. */
 	while (n && !g_at(n - 1))
 		n--;
-	store_seqcst(&sched.nallgs, n);
+	store_relaxed(&sched.nallgs, n);
 	sched.inherited = n;
 	g_fork_child();
 	for (uint32_t i = 0; i < n; i++) {
@@ -87,8 +87,8 @@ static void reset_gs(struct g *self)
 		if (gp == self || gstatus(gp) == Gidle)
 			continue;
 		gp->allgidx = i;
-		store_seqcst(&gp->status, Gdead);
-		store_seqcst(&gp->m, NULL);
+		store_relaxed(&gp->status, Gdead);
+		store_relaxed(&gp->m, NULL);
 		gp->home = NULL;
 	}
 }
@@ -100,7 +100,7 @@ static struct g *adopt(void)
 
 	if (!gp)
 		weft_throw("no memory for a process after a fork");
-	gp->goid = fetch_add_seqcst(&sched.goidgen, 1) + 1;
+	gp->goid = fetch_add_relaxed(&sched.goidgen, 1) + 1;
 	g_setname(gp, "main");
 	g_set_tls(gp, arch_getfs(), (uint32_t)os_getpid());
 	return gp;
@@ -109,7 +109,7 @@ static struct g *adopt(void)
 void runtime_fork_child(void)
 {
 	struct g *self = weft_tls.g;
-	int n = load_seqcst(&gomaxprocs);
+	int n = load_relaxed(&gomaxprocs);
 
 	/* sysmon may have been asking for the P; it does not exist here. */
 	store_relaxed(&weft_tls.revoke, REVOKE_NONE);
@@ -128,14 +128,14 @@ void runtime_fork_child(void)
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		reset_p(allp[i]);
 		if (i >= n) {
-			store_seqcst(&allp[i]->status, Pdead);
+			store_relaxed(&allp[i]->status, Pdead);
 		} else if (i > 0) {
 			allp[i]->link = sched.pidle;
 			sched.pidle = allp[i];
-			fetch_add_seqcst(&sched.npidle, 1);
+			fetch_add_relaxed(&sched.npidle, 1);
 		}
 	}
-	store_seqcst(&self->parkaddr, NULL);
+	store_relaxed(&self->parkaddr, NULL);
 	self->parked = NULL;
 	self->sysdepth = 0;
 	self->priority = 0;

@@ -42,14 +42,14 @@ static uint32_t limit(uint32_t have)
 
 static struct g *make_in(struct gchunk *c, uint32_t i)
 {
-	struct g *gp = &load_seqcst(&c->gs)[i % GCHUNK];
+	struct g *gp = &load_acquire(&c->gs)[i % GCHUNK];
 
 	gp->allgidx = i;
 	if (c->areas) {
 		gp->area = c->areas[i % GCHUNK].at;
 		gp->areas = c->areas[i % GCHUNK].of;
 	}
-	store_seqcst(&gp->status, Gdead);
+	store_release(&gp->status, Gdead);
 	c->made = i % GCHUNK + 1;
 	return gp;
 }
@@ -57,7 +57,7 @@ static struct g *make_in(struct gchunk *c, uint32_t i)
 /* One that lived, or was to (L allgs); nspare says that there is one. */
 static struct g *spare(void)
 {
-	uint32_t k = sched.sparehint, full = load_seqcst(&sched.nallgs) / GCHUNK;
+	uint32_t k = sched.sparehint, full = load_acquire(&sched.nallgs) / GCHUNK;
 	struct gchunk *c;
 	struct g *gp;
 
@@ -67,7 +67,7 @@ static struct g *spare(void)
 			break;
 	}
 	sched.sparehint = k;
-	fetch_sub_seqcst(&sched.nspare, 1);
+	fetch_sub_relaxed(&sched.nspare, 1);
 	gp = c->bare;
 	if (!gp)
 		return make_in(c, k * GCHUNK + c->made);
@@ -82,7 +82,7 @@ static struct g *spare(void)
  */
 static void give_back(struct gchunk *c)
 {
-	struct g *gs = load_seqcst(&c->gs);
+	struct g *gs = load_acquire(&c->gs);
 
 	if (!c->areas)
 		c->areas = persistentalloc(GCHUNK * sizeof(*c->areas));
@@ -103,7 +103,7 @@ void g_bare(struct g *gp)
 	lock(&sched.allglock);
 	gp->schedlink = c->bare;
 	c->bare = gp;
-	fetch_add_seqcst(&sched.nspare, 1);
+	fetch_add_relaxed(&sched.nspare, 1);
 	if (k < sched.sparehint)
 		sched.sparehint = k;
 	if (++c->nbare == GCHUNK)
@@ -113,18 +113,18 @@ void g_bare(struct g *gp)
 
 static struct g *one_more(void)
 {
-	uint32_t i = load_seqcst(&sched.nallgs);
+	uint32_t i = load_acquire(&sched.nallgs);
 	struct gchunk *c = &sched.gchunks[i / GCHUNK];
 	struct g *gp;
 
 	if (i / GCHUNK >= nelem(sched.gchunks))
 		return NULL;
-	if (!load_seqcst(&c->gs))
+	if (!load_acquire(&c->gs))
 		store_release(&c->gs, persistentalloc(GCHUNK * sizeof(*gp)));
-	if (!load_seqcst(&c->gs))
+	if (!load_acquire(&c->gs))
 		return NULL;
 	gp = make_in(c, i);
-	store_seqcst(&sched.nallgs, i + 1);
+	store_release(&sched.nallgs, i + 1);
 	return gp;
 }
 
@@ -132,24 +132,24 @@ static struct g *one_more(void)
 struct g *g_make(void)
 {
 	static _Atomic uint32_t most; /* as asked when the last chunk began */
-	uint32_t have = load_seqcst(&sched.nallgs);
+	uint32_t have = load_acquire(&sched.nallgs);
 	struct g *gp = NULL;
 
 	if (!load_relaxed(&sched.nspare)) {
-		if (have % GCHUNK == 0 || have >= load_seqcst(&most))
-			store_seqcst(&most, limit(have));
-		if (have >= load_seqcst(&most))
+		if (have % GCHUNK == 0 || have >= load_relaxed(&most))
+			store_relaxed(&most, limit(have));
+		if (have >= load_relaxed(&most))
 			return NULL;
 	}
 	lock(&sched.allglock);
-	gp = load_seqcst(&sched.nspare) ? spare() : one_more();
+	gp = load_relaxed(&sched.nspare) ? spare() : one_more();
 	unlock(&sched.allglock);
 	return gp;
 }
 
 void g_fork_child(void)
 {
-	uint32_t n = load_seqcst(&sched.nallgs);
+	uint32_t n = load_relaxed(&sched.nallgs);
 
 	lock_init(&sched.allglock, Allgs);
 	/* What was bare, or given back, may have been on its way back to life when the copy was made. */
@@ -161,7 +161,7 @@ void g_fork_child(void)
 		c->made = n - k * GCHUNK < GCHUNK ? n - k * GCHUNK : GCHUNK;
 		c->areas = NULL;
 	}
-	store_seqcst(&sched.nspare, 0);
+	store_relaxed(&sched.nspare, 0);
 	sched.sparehint = 0;
 }
 
@@ -194,7 +194,7 @@ static uint64_t distance(uint64_t n)
 {
 	uint64_t here = n % IDS, least = IDS;
 
-	for (uint32_t i = 0, all = load_seqcst(&sched.nallgs); i < all; i++) {
+	for (uint32_t i = 0, all = load_acquire(&sched.nallgs); i < all; i++) {
 		struct g *gp = g_at(i);
 		uint64_t d;
 
@@ -263,7 +263,7 @@ void g_seedids(void)
 
 static uint64_t goid_batch(void)
 {
-	return fetch_add_seqcst(&sched.goidgen, IDBATCH);
+	return fetch_add_relaxed(&sched.goidgen, IDBATCH);
 }
 
 static uint64_t nextgoid(void)
@@ -273,7 +273,7 @@ static uint64_t nextgoid(void)
 
 	pin();
 	pp = getp();
-	n = pp ? nextof(&pp->goids, goid_batch) : fetch_add_seqcst(&sched.goidgen, 1);
+	n = pp ? nextof(&pp->goids, goid_batch) : fetch_add_relaxed(&sched.goidgen, 1);
 	unpin();
 	return n + 1;
 }
@@ -465,7 +465,7 @@ bool sigmask_add_idle(uint64_t set)
 
 struct g *g_next(uint32_t *i)
 {
-	uint32_t n = load_seqcst(&sched.nallgs);
+	uint32_t n = load_acquire(&sched.nallgs);
 
 	while (*i < n) {
 		struct g *gp = g_at((*i)++);
@@ -493,7 +493,7 @@ bool g_waits(const struct g *gp)
 
 int g_ostid(const struct g *gp)
 {
-	struct m *mp = load_seqcst(&gp->m);
+	struct m *mp = load_acquire(&gp->m);
 
 	/* struct m is never freed, so a stale pointer reads an old id at worst. */
 	return mp ? mp->ostid : 0;

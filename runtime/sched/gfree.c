@@ -40,7 +40,7 @@ uint32_t gfree_class(const struct shape *s)
 	if (likely(i != CLASS_OTHER) || n == CLASS_OTHER)
 		return i;
 	lock(&sched.gfreelock);
-	now = load_seqcst(&sched.ngclass);
+	now = load_acquire(&sched.ngclass);
 	i = find_class(s, n, now);
 	if (i == CLASS_OTHER && now < CLASS_OTHER) {
 		i = now;
@@ -169,7 +169,7 @@ static struct g *take_other(const struct shape *s)
 			continue;
 		gp = *link;
 		*link = gp->schedlink; /* (nothing is ever appended here) */
-		store_seqcst(&nother, (uint32_t)--c->free.n);
+		store_relaxed(&nother, (uint32_t)--c->free.n);
 		if (c->free.n < c->low)
 			c->low = c->free.n;
 		break;
@@ -212,7 +212,7 @@ void g_free(struct g *gp)
 	lock(&sched.gfreelock);
 	push_global(&sched.gclass[class], gp);
 	if (class == CLASS_OTHER)
-		store_seqcst(&nother, (uint32_t)sched.gclass[CLASS_OTHER].free.n);
+		store_relaxed(&nother, (uint32_t)sched.gclass[CLASS_OTHER].free.n);
 	unlock(&sched.gfreelock);
 }
 
@@ -231,7 +231,7 @@ struct g *gfree_take_any(void)
 	for (uint32_t i = 0; i < NCLASS && !gp; i++)
 		if (i == CLASS_OTHER || sched.gclass[i].size)
 			gp = pop_global(&sched.gclass[i]);
-	store_seqcst(&nother, (uint32_t)sched.gclass[CLASS_OTHER].free.n);
+	store_relaxed(&nother, (uint32_t)sched.gclass[CLASS_OTHER].free.n);
 	unlock(&sched.gfreelock);
 	return gp;
 }
@@ -280,7 +280,7 @@ int32_t gfree_take_cold(uint32_t class, int32_t most, struct gfreelist *to)
 		gfree_push(to, gp);
 	}
 	if (class == CLASS_OTHER)
-		store_seqcst(&nother, (uint32_t)c->free.n);
+		store_relaxed(&nother, (uint32_t)c->free.n);
 	unlock(&sched.gfreelock);
 	return n;
 }
@@ -297,7 +297,7 @@ void gfree_put_cold(uint32_t class, struct gfreelist *from)
 	/* Nothing has come since, and of what there is nothing is in use. */
 	c->scavenged = c->cold == 0 && c->free.n == all;
 	if (class == CLASS_OTHER)
-		store_seqcst(&nother, (uint32_t)c->free.n);
+		store_relaxed(&nother, (uint32_t)c->free.n);
 	unlock(&sched.gfreelock);
 }
 
@@ -309,5 +309,5 @@ void gfree_fork_child(void)
 		sched.gclass[i].free = (struct gfreelist){ 0 };
 		sched.gclass[i].low = sched.gclass[i].cold = 0;
 	}
-	store_seqcst(&nother, 0);
+	store_relaxed(&nother, 0);
 }

@@ -102,6 +102,7 @@ struct g {
 	struct weft_tls *tls;     /* inside it */
 	/* enum gstatus; changed by the thread that owns the G in that state */
 	_Atomic uint32_t status;
+	/* seq_cst with cpuseq in g_cputime(), which reads m between two reads of it */
 	struct m *_Atomic m;      /* the M whose stack pointer is on its stack; NULL: none */
 	struct g *schedlink;      /* in a gqueue or free list (its lock) */
 	uint64_t goid;            /* (c per life) */
@@ -118,9 +119,11 @@ struct g {
 	bool lockedforgood;       /* locked by runtime_lockall(), for good (o) */
 	struct m *home;           /* (o) where it made children; runs no other G (home.c) */
 
+	/* seq_cst with interrupted: g_interrupt() writes that one, then reads this one */
 	const void *_Atomic parkaddr; /* what it waits for in the lot; NULL: nothing (L lot's bucket of it) */
 	struct waiter *parked;    /* (L same) the wait an interrupt may end */
 	/* an interrupt came and the G was not waiting; set by any thread, cleared by (o) */
+	/* seq_cst with parkaddr: a G that parks writes that one, then reads this one */
 	_Atomic bool interrupted;
 
 	struct stack stack;       /* (c) while alive */
@@ -132,6 +135,7 @@ struct g {
 	uint64_t sigmask;         /* kernel mask while it runs (o) */
 	uintptr_t gs;             /* base of GS, which is the program's alone (o) */
 	uintptr_t intpc, intsp;   /* where a signal of ours interrupted it, while it is off its CPU; 0: nowhere (o) */
+	/* seq_cst with m, cputime and cpustart between the two additions: g_cputime() */
 	_Atomic uint32_t cpuseq;  /* odd: the next, m and the M's cpustart change */
 	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
 	uint64_t systime;         /* ns of cputime that were the kernel's */
@@ -154,6 +158,9 @@ struct m {
 	struct p *_Atomic sigp;   /* the P whose preemption signal is on its way here (preempt.c) */
 	bool spinning;            /* (o) looks for work; counted in nmspinning */
 	bool dying;               /* (o) leaves for good */
+	/*
+	 * seq_cst with what its waker wrote before mwake(): the M clears this one, then reads that
+	 */
 	_Atomic uint32_t park;    /* futex: 0 asleep or about to be, 1 woken */
 	struct m *schedlink;      /* (L sched) idle or dead list */
 	struct m *alllink;        /* (L sched) */
@@ -166,6 +173,7 @@ struct m {
 	char *stack;              /* memory of both its stacks (NULL: M0) */
 	size_t stacksize;
 	uint64_t rng;             /* (o) */
+	/* seq_cst with sched.allblocked in m_block_idle() */
 	uint64_t sigmask;         /* what the kernel has for this thread (o) */
 	uintptr_t gs;             /* the same, of GS (o) */
 	char *sigstack;           /* the alternate stack that the kernel has for this thread (c) */
@@ -257,6 +265,10 @@ struct pmon {
 	uint64_t sleepcpu; /* CPU ns that sleepm had used then */
 	/* when a look last found that many Gs had run since the look before; 0: never */
 	uint64_t ioboundwhen;
+	/*
+	 * seq_cst with timer0: timer_add() writes that one, then reads this one; sysmon the other
+	 * way
+	 */
 	_Atomic bool cpubound; /* its G computed not long ago: sysmon runs its timers */
 };
 
@@ -264,6 +276,7 @@ struct p {
 	/* The owner at each switch and each call; thieves and sysmon read, and take by compare-and-swap. */
 	_Alignas(LINE) int32_t id;
 	bool own;                 /* (c) of one locked G, on no list: realtime.c */
+	/* seq_cst with sched.sysmonwait in entersyscall(), and with sigp in preemptone() */
 	_Atomic uint32_t status;  /* enum pstatus */
 	struct m *m;              /* back link (NULL when idle) */
 	_Atomic uint32_t schedtick;   /* every schedule (o) */
@@ -271,9 +284,15 @@ struct p {
 	_Atomic uint32_t syscalltick; /* every system call (o; or sysmon, when it takes the P) */
 	struct m *_Atomic sysm;   /* the M whose system call holds it, while Psyscall (scheddetail) */
 	/* Ring: owner and thieves move head by compare-and-swap, the owner alone writes tail. */
+	/*
+	 * seq_cst with sched.nmspinning: wakep() after runqput(), anywork() after a spinner's
+	 * decrement
+	 */
 	_Atomic uint32_t runqhead;
+	/* seq_cst with sched.nmspinning, as runqhead */
 	_Atomic uint32_t runqtail;
 	/* the owner sets it; any thread may compare-and-swap it to NULL */
+	/* seq_cst with sched.nmspinning, as runqhead */
 	struct g *_Atomic runnext;
 	struct g *_Atomic runq[RUNQ_SIZE];
 
@@ -294,6 +313,7 @@ struct p {
 	struct timer **timers;    /* (L timers) 4-ary heap */
 	uint32_t ntimers, captimers;
 	struct timer *timerlist;  /* (L timers) timers for which the heap had no room */
+	/* seq_cst with sched.polluntil in wakenetpoller(), sched.sysmonuntil in sysmon_wake_by() */
 	_Atomic uint64_t timer0;  /* deadline of the first timer, 0: none; written under the lock */
 
 	/* Thieves. */
@@ -353,6 +373,10 @@ struct sched {
 	/* signals that an M without a G keeps out, for the signal thread to take */
 	_Atomic uint64_t idlemask;
 	/* signals that no G lets in: a poller that wakes must not let them in for a moment */
+	/*
+	 * seq_cst with m.sigmask: m_block_idle() writes that one, then reads this one;
+	 * runtime_set_allblocked() the other way
+	 */
 	_Atomic uint64_t allblocked;
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
@@ -373,36 +397,71 @@ struct sched {
 	struct m *allm;           /* (L) */
 	struct p *pidle;          /* (L) LIFO */
 	struct p *pstart;         /* (L) Ps that wait for an M, the last first; any M that comes takes one */
+	/* seq_cst with lastpoll: poll_idle() writes that one, then reads this one */
 	_Atomic int32_t npstart;  /* how many (written under the lock) */
 	int32_t nmstarting;       /* (L) Ms made that have not arrived yet */
 
 	/* The holder of lock writes; every switch reads. */
+	/* seq_cst with nmspinning in wakep(): work is counted here, then a spinner is looked for */
 	_Alignas(LINE) _Atomic int32_t runqsize; /* mirror of the size of both, read without the lock */
+	/* seq_cst with sysmonuntil in sysmon_wake_by() */
 	_Atomic int32_t wakeupqsize;
 	_Atomic uint32_t globrunqgets; /* how often a P took from runq (written under the lock) */
 
 	/* Ms that go idle, spin or wake one another. */
+	/*
+	 * seq_cst with sysmonwait: pidleget() writes this one, then reads that; sleep_deep() the
+	 * other way
+	 */
 	_Alignas(LINE) _Atomic int32_t npidle;
+	/*
+	 * seq_cst with runqsize and the rings: findrunnable() counts itself out, then reads those
+	 */
 	_Atomic int32_t nmspinning;
 	/* a waker found no idle P: the next M to go idle looks again (Go's needspinning) */
+	/* seq_cst with nmspinning in wakep() */
 	_Atomic uint32_t needspinning;
 
 	/* The poller, and what would wake it. */
+	/*
+	 * seq_cst with timer0: the poller writes this and polluntil, then reads the heaps; timers
+	 * the other way
+	 */
 	_Alignas(LINE) _Atomic uint64_t lastpoll;   /* 0: an M sleeps as the poller */
+	/* seq_cst with timer0 in wakenetpoller() */
 	_Atomic uint64_t polluntil;  /* until when the poller sleeps (0: for ever) */
 	_Atomic bool pollmany;       /* the last poll that found something found several; a hint */
+	/*
+	 * seq_cst with timer0: the poller clears this one, then reads the heaps; and with
+	 * futex_sleeper
+	 */
 	_Atomic uint32_t netpollwakesig; /* futex of the poller */
 
 	/* sysmon, when it sleeps, and what would wake it. */
+	/* seq_cst with npidle in pidleget(), and with a P's status in entersyscall() */
 	_Alignas(LINE) _Atomic uint32_t sysmonwait; /* sysmon sleeps deep; futex */
 	/* sysmon sleeps until then and wants to be woken for what comes sooner; 0: it does not */
+	/*
+	 * seq_cst with wakeupqsize and timer0: sysmon writes this one, then reads those in
+	 * missed_wakeup()
+	 */
 	_Atomic uint64_t sysmonuntil;
+	/*
+	 * seq_cst with sysmonpolls: sysmon_wake_by() writes this one, then reads that;
+	 * sleep_polling() the other way
+	 */
 	_Atomic uint32_t sysmonwake; /* futex of that sleep; 1: sysmon was woken */
+	/* seq_cst with sysmonwake in sysmon_wake_by() */
 	_Atomic bool sysmonpolls;  /* that sleep is in epoll: sysmon is the poller */
 
 	/* Threads that are made or end. */
 	_Alignas(LINE) _Atomic uint64_t goidgen;
+	/*
+	 * seq_cst with tidsafe: tid_batch() takes of this one, then reads that; look_ahead() writes
+	 * both
+	 */
 	_Atomic uint64_t tidgen;
+	/* seq_cst with tidgen */
 	_Atomic uint64_t tidsafe; /* up to here no thread that lives has the id (g.c) */
 	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
 
@@ -571,7 +630,7 @@ static inline struct m *offm(struct g *gp)
 {
 	struct m *mp = weft_tls.m;
 
-	mp->curg = NULL;
+	store_relaxed(&mp->curg, NULL);
 	store_relaxed(&gp->m, NULL);
 	store_release(&gp->status, Grunnable);
 	return mp;

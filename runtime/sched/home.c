@@ -100,7 +100,7 @@ void home_leave(struct g *gp)
 
 void runtime_keepms(void)
 {
-	store_seqcst(&sched.keepms, true);
+	store_relaxed(&sched.keepms, true);
 }
 
 /* On g0 of such an M, without a P.  Returns when it has one, for others; or never. */

@@ -91,7 +91,7 @@ static bool takestartp(struct m *mp)
  */
 static uint64_t naptime(struct m *mp)
 {
-	if (!weft_opt.nap || load_seqcst(&sched.npidle) >= load_seqcst(&gomaxprocs))
+	if (!weft_opt.nap || load_seqcst(&sched.npidle) >= load_acquire(&gomaxprocs))
 		return 0;
 	if (mp->napns < (uint64_t)weft_opt.nap)
 		mp->napns = weft_opt.nap;

@@ -35,14 +35,14 @@ void duties_leave(struct g *gp, struct m *mp)
 
 void runtime_uses_gs(void)
 {
-	fetch_or_seqcst(&duties, DutyGs);
+	fetch_or_acq_rel(&duties, DutyGs);
 }
 
 void runtime_lockall(void)
 {
-	unsigned gs = (unsigned)load_seqcst(&sched.nglive) + 1;
-	unsigned ps = (unsigned)load_seqcst(&gomaxprocs);
+	unsigned gs = (unsigned)load_acquire(&sched.nglive) + 1;
+	unsigned ps = (unsigned)load_acquire(&gomaxprocs);
 
-	fetch_or_seqcst(&duties, DutyLockAll);
+	fetch_or_acq_rel(&duties, DutyLockAll);
 	procresize(gs > ps ? gs : ps, 0);
 }

@@ -394,7 +394,7 @@ void wakep(void)
 	int32_t none = 0;
 	struct p *pp;
 
-	/* The work is published before we look for a spinner (proc.c, "Spinning"). */
+	/* seq_cst with the decrement of nmspinning in findrunnable(): the work is published before we look for a spinner (proc.c, "Spinning"). */
 	fence_seqcst();
 	if (load_seqcst(&sched.nmspinning) != 0 ||
 	    !cas_seqcst(&sched.nmspinning, &none, 1))
@@ -418,7 +418,7 @@ void handoffp(struct p *pp)
 {
 	uint64_t t0 = load_seqcst(&pp->timer0);
 
-	if (pp->id >= load_seqcst(&gomaxprocs) || !runqempty(pp) ||
+	if (pp->id >= load_acquire(&gomaxprocs) || !runqempty(pp) ||
 	    load_seqcst(&sched.runqsize) > 0) {
 		startm(pp, false);
 		return;
@@ -438,7 +438,7 @@ void handoffp(struct p *pp)
 		return;
 	}
 	/* This is the last running P, and there is no poller: timers and descriptors need one. */
-	if (load_seqcst(&sched.npidle) == load_seqcst(&gomaxprocs) - 1 &&
+	if (load_seqcst(&sched.npidle) == load_acquire(&gomaxprocs) - 1 &&
 	    load_seqcst(&sched.lastpoll) != 0 && (timers_next() || netpoll_watching())) {
 		unlock(&sched.lock);
 		startm(pp, false);
@@ -495,7 +495,7 @@ int g_start_locked(struct g *gp)
 		return -EAGAIN;
 	gp->lockedm = mp;
 	gp->lockdepth = 1;
-	fetch_add_seqcst(&sched.nglive, 1);
+	fetch_add_acq_rel(&sched.nglive, 1);
 	gp->tls->locks = 1; /* as in g_start() */
 	store_release(&gp->status, Grunnable);
 	pin();

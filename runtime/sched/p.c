@@ -13,8 +13,8 @@ void acquirep(struct m *mp, struct p *pp)
 {
 	if (mp->p || pp->m)
 		throw("acquirep: m%d has a P or p%d has an M", mp->id, pp->id);
-	mp->p = pp;
-	pp->m = mp;
+	store_relaxed(&mp->p, pp);
+	store_relaxed(&pp->m, mp);
 	store_seqcst(&pp->status, Prunning);
 }
 
@@ -24,8 +24,8 @@ struct p *releasep(struct m *mp)
 
 	if (!pp || pp->m != mp)
 		throw("releasep: m%d does not own its P", mp->id);
-	mp->p = NULL;
-	pp->m = NULL;
+	store_relaxed(&mp->p, NULL);
+	store_relaxed(&pp->m, NULL);
 	p_leave(pp, Pidle);
 	return pp;
 }
@@ -63,14 +63,14 @@ struct p *pidleget(void)
 		return NULL;
 	sched.pidle = pp->link;
 	pp->link = NULL;
-	if (fetch_sub_seqcst(&sched.npidle, 1) == load_seqcst(&gomaxprocs))
+	if (fetch_sub_seqcst(&sched.npidle, 1) == load_acquire(&gomaxprocs))
 		sysmon_wake();
 	return pp;
 }
 
 void pidleput(struct p *pp)
 {
-	if (pp->id >= load_seqcst(&gomaxprocs)) {
+	if (pp->id >= load_acquire(&gomaxprocs)) {
 		/* Thieves and timers_next() still look at a dead P: what it held is not lost. */
 		store_seqcst(&pp->status, Pdead);
 		return;
@@ -112,8 +112,8 @@ bool p_retire_if_dying(struct m *mp)
 		mp->spinning = false;
 		fetch_sub_seqcst(&sched.nmspinning, 1);
 	}
-	mp->p = NULL;
-	pp->m = NULL;
+	store_relaxed(&mp->p, NULL);
+	store_relaxed(&pp->m, NULL);
 	p_leave(pp, Pidle);
 	retire(pp);
 	return true;
@@ -141,7 +141,7 @@ int procresize(unsigned want, unsigned ncpu)
 	struct p **link, *dead = NULL; /* off every list, so linked through link */
 
 	lock(&sched.lock);
-	old = load_seqcst(&gomaxprocs);
+	old = load_acquire(&gomaxprocs);
 	for (int i = 0; i < n; i++) {
 		if (!allp[i]) {
 			struct p *pp = p_new(i);
@@ -154,10 +154,10 @@ int procresize(unsigned want, unsigned ncpu)
 			store_release(&allp[i], pp);
 		}
 	}
-	store_seqcst(&gomaxprocs, n);
+	store_release(&gomaxprocs, n);
 	if (ncpu)
 		sched.ncpu = ncpu;
-	store_seqcst(&sched.oversubscribed, (unsigned)n > sched.ncpu);
+	store_relaxed(&sched.oversubscribed, (unsigned)n > sched.ncpu);
 	/*
 	 * A dead P is on no list and owned by no thread.  A P that is still on its way out, or
 	 * between two Ms, simply stays: its number is valid again, and the thread that has it lists

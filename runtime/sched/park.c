@@ -19,7 +19,7 @@ static void park_m(void *arg)
 {
 	struct m *mp = weft_tls.m;
 
-	mp->curg = NULL;
+	store_relaxed(&mp->curg, NULL);
 	release_stack(arg);
 	schedule(NULL);
 }
@@ -166,7 +166,7 @@ static void goexit0(void *arg)
 	/* What was not waited for is told; none, and the M that made it goes on. */
 	bool locked = mp->lockedg && (gp->lockdepth || os_has_children());
 
-	mp->curg = NULL;
+	store_relaxed(&mp->curg, NULL);
 	gp->home = NULL;
 	/*
 	 * An M that ends stays marked: it must not start others, which would inherit what it
@@ -198,7 +198,7 @@ void goexit(bool (*ended)(void *arg), void *arg)
 	syscall_reset();
 	if (unlikely(gp->priority))
 		runtime_realtime(0);
-	if (fetch_sub_seqcst(&sched.nglive, 1) == 1)
+	if (fetch_sub_acq_rel(&sched.nglive, 1) == 1)
 		hooks.lastexit();
 	pin(); /* for good */
 	if (unlikely(gp->home != NULL))

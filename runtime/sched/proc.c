@@ -90,7 +90,7 @@ static bool own_turn(struct m *mp)
 	struct g *gp;
 
 	if (pp->own || !runqempty(pp) || (first && nanotime() >= first) || weft_opt.chaos ||
-	    pp->id >= load_seqcst(&gomaxprocs))
+	    pp->id >= load_acquire(&gomaxprocs))
 		return false;
 	lock(&sched.lock);
 	gp = sched.wakeupq.head ? sched.wakeupq.head : sched.runq.head;
@@ -144,7 +144,7 @@ void g_start(struct g *gp)
 {
 	struct p *pp;
 
-	fetch_add_seqcst(&sched.nglive, 1);
+	fetch_add_acq_rel(&sched.nglive, 1);
 	gp->tls->locks = 1; /* pinned as everything that was switched away; entry() unpins */
 	store_release(&gp->status, Grunnable);
 	pin();

@@ -54,7 +54,7 @@ static void realtime_enter(struct g *gp, struct m *mp, int priority)
 
 	if (!pp)
 		return; /* no memory: it stays among the others */
-	store_seqcst(&realtime, true);
+	store_relaxed(&realtime, true);
 	before = releasep(mp);
 	acquirep(mp, pp);
 	gp->priority = priority;

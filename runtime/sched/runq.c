@@ -329,8 +329,8 @@ struct g *globrunqget(struct p *pp, int32_t max, bool wakeupq)
 		return wakeupqget();
 	if (n == 0)
 		return NULL;
-	if (n > sched.runq.size / load_seqcst(&gomaxprocs) + 1)
-		n = sched.runq.size / load_seqcst(&gomaxprocs) + 1;
+	if (n > sched.runq.size / load_acquire(&gomaxprocs) + 1)
+		n = sched.runq.size / load_acquire(&gomaxprocs) + 1;
 	if (max > 0 && n > max)
 		n = max;
 	if (n > RUNQ_SIZE / 2)

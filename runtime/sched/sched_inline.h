@@ -75,7 +75,7 @@ static inline void prepare_switch(struct m *mp, struct g *gp, bool inherit)
 		g_await_off(gp);
 	if (unlikely(gstatus(gp) != Grunnable))
 		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
-	mp->curg = gp;
+	store_relaxed(&mp->curg, gp);
 	store_relaxed(&gp->m, mp);
 	if (unlikely(load_relaxed(&duties) & DutyCputime))
 		cputime_enter(gp, mp);

@@ -78,9 +78,9 @@ void schedinit_m0(struct g *gp, void *fs, char *top)
 	m0.allback = &sched.allm;
 	sched.allm = &m0;
 	sched.nm = 1;
-	store_seqcst(&gp->m, &m0);
-	store_seqcst(&gp->status, Grunning);
-	store_seqcst(&sched.nglive, 1);
+	store_relaxed(&gp->m, &m0);
+	store_relaxed(&gp->status, Grunning);
+	store_relaxed(&sched.nglive, 1);
 }
 
 static int schedinit_p(struct m *mp)
@@ -113,7 +113,7 @@ int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 	sched.starttime = nanotime();
 	sched.maxm = (int32_t)weft_opt.maxthreads;
 	sched.defstack = weft_opt.stacksize ? weft_opt.stacksize : 8 << 20;
-	store_seqcst(&sched.lastpoll, 1);
+	store_relaxed(&sched.lastpoll, 1);
 	stack = os_alloc(G0_STACK);
 	fs = hooks.newmtls();
 	if (!stack || !fs || !m0_sigstack())
@@ -122,7 +122,7 @@ int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 	if (!gp)
 		return -ENOMEM;
 	g_main_ = gp;
-	gp->goid = fetch_add_seqcst(&sched.goidgen, 1) + 1;
+	gp->goid = fetch_add_relaxed(&sched.goidgen, 1) + 1;
 	g_seedids();
 	g_setname(gp, "main");
 	g_set_tls(gp, tls, tid);

@@ -27,19 +27,19 @@ static _Atomic int32_t spawner_tid; /* its kernel id */
 static void *spawner_main(void *unused)
 {
 	(void)unused;
-	store_seqcst(&spawner_tid, os_gettid());
+	store_release(&spawner_tid, os_gettid());
 	for (;;) {
-		uint32_t n = load_seqcst(&wakeups);
+		uint32_t n = load_acquire(&wakeups);
 		uint64_t rest;
 
 		m_start_wanted();
 		procfs_make_wanted();
-		if (exchange_seqcst(&spare_wanted, false))
+		if (exchange_acq_rel(&spare_wanted, false))
 			m_make_spare();
 		/* Thousands of Ms may have left, and an M may be wanted between two of them. */
 		if (m_reap())
 			continue;
-		if (load_seqcst(&spawner_quits))
+		if (load_acquire(&spawner_quits))
 			return NULL;
 		rest = scavenge_step();
 		os_futex_wait((uint32_t *)&wakeups, n, rest ? nanotime() + rest : 0);
@@ -70,14 +70,14 @@ bool spawner_wake(void)
 {
 	if (!load_relaxed(&spawner_running))
 		return false;
-	fetch_add_seqcst(&wakeups, 1);
+	fetch_add_acq_rel(&wakeups, 1);
 	os_futex_wake((uint32_t *)&wakeups, 1);
 	return true;
 }
 
 void spawner_want_spare(void)
 {
-	if (!exchange_seqcst(&spare_wanted, true))
+	if (!exchange_acq_rel(&spare_wanted, true))
 		spawner_wake();
 }
 
@@ -88,14 +88,14 @@ bool spawner_runs(void)
 	 * others are spared the gettid.
 	 */
 	return load_relaxed(&spawner_running) &&
-	       (weft_tls.g || weft_tls.m || load_seqcst(&spawner_tid) != os_gettid());
+	       (weft_tls.g || weft_tls.m || load_acquire(&spawner_tid) != os_gettid());
 }
 
 void spawner_stop(void)
 {
 	if (!load_relaxed(&spawner_running))
 		return;
-	store_seqcst(&spawner_quits, true);
+	store_release(&spawner_quits, true);
 	spawner_wake();
 	hooks.joinosproc(spawner_os);
 	spawner_fork_child();
@@ -104,7 +104,7 @@ void spawner_stop(void)
 void spawner_fork_child(void)
 {
 	spawner_running = false;
-	store_seqcst(&spawner_quits, false);
-	store_seqcst(&spare_wanted, false);
-	store_seqcst(&spawner_tid, 0);
+	store_relaxed(&spawner_quits, false);
+	store_relaxed(&spare_wanted, false);
+	store_relaxed(&spawner_tid, 0);
 }

@@ -86,7 +86,7 @@ void pin_slow(void)
 		if (i % REVOKE_YIELD_EVERY)
 			continue;
 		os_osyield();
-		if (s != REVOKE_PRODDED || !load_seqcst(&getm()->prodsent))
+		if (s != REVOKE_PRODDED || !load_acquire(&getm()->prodsent))
 			continue;
 		/*
 		 * The G may have blocked the signal by a system call that weft did not see.  If it
@@ -143,13 +143,13 @@ static bool outside(struct p *pp, struct m *mp, struct g *gp, struct weft_tls *t
 	/* A new life of gp has another word, or this one at REVOKE_NONE again. */
 	return gp->tls == tls && load_relaxed(&tls->revoke) == REVOKE_ASKED &&
 	       load_seqcst(&gp->m) == mp && load_relaxed(&mp->curg) == gp &&
-	       load_relaxed(&mp->p) == pp && pp->m == mp;
+	       load_relaxed(&mp->p) == pp && load_relaxed(&pp->m) == mp;
 }
 
 /* The block that began at mp->revokedsince is over, or the process ends. */
 static void block_ends(struct m *mp, uint64_t now)
 {
-	int site = exchange_seqcst(&mp->revokedsite, BLOCKREPORT_NONE);
+	int site = exchange_acq_rel(&mp->revokedsite, BLOCKREPORT_NONE);
 
 	if (unlikely(site != BLOCKREPORT_NONE))
 		blockreport_end(site, now - mp->revokedsince);
@@ -161,23 +161,23 @@ void blocked_report_open(void)
 
 	lock(&sched.lock);
 	for (struct m *mp = sched.allm; mp; mp = mp->alllink)
-		if (load_seqcst(&mp->revokedg))
+		if (load_acquire(&mp->revokedg))
 			block_ends(mp, now);
 	unlock(&sched.lock);
 }
 
 static void note_revoked(struct m *mp, struct g *gp, uint64_t cpu, uint64_t since)
 {
-	if (load_seqcst(&mp->revokedg)) {
+	if (load_acquire(&mp->revokedg)) {
 		block_ends(mp, since);
 	} else {
 		mp->revokedlink = revoked;
 		revoked = mp;
 	}
-	store_seqcst(&mp->revokedg, gp);
+	store_release(&mp->revokedg, gp);
 	mp->revokedcpu = cpu;
 	mp->revokedsince = since;
-	store_seqcst(&mp->revokedsite, BLOCKREPORT_NONE);
+	store_release(&mp->revokedsite, BLOCKREPORT_NONE);
 	mp->proddedwhen = 0;
 	mp->prods = 0;
 }
@@ -221,6 +221,7 @@ static bool revokep(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, ui
 		return false;
 	if (!any && !is_blocked(mp, since, now, &where))
 		return false;
+	/* seq_cst with tls->locks, which pin() adds to before it reads revoke: membarrier fences both */
 	store_seqcst(&tls->revoke, REVOKE_ASKED);
 	if (have_fence)
 		os_membarrier();
@@ -230,8 +231,8 @@ static bool revokep(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, ui
 	/* The last step that may fail; only sysmon changes a P whose M is outside. */
 	if (!cas_seqcst(&pp->status, &s, Pidle))
 		goto leave;
-	mp->p = NULL;
-	pp->m = NULL;
+	store_relaxed(&mp->p, NULL);
+	store_relaxed(&pp->m, NULL);
 	gp->syscallsp = where.sp; /* for dumps, as the status */
 	store_relaxed(&gp->status, Gsyscall);
 	note_revoked(mp, gp, cpu, since);
@@ -242,7 +243,7 @@ static bool revokep(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, ui
 	handoffp(pp);
 	/* mp is most likely still where the proof found it. */
 	if (unlikely(weft_opt.blockreport) && !any)
-		store_seqcst(&mp->revokedsite, blockreport_begin(gp, &where));
+		store_release(&mp->revokedsite, blockreport_begin(gp, &where));
 	return true;
 leave:
 	/* Not a plain store: the block may have begun a new life meanwhile. */
@@ -321,14 +322,14 @@ static bool prod(struct m *mp, struct g *gp, uint64_t now)
 	if (!procfs_runnable(mp->ostid))
 		return false;
 	mp->prods++;
-	store_seqcst(&mp->prodsent, false);
+	store_release(&mp->prodsent, false);
 	/* From here on the G stays on this M until the handler has run. */
 	if (!cas_acq_rel(&tls->revoke, &s, REVOKE_PRODDED))
 		return false;
 	if (os_tgkill(os_getpid(), mp->ostid, SIGWEFT))
 		store_release(&tls->revoke, REVOKE_TAKEN);
 	else
-		store_seqcst(&mp->prodsent, true);
+		store_release(&mp->prodsent, true);
 	return true;
 }
 
@@ -339,7 +340,7 @@ static bool check_revoked(uint64_t now)
 	bool cpubound = false;
 
 	while ((mp = *link)) {
-		struct g *gp = load_seqcst(&mp->revokedg);
+		struct g *gp = load_acquire(&mp->revokedg);
 		uint32_t revoke = load_relaxed(&gp->tls->revoke);
 		uint64_t cpu;
 

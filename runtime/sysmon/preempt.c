@@ -46,14 +46,14 @@ void p_leave_slow(struct p *pp, uint32_t to)
 		/* sysmon may have lost its CPU before it sent: perhaps to this M. */
 		if (spins % PREEMPT_YIELD_EVERY == 0)
 			os_osyield();
-		if (spins % PREEMPT_LOST_EVERY || !load_seqcst(&pp->preemptsent))
+		if (spins % PREEMPT_LOST_EVERY || !load_acquire(&pp->preemptsent))
 			continue;
 		/*
 		 * A G may have blocked the signal by a system call that weft did not see.  If it
 		 * does not arrive on this return from the kernel, it never will.
 		 */
 		os_sigunblock(SIGWEFT);
-		if (load_seqcst(&pp->status) == Psignal && exchange_seqcst(&mp->sigp, NULL) == pp)
+		if (load_seqcst(&pp->status) == Psignal && exchange_acq_rel(&mp->sigp, NULL) == pp)
 			store_seqcst(&pp->status, Prunning);
 	}
 }
@@ -69,7 +69,7 @@ bool preempt_asked(void)
 	/* The next signal may come at any instruction. */
 	pin_m();
 	mp = getm();
-	pp = mp ? exchange_seqcst(&mp->sigp, NULL) : NULL;
+	pp = mp ? exchange_acq_rel(&mp->sigp, NULL) : NULL;
 	if (pp) {
 		/*
 		 * The P has scheduled meanwhile: the G that runs now is not the one that had its
@@ -101,7 +101,7 @@ static void gopreempt_m(void *arg)
 	offm(gp);
 	/* So that sysmon knows when the next slice began without a look at that moment. */
 	store_relaxed(&pp->hint.switchwhen, nanotime());
-	store_release(&pp->hint.switchtick, load_seqcst(&pp->schedtick) + 1);
+	store_release(&pp->hint.switchtick, load_relaxed(&pp->schedtick) + 1);
 	if (pp->preemptused) {
 		runqput(pp, gp, false);
 	} else {
@@ -150,8 +150,8 @@ static void send(struct p *pp, struct m *mp)
 {
 	/* EAGAIN: too many signals wait in the kernel (RLIMIT_SIGPENDING). */
 	if (os_tgkill(os_getpid(), mp->ostid, SIGWEFT) == 0) {
-		store_seqcst(&pp->preemptsent, true);
-	} else if (exchange_seqcst(&mp->sigp, NULL) == pp) {
+		store_release(&pp->preemptsent, true);
+	} else if (exchange_acq_rel(&mp->sigp, NULL) == pp) {
 		store_seqcst(&pp->status, Prunning);
 	}
 }
@@ -161,7 +161,7 @@ void preempt_resend(struct p *pp, uint64_t now)
 {
 	struct m *mp = load_relaxed(&pp->m);
 
-	if (now - pp->mon.preemptwhen < PREEMPT_RESEND || !mp || load_seqcst(&mp->sigp) != pp)
+	if (now - pp->mon.preemptwhen < PREEMPT_RESEND || !mp || load_acquire(&mp->sigp) != pp)
 		return;
 	pp->mon.preemptwhen = now;
 	send(pp, mp);
@@ -185,16 +185,16 @@ void preemptone(struct p *pp, uint64_t now, uint64_t used)
 	 * missing yet.
 	 */
 	if (load_relaxed(&pp->m) != mp ||
-	    load_seqcst(&pp->schedtick) != pp->mon.schedtick) {
+	    load_relaxed(&pp->schedtick) != pp->mon.schedtick) {
 		store_seqcst(&pp->status, Prunning);
 		return;
 	}
 	pp->mon.preemptwhen = now;
 	pp->preempttick = pp->mon.schedtick;
 	pp->preemptused = used;
-	store_seqcst(&pp->preemptsent, false);
+	store_release(&pp->preemptsent, false);
 	store_relaxed(&pp->preemptforce,
 		      now - pp->mon.schedwhen > (uint64_t)weft_opt.slice + PREEMPT_FORCE);
-	store_seqcst(&mp->sigp, pp);
+	store_release(&mp->sigp, pp);
 	send(pp, mp);
 }

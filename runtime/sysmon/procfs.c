@@ -40,16 +40,16 @@ static void *procfs_main(void *unused)
 	(void)unused;
 	os_setname("weft-procfs");
 	os_cpuslice(SYSMON_CPU_SLICE);
-	store_seqcst(&procfs_state, os_files_leave() ? PROCFS_WITHOUT : PROCFS_READY);
+	store_release(&procfs_state, os_files_leave() ? PROCFS_WITHOUT : PROCFS_READY);
 	os_futex_wake((uint32_t *)&procfs_state, 1);
-	while (load_seqcst(&procfs_state) == PROCFS_READY) {
-		while (load_seqcst(&asked) == n)
+	while (load_acquire(&procfs_state) == PROCFS_READY) {
+		while (load_acquire(&asked) == n)
 			os_futex_wait((uint32_t *)&asked, n, 0);
-		n = load_seqcst(&asked);
-		if (load_seqcst(&procfs_state) == PROCFS_ENDING)
+		n = load_acquire(&asked);
+		if (load_acquire(&procfs_state) == PROCFS_ENDING)
 			break;
 		question(argument);
-		store_seqcst(&answered, n);
+		store_release(&answered, n);
 		os_futex_wake((uint32_t *)&answered, 1);
 	}
 	return NULL;
@@ -57,15 +57,15 @@ static void *procfs_main(void *unused)
 
 void procfs_make_wanted(void)
 {
-	if (likely(load_seqcst(&procfs_state) != PROCFS_WANTED))
+	if (likely(load_acquire(&procfs_state) != PROCFS_WANTED))
 		return;
-	store_seqcst(&procfs_state, PROCFS_STARTING);
-	store_seqcst(&asked, 0);
-	store_seqcst(&answered, 0);
+	store_release(&procfs_state, PROCFS_STARTING);
+	store_release(&asked, 0);
+	store_release(&answered, 0);
 	if (!stack)
 		stack = os_reserve(runtime_ostack(PROCFS_STACK));
 	if (!stack || hooks.newosproc(procfs_main, NULL, stack, runtime_ostack(PROCFS_STACK), &procfs_os))
-		store_seqcst(&procfs_state, PROCFS_WITHOUT);
+		store_release(&procfs_state, PROCFS_WITHOUT);
 }
 
 bool procfs_answers(void)
@@ -73,9 +73,9 @@ bool procfs_answers(void)
 	uint32_t state = load_relaxed(&procfs_state);
 
 	if (unlikely(state == PROCFS_NOT_YET)) {
-		store_seqcst(&procfs_state, PROCFS_WANTED);
+		store_release(&procfs_state, PROCFS_WANTED);
 		if (!spawner_wake())
-			store_seqcst(&procfs_state, PROCFS_NOT_YET);
+			store_release(&procfs_state, PROCFS_NOT_YET);
 	}
 	return likely(state == PROCFS_READY) || state == PROCFS_WITHOUT;
 }
@@ -93,27 +93,27 @@ static bool procfs_call(void (*fn)(void *arg), void *arg)
 	}
 	question = fn;
 	argument = arg;
-	n = fetch_add_seqcst(&asked, 1) + 1;
+	n = fetch_add_acq_rel(&asked, 1) + 1;
 	os_futex_wake((uint32_t *)&asked, 1);
 	/* On another CPU it takes a few microseconds. */
-	for (int i = 0; i < PROCFS_SPINS && load_seqcst(&answered) != n; i++)
+	for (int i = 0; i < PROCFS_SPINS && load_acquire(&answered) != n; i++)
 		arch_pause();
-	while (load_seqcst(&answered) != n)
+	while (load_acquire(&answered) != n)
 		os_futex_wait((uint32_t *)&answered, n - 1, 0);
 	return true;
 }
 
 void procfs_stop(void)
 {
-	while (load_seqcst(&procfs_state) == PROCFS_STARTING)
+	while (load_acquire(&procfs_state) == PROCFS_STARTING)
 		os_futex_wait((uint32_t *)&procfs_state, PROCFS_STARTING, 0);
-	if (load_seqcst(&procfs_state) == PROCFS_WANTED)
+	if (load_acquire(&procfs_state) == PROCFS_WANTED)
 		procfs_fork_child();
 	/* One that could not leave the common table has ended, but was not joined: its stack stays taken. */
-	if (load_seqcst(&procfs_state) != PROCFS_READY)
+	if (load_acquire(&procfs_state) != PROCFS_READY)
 		return;
-	store_seqcst(&procfs_state, PROCFS_ENDING);
-	fetch_add_seqcst(&asked, 1);
+	store_release(&procfs_state, PROCFS_ENDING);
+	fetch_add_acq_rel(&asked, 1);
 	os_futex_wake((uint32_t *)&asked, 1);
 	hooks.joinosproc(procfs_os);
 	procfs_fork_child();
@@ -121,7 +121,7 @@ void procfs_stop(void)
 
 void procfs_fork_child(void)
 {
-	store_seqcst(&procfs_state, PROCFS_NOT_YET);
+	store_relaxed(&procfs_state, PROCFS_NOT_YET);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

@@ -38,7 +38,7 @@ static bool work_waits(struct p *pp, uint64_t now)
 	uint64_t t = load_seqcst(&pp->timer0);
 
 	return !runqempty(pp) || load_seqcst(&sched.runqsize) > 0 || (t && t <= now) ||
-	       pp->id >= load_seqcst(&gomaxprocs);
+	       pp->id >= load_acquire(&gomaxprocs);
 }
 
 static uint64_t used_before(struct p *pp)
@@ -241,7 +241,7 @@ void sysmon_tick(uint64_t now)
 		sysmon.any_draining |= is_draining(allp[i], now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
-		uint32_t tick = load_seqcst(&pp->schedtick), status = load_seqcst(&pp->status);
+		uint32_t tick = load_relaxed(&pp->schedtick), status = load_seqcst(&pp->status);
 
 		pp->mon.selfsched = false;
 		if (tick != pp->mon.schedtick || !pp->mon.schedwhen)

@@ -29,7 +29,7 @@ static int retake_syscalls(uint64_t now)
 
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		struct p *pp = allp[i];
-		uint32_t tick = load_seqcst(&pp->syscalltick), s = Psyscall;
+		uint32_t tick = load_relaxed(&pp->syscalltick), s = Psyscall;
 
 		if (load_seqcst(&pp->status) != Psyscall)
 			continue;
@@ -44,7 +44,7 @@ static int retake_syscalls(uint64_t now)
 			continue;
 		if (!cas_seqcst(&pp->status, &s, Pidle))
 			continue;
-		fetch_add_seqcst(&pp->syscalltick, 1);
+		fetch_add_relaxed(&pp->syscalltick, 1);
 		n++;
 		retaken = true;
 		handoffp(pp);
@@ -158,12 +158,12 @@ static void sleep_deep(void)
 
 	store_seqcst(&sched.sysmonwait, 1);
 	/* Pairs with pidleget's and entersyscall's read of sysmonwait after they took a P. */
-	if (load_seqcst(&sched.npidle) < load_seqcst(&gomaxprocs)) {
+	if (load_seqcst(&sched.npidle) < load_acquire(&gomaxprocs)) {
 		store_seqcst(&sched.sysmonwait, 0);
 		return;
 	}
 	lock(&sched.lock);
-	if (sched.nmidle > KEEP_IDLE && !load_seqcst(&sched.keepms))
+	if (sched.nmidle > KEEP_IDLE && !load_relaxed(&sched.keepms))
 		until = nanotime() + keep_idle(sched.nmidle);
 	unlock(&sched.lock);
 	until = sooner(until, scavenge_when());
@@ -179,6 +179,7 @@ static void sleep_deep(void)
 }
 
 static bool sysmon_running;
+/* seq_cst with sched.sysmonwait and sched.sysmonwake: sysmon_stop() writes this one, then wakes */
 static _Atomic bool sysmon_quits; /* asked to end */
 static char *sysmon_stack;        /* kept: the next one runs on it, in a fork child too */
 static uintptr_t sysmon_os;       /* for joining it */
@@ -203,7 +204,7 @@ static void *sysmon_main(void *arg)
 		if (unlikely(load_relaxed(&sysmon_quits)))
 			return NULL;
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
-		if (load_seqcst(&sched.npidle) >= load_seqcst(&gomaxprocs)) {
+		if (load_seqcst(&sched.npidle) >= load_acquire(&gomaxprocs)) {
 			/* blockreport has to see when a block ends. */
 			if (++allidle >= DEEP_LOOKS && delay == TICK_MAX && !weft_opt.blockreport) {
 				names_look(0);
@@ -237,11 +238,11 @@ static void *sysmon_main(void *arg)
 			lasttrace = now;
 			schedtrace(weft_opt.scheddetail);
 		}
-		if (weft_opt.procs == 0 && !(load_seqcst(&duties) & DutyLockAll) && now - lastcpu >= SEC) {
+		if (weft_opt.procs == 0 && !(load_acquire(&duties) & DutyLockAll) && now - lastcpu >= SEC) {
 			ncpu = procfs_ncpu();
 			if (ncpu)
 				lastcpu = now;
-			if (ncpu && ncpu != (unsigned)load_seqcst(&gomaxprocs))
+			if (ncpu && ncpu != (unsigned)load_acquire(&gomaxprocs))
 				procresize(ncpu, ncpu);
 		}
 	}
@@ -291,6 +292,6 @@ void sysmon_stop(void)
 void sysmon_fork_child(void)
 {
 	sysmon_forget();
-	store_seqcst(&sysmon_quits, false);
+	store_relaxed(&sysmon_quits, false);
 	spawner_fork_child();
 }

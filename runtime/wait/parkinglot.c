@@ -46,11 +46,11 @@ void lot_init(void)
 struct bucket *lot_lock_waiter(struct waiter *w)
 {
 	for (;;) {
-		const void *addr = load_seqcst(&w->addr);
+		const void *addr = load_relaxed(&w->addr);
 		struct bucket *b = bucket_of(addr);
 
 		lock(&b->lock);
-		if (load_seqcst(&w->addr) == addr)
+		if (load_relaxed(&w->addr) == addr)
 			return b;
 		unlock(&b->lock);
 	}
@@ -104,7 +104,7 @@ static void wakeall(struct waiter *chain, enum readyhow how)
 static bool waits_behind(const struct waiter *w, const void *addr)
 {
 	while ((w = w->next))
-		if (load_seqcst(&w->addr) == addr)
+		if (load_relaxed(&w->addr) == addr)
 			return true;
 	return false;
 }
@@ -138,7 +138,7 @@ static unsigned wake_some(struct bucket *b, const void *addr, unsigned n, uint32
 
 	for (w = b->head; w; w = next) {
 		next = w->next;
-		if (load_seqcst(&w->addr) != addr)
+		if (load_relaxed(&w->addr) != addr)
 			continue;
 		if (woken == n) {
 			more = true;
@@ -169,7 +169,7 @@ unsigned lot_wake(const void *addr, unsigned n, uint32_t bits, enum readyhow how
 	struct bucket *b = bucket_of(addr);
 
 	lock(&b->lock);
-	if (likely(b->head && n == 1 && !bits && load_seqcst(&b->head->addr) == addr))
+	if (likely(b->head && n == 1 && !bits && load_relaxed(&b->head->addr) == addr))
 		return wake_head(b, b->head, addr, how, decide, arg);
 	return wake_some(b, addr, n, bits, how, decide, arg);
 }
@@ -196,7 +196,7 @@ int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove
 		unsigned have = 0;
 
 		for (w = a->head; w; w = w->next)
-			have += load_seqcst(&w->addr) == from;
+			have += load_relaxed(&w->addr) == from;
 		have = have > nwake ? have - nwake : 0;
 		moved(arg, have < nmove ? have : nmove);
 	}
@@ -205,7 +205,7 @@ int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove
 		bool last = a == b && w == stop;
 
 		next = last ? NULL : w->next;
-		if (load_seqcst(&w->addr) != from)
+		if (load_relaxed(&w->addr) != from)
 			continue;
 		if (woken < nwake) {
 			lot_pull(a, w);
@@ -216,7 +216,7 @@ int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove
 			woken++;
 		} else if (n < nmove) {
 			lot_unlink(a, w);
-			store_seqcst(&w->addr, to);
+			store_relaxed(&w->addr, to);
 			w->turn = 0;
 			lot_push(b, w);
 			if (w->g)
@@ -241,7 +241,7 @@ bool lot_waiting(const void *addr)
 	struct waiter *w;
 
 	lock(&b->lock);
-	for (w = b->head; w && load_seqcst(&w->addr) != addr; w = w->next)
+	for (w = b->head; w && load_relaxed(&w->addr) != addr; w = w->next)
 		;
 	unlock(&b->lock);
 	return w != NULL;

@@ -150,7 +150,7 @@ static void push(struct p *pp, struct timer *t)
 		t->next = pp->timerlist;
 		pp->timerlist = t;
 	}
-	store_seqcst(&t->pp, pp);
+	store_release(&t->pp, pp);
 	settimer0(pp);
 }
 
@@ -219,14 +219,14 @@ void timer_add(struct timer *t, uint64_t when)
 bool timer_del(struct timer *t)
 {
 	for (;;) {
-		struct p *pp = load_seqcst(&t->pp);
+		struct p *pp = load_acquire(&t->pp);
 
 		if (!pp)
 			return false;
 		lock(&pp->timerslock);
-		if (load_seqcst(&t->pp) == pp && t->idx != NOWHERE) {
+		if (load_acquire(&t->pp) == pp && t->idx != NOWHERE) {
 			unheap(pp, t);
-			store_seqcst(&t->pp, NULL);
+			store_release(&t->pp, NULL);
 			unlock(&pp->timerslock);
 			return true;
 		}
@@ -249,7 +249,7 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 		if (too_early(pp, t, now))
 			continue;
 		gp = t->fn(t->arg);
-		store_seqcst(&t->pp, NULL); /* after this *t may be gone, unless gp is still ours */
+		store_release(&t->pp, NULL); /* after this *t may be gone, unless gp is still ours */
 		if (gp) {
 			gp->schedlink = NULL;
 			*tail = gp;
@@ -296,7 +296,7 @@ void timers_move(struct p *from, struct p *to)
 			 * Not NULL: timer_del must keep looking until the timer lands in the new
 			 * heap.
 			 */
-			store_seqcst(&t->pp, to);
+			store_release(&t->pp, to);
 		}
 		unlock(&from->timerslock);
 		if (!t)

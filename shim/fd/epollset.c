@@ -16,6 +16,7 @@
  */
 #include "shim/fd/epollset.h"
 
+/* seq_cst with the kinds of slots: set before the sets are barred, read before one is used */
 static _Atomic bool entangled; /* an epoll is in another, or has two numbers */
 
 static void leave_to_kernel(struct fdslot *s, int fd)

@@ -32,8 +32,8 @@ static _Atomic bool any;
 /* -1: none. */
 static int note_of(int fd)
 {
-	for (int i = 0; load_seqcst(&any) && i < OWNER_NOTES; i++)
-		if (load_seqcst(&notes[i].target) > BUSY && load_seqcst(&notes[i].fd) == fd)
+	for (int i = 0; load_acquire(&any) && i < OWNER_NOTES; i++)
+		if (load_acquire(&notes[i].target) > BUSY && load_acquire(&notes[i].fd) == fd)
 			return i;
 	return -1;
 }
@@ -43,7 +43,7 @@ static int note_new(void)
 	for (int i = 0; i < OWNER_NOTES; i++) {
 		long none = FREE;
 
-		if (cas_seqcst(&notes[i].target, &none, BUSY))
+		if (cas_acq_rel(&notes[i].target, &none, BUSY))
 			return i;
 	}
 	return -1;
@@ -55,7 +55,7 @@ static int noted(int fd)
 	int i = note_of(fd);
 
 	if (i >= 0 && direct3(SYS_fcntl, fd, F_GETSIG, 0) != SIGWEFT) {
-		store_seqcst(&notes[i].target, FREE);
+		store_release(&notes[i].target, FREE);
 		i = -1;
 	}
 	return i;
@@ -77,25 +77,25 @@ static long own(int fd, const struct thread *th)
 		i = note_new();
 		if (i < 0)
 			return -ENOMEM;
-		store_seqcst(&notes[i].fd, fd);
-		store_seqcst(&notes[i].sig, (int)was);
+		store_release(&notes[i].fd, fd);
+		store_release(&notes[i].sig, (int)was);
 	}
 	/* The note first: a signal may come at once. */
-	store_seqcst(&any, true);
-	store_seqcst(&notes[i].target, (long)g_tid(th->g));
+	store_release(&any, true);
+	store_release(&notes[i].target, (long)g_tid(th->g));
 	r = direct3(SYS_fcntl, fd, F_SETSIG, SIGWEFT);
 	if (!r)
 		r = direct3(SYS_fcntl, fd, F_SETOWN_EX, &router);
 	if (r)
-		store_seqcst(&notes[i].target, FREE);
+		store_release(&notes[i].target, FREE);
 	return r;
 }
 
 /* It gets another owner. */
 static void disown(int i)
 {
-	direct3(SYS_fcntl, load_seqcst(&notes[i].fd), F_SETSIG, load_seqcst(&notes[i].sig));
-	store_seqcst(&notes[i].target, FREE);
+	direct3(SYS_fcntl, load_acquire(&notes[i].fd), F_SETSIG, load_acquire(&notes[i].sig));
+	store_release(&notes[i].target, FREE);
 }
 
 static bool set_owner(int fd, const struct f_owner_ex *arg, long *r)
@@ -147,19 +147,19 @@ bool fdowner_call(int fd, int cmd, void *arg, long *r)
 			*r = -EINVAL;
 			return true;
 		}
-		store_seqcst(&notes[i].sig, (int)(long)arg);
+		store_release(&notes[i].sig, (int)(long)arg);
 		*r = 0;
 		return true;
 	case F_GETSIG:
-		*r = load_seqcst(&notes[i].sig);
+		*r = load_acquire(&notes[i].sig);
 		return true;
 	case F_GETOWN:
-		*r = load_seqcst(&notes[i].target);
+		*r = load_acquire(&notes[i].target);
 		return true;
 	case F_GETOWN_EX:
 		*r = direct3(SYS_fcntl, fd, F_GETOWN_EX, arg); /* it says whether arg can be written */
 		if (!*r)
-			((struct f_owner_ex *)arg)->pid = (pid_t)load_seqcst(&notes[i].target);
+			((struct f_owner_ex *)arg)->pid = (pid_t)load_acquire(&notes[i].target);
 		return true;
 	}
 	return false;
@@ -176,7 +176,7 @@ long controls_file(const struct call *x)
 
 static int sig_of(int i)
 {
-	int sig = load_seqcst(&notes[i].sig);
+	int sig = load_acquire(&notes[i].sig);
 
 	return sig ? sig : SIGIO;
 }
@@ -198,7 +198,7 @@ struct thread *fdowner_target(const siginfo_t *si)
 {
 	int i = note_of_signal(si);
 
-	return i < 0 ? NULL : thread_by_id(load_seqcst(&notes[i].target));
+	return i < 0 ? NULL : thread_by_id(load_acquire(&notes[i].target));
 }
 
 bool fdowner_names_thread(const siginfo_t *si)

@@ -24,6 +24,10 @@ static _Atomic uint32_t epoch = 1; /* of flags and time-outs; 0 means never aske
 static _Atomic uint32_t alone = 1; /* how often other processes got files of ours; 0 means always */
 /* Something that is asked of each file only once it has been used at all. */
 static _Atomic bool lowat, records, packets, splices;
+/*
+ * seq_cst with the slot's barred and pd: fdslot_bar() adds here before it wakes the waiters, which
+ * read it
+ */
 static _Atomic uint32_t bars;
 static _Atomic bool noepolls; /* all are left to the kernel */
 _Atomic bool fdtable_notries;
@@ -48,7 +52,7 @@ static struct fdslot *with_chunk(int fd)
 					PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if ((unsigned long)chunk > -4096UL)
 		return NULL;
-	if (!cas_seqcst(&slotchunks[fd / SLOTS_CHUNK], &none, chunk))
+	if (!cas_acq_rel(&slotchunks[fd / SLOTS_CHUNK], &none, chunk))
 		direct3(SYS_munmap, chunk, SLOTS_CHUNK * sizeof(*chunk), 0);
 	return known(fd);
 }
@@ -88,7 +92,7 @@ void fdtable_tries_end(void)
 void fdtable_each(void (*fn)(struct fdslot *s, int fd))
 {
 	for (int i = 0; i < SLOTS_CHUNKS; i++) {
-		struct fdslot *chunk = load_seqcst(&slotchunks[i]);
+		struct fdslot *chunk = load_acquire(&slotchunks[i]);
 
 		for (int k = 0; chunk && k < SLOTS_CHUNK; k++)
 			if (fdslot_kindnow(&chunk[k]) != FDK_NEW || load_seqcst(&chunk[k].poll.pd))
@@ -540,13 +544,13 @@ void fdtable_epolls_barred(void)
 void fdtable_fork_child(void)
 {
 	for (int i = 0; i < SLOTS_CHUNKS; i++) {
-		struct fdslot *chunk = load_seqcst(&slotchunks[i]);
+		struct fdslot *chunk = load_relaxed(&slotchunks[i]);
 
 		for (int k = 0; chunk && k < SLOTS_CHUNK; k++) {
-			store_seqcst(&chunk[k].poll.pd, NULL);
-			store_seqcst(&chunk[k].poll.closing, 0);
-			store_seqcst(&chunk[k].memo[0].key, 0);
-			store_seqcst(&chunk[k].memo[1].key, 0);
+			store_relaxed(&chunk[k].poll.pd, NULL);
+			store_relaxed(&chunk[k].poll.closing, 0);
+			store_relaxed(&chunk[k].memo[0].key, 0);
+			store_relaxed(&chunk[k].memo[1].key, 0);
 		}
 	}
 }

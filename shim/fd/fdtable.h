@@ -34,7 +34,9 @@ enum fdkind {
 
 /* What was asked of an open file, for one direction. */
 struct fdmemo {
+	/* seq_cst with timeout between two equal keys: remembered() */
 	_Atomic uint64_t key;     /* epoch << 32 | life << 8 | flags; written by one thread at a time */
+	/* seq_cst with key in remembered() */
 	_Atomic uint64_t timeout; /* SO_RCVTIMEO or SO_SNDTIMEO in ns; 0: none */
 };
 

@@ -15,6 +15,9 @@
 #include "shim/signal/sigroute.h"
 #include "shim/sync/sync.h"
 
+/*
+ * seq_cst with the stream's end: a writer counts itself, then asks; fdwait_shutdown() the other way
+ */
 static _Atomic uint32_t nlocal; /* writers at local streams that are about to park, or do */
 
 static void retry_local(struct fdslot *s, int fd)
@@ -32,7 +35,7 @@ void fdwait_shutdown(void)
 
 void fdwait_fork_child(void)
 {
-	store_seqcst(&nlocal, 0);
+	store_relaxed(&nlocal, 0);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ bool dlguest_called(const void *caller)
 
 	if (!what)
 		return false;
-	if (!exchange_seqcst(&dlguest_came, true)) {
+	if (!exchange_acq_rel(&dlguest_came, true)) {
 		weft_say("threads: %s manages kernel threads itself (each new thread is a plain pthread)",
 			 what);
 		runtime_lockall();

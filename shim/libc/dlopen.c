@@ -132,7 +132,7 @@ void dl_fork_child(void)
 			continue;
 		*gates[i] = (struct gate){.owner = NULL};
 	}
-	store_seqcst(&unseen, false);
+	store_relaxed(&unseen, false);
 }
 
 static int iterate_inside(int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg)

@@ -47,7 +47,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 	struct look *l = arg;
 
 	(void)size;
-	if (info->dlpi_adds == load_seqcst(&seen))
+	if (info->dlpi_adds == load_acquire(&seen))
 		return 1;
 	l->adds = info->dlpi_adds;
 	l->asked |= asks(info);
@@ -64,9 +64,9 @@ bool execstack_look(void)
 		return false;
 	if (l.asked) {
 		runtime_stacks_executable();
-		store_seqcst(&executable, true);
+		store_release(&executable, true);
 	} else if (l.adds) {
-		store_seqcst(&seen, l.adds);
+		store_release(&seen, l.adds);
 	}
 	return true;
 }

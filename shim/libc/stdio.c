@@ -18,6 +18,10 @@ struct file_lock {
 	void *owner;
 };
 
+/*
+ * seq_cst with the FILE's lock: a waiter counts itself, then tries; file_unlock() unlocks, then
+ * reads this one
+ */
 static _Atomic uint32_t nwaiting; /* on any FILE */
 
 /* Under the bucket's lock: taking it means not to sleep. */
@@ -52,7 +56,7 @@ void file_lock_slow(FILE *f)
 /* The waiters counted here are threads of the parent. */
 void file_fork_child(void)
 {
-	store_seqcst(&nwaiting, 0);
+	store_relaxed(&nwaiting, 0);
 }
 
 void file_unlock(FILE *f)

@@ -48,19 +48,19 @@ static struct block *_Atomic blocks;
 /* A child that ended, but was not waited for, is still there. */
 static bool gone(struct block *b)
 {
-	int tid = load_seqcst(&b->tid);
+	int tid = load_acquire(&b->tid);
 
-	return tid && direct3(SYS_tgkill, load_seqcst(&b->tgid), tid, 0) == -ESRCH;
+	return tid && direct3(SYS_tgkill, load_acquire(&b->tgid), tid, 0) == -ESRCH;
 }
 
 static struct block *take_old(void)
 {
-	for (struct block *b = load_seqcst(&blocks); b; b = b->next) {
+	for (struct block *b = load_acquire(&blocks); b; b = b->next) {
 		int was = BLOCK_FREE;
 
-		if (cas_seqcst(&b->state, &was, TAKEN))
+		if (cas_acq_rel(&b->state, &was, TAKEN))
 			return b;
-		if (was == USED && gone(b) && cas_seqcst(&b->state, &was, TAKEN))
+		if (was == USED && gone(b) && cas_acq_rel(&b->state, &was, TAKEN))
 			return b;
 	}
 	return NULL;
@@ -78,9 +78,9 @@ static struct block *map_new(void)
 		return NULL;
 	b = (struct block *)((char *)area + tcb_area_size());
 	b->bounds = (struct tcb_stack){ .base = area, .size = n };
-	b->next = load_seqcst(&blocks);
-	store_seqcst(&b->state, TAKEN);
-	while (!cas_weak_seqcst(&blocks, &b->next, b))
+	b->next = load_acquire(&blocks);
+	store_release(&b->state, TAKEN);
+	while (!cas_weak_acq_rel(&blocks, &b->next, b))
 		;
 	return b;
 }
@@ -111,19 +111,19 @@ static struct block *block_get(void)
 		b = map_new();
 	if (!b)
 		return NULL;
-	store_seqcst(&b->tid, 0);
+	store_release(&b->tid, 0);
 	if (!fill(b)) {
-		store_seqcst(&b->state, BLOCK_FREE);
+		store_release(&b->state, BLOCK_FREE);
 		return NULL;
 	}
-	store_seqcst(&b->state, USED);
+	store_release(&b->state, USED);
 	return b;
 }
 
 void clone_fork_child(void)
 {
 	/* libc has them off its lists, and half of one may be here. */
-	store_seqcst(&blocks, NULL);
+	store_relaxed(&blocks, NULL);
 }
 
 /* ---- the child ------------------------------------------------------------------------------- */
@@ -267,11 +267,11 @@ static int clone_beside(struct begin *b, struct more *m)
 	if (!(b->flags & CLONE_THREAD))
 		child_made(r);
 	if (r < 0) {
-		store_seqcst(&block->state, BLOCK_FREE);
+		store_release(&block->state, BLOCK_FREE);
 		return r;
 	}
-	store_seqcst(&block->tgid, b->flags & CLONE_THREAD ? (int)direct3(SYS_getpid, 0, 0, 0) : r);
-	store_seqcst(&block->tid, r);
+	store_release(&block->tgid, b->flags & CLONE_THREAD ? (int)direct3(SYS_getpid, 0, 0, 0) : r);
+	store_release(&block->tid, r);
 	return r;
 }
 

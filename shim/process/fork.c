@@ -50,7 +50,7 @@ static void prepare(void)
 	runtime_child_begins(); /* first: it may go to another M, and what is kept out is an M's */
 	mask = fork_begins();
 	if (on_g()) {
-		fetch_add_seqcst(&inside, 1);
+		fetch_add_acq_rel(&inside, 1);
 		entersyscall();
 	}
 }
@@ -60,7 +60,7 @@ static void parent(void)
 	if (!weft_on)
 		return;
 	if (on_g())
-		fetch_sub_seqcst(&inside, 1);
+		fetch_sub_acq_rel(&inside, 1);
 	fork_ends(false, mask);
 	if (!on_g())
 		return;
@@ -72,7 +72,7 @@ static void parent(void)
 static int nobody_inside(void *arg)
 {
 	(void)arg;
-	return load_seqcst(&inside) == 0;
+	return load_acquire(&inside) == 0;
 }
 
 /* libc's thread, which became main, comes to its end: at its keys. */

@@ -120,6 +120,7 @@ EXPORT int pthread_cancel(pthread_t t)
 	if (load_seqcst(&th->state) & TH_EXITED)
 		return 0;
 	unwind_ready(); /* where libc acts on it, no caller can do that first */
+	/* seq_cst with look: the thread clears that one, then reads this word */
 	fetch_or_seqcst(tcb_cancelhandling((struct tcb *)t), tcb_cancel_request_bits);
 	store_seqcst(&th->look, true);
 	if (t == (pthread_t)tcb_self()) {

@@ -36,11 +36,11 @@ static void on_signal(int sig, siginfo_t *si, void *ctx)
 	if (si->si_code == SI_TKILL && si->si_pid == (pid_t)direct3(SYS_getpid, 0, 0, 0) &&
 	    runtime_note_running(sigframe_pc(f), sigframe_sp(f)))
 		return;
-	if (!load_seqcst(&listening)) {
+	if (!load_acquire(&listening)) {
 		runtime_dump();
 		return;
 	}
-	fetch_add_seqcst(&requests, 1);
+	fetch_add_acq_rel(&requests, 1);
 	direct3(SYS_futex, &requests, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
 }
 
@@ -48,16 +48,16 @@ static void *dumper(void *arg)
 {
 	/* libc's own 32 and 33 stay open: setuid() waits for every kernel thread to take 33. */
 	uint64_t others = ~(SIGBIT(weft_opt.dumpsig) | SIGS_OURS);
-	uint32_t seen = load_seqcst(&requests);
+	uint32_t seen = load_acquire(&requests);
 
 	(void)arg;
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &others, NULL, sizeof(others));
-	store_seqcst(&listening, 1);
+	store_release(&listening, 1);
 	for (;;) {
 		/* Requests that come during a dump are one more dump. */
-		while (load_seqcst(&requests) == seen)
+		while (load_acquire(&requests) == seen)
 			direct4(SYS_futex, &requests, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, NULL);
-		seen = load_seqcst(&requests);
+		seen = load_acquire(&requests);
 		runtime_dump();
 	}
 	return NULL;
@@ -81,22 +81,22 @@ void dumpsig_start(void)
 {
 	uintptr_t os;
 
-	if (!weft_opt.dumpsig || exchange_seqcst(&started, 1))
+	if (!weft_opt.dumpsig || exchange_acq_rel(&started, 1))
 		return;
 	if (!stack && !runtime_fault("stack of the dumper"))
 		stack = mmap(NULL, runtime_ostack(DUMPSIG_STACK), PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (!stack || stack == MAP_FAILED) {
 		stack = NULL;
-		store_seqcst(&started, 0);
+		store_release(&started, 0);
 		return;
 	}
 	if (thread_native(dumper, NULL, stack, runtime_ostack(DUMPSIG_STACK), &os))
-		store_seqcst(&started, 0); /* the next thread tries again */
+		store_release(&started, 0); /* the next thread tries again */
 }
 
 void dumpsig_fork_child(void)
 {
-	store_seqcst(&started, 0);
-	store_seqcst(&listening, 0);
+	store_relaxed(&started, 0);
+	store_relaxed(&listening, 0);
 }

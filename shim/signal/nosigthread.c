@@ -30,31 +30,31 @@ void nosigthread_arm(void)
 	struct sigevent ev = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGWEFT };
 	int was = ARM_NONE;
 
-	if (!cas_seqcst(&arm_state, &was, ARM_CHANGING))
+	if (!cas_acq_rel(&arm_state, &was, ARM_CHANGING))
 		return;
 	/* The G's thread, or the one that will run it; main's, if this is a native thread. */
 	ev._sigev_un._tid = (int)(on_g() || runtime_mtls() ? direct3(SYS_gettid, 0, 0, 0)
 							   : direct3(SYS_getpid, 0, 0, 0));
 	if (own3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &timer)) {
-		store_seqcst(&arm_state, ARM_NONE); /* no memory: at the next signal, or park */
+		store_release(&arm_state, ARM_NONE); /* no memory: at the next signal, or park */
 		return;
 	}
 	if (own4(SYS_timer_settime, timer, 0, &often, NULL)) {
 		own3(SYS_timer_delete, timer, 0, 0);
-		store_seqcst(&arm_state, ARM_NONE);
+		store_release(&arm_state, ARM_NONE);
 		return;
 	}
-	store_seqcst(&arm_state, ARM_SET);
+	store_release(&arm_state, ARM_SET);
 }
 
 void nosigthread_disarm(void)
 {
 	int was = ARM_SET;
 
-	if (!cas_seqcst(&arm_state, &was, ARM_CHANGING))
+	if (!cas_acq_rel(&arm_state, &was, ARM_CHANGING))
 		return;
 	own3(SYS_timer_delete, timer, 0, 0);
-	store_seqcst(&arm_state, ARM_NONE);
+	store_release(&arm_state, ARM_NONE);
 }
 
 bool nosigthread_armed(void)
@@ -81,5 +81,5 @@ void nosigthread_drain(void)
 
 void nosigthread_fork_child(void)
 {
-	store_seqcst(&arm_state, ARM_NONE); /* timers stay with the parent */
+	store_relaxed(&arm_state, ARM_NONE); /* timers stay with the parent */
 }

@@ -22,6 +22,7 @@
 
 /* Aligned, so that none lies in two pages, which a fork may copy at two moments. */
 static struct action {
+	/* seq_cst with the copies, by the fence in put() and that in action_get() */
 	_Atomic uint32_t version; /* (L) copies[version % 2] is current */
 	struct sigaction copies[2];
 } __attribute__((aligned(512))) actions[NSIG_ + 1];
@@ -33,7 +34,7 @@ static struct {
 
 uint64_t action_handled(void)
 {
-	return load_seqcst(&now.handled);
+	return load_acquire(&now.handled);
 }
 
 static struct shimlock lock = SHIMLOCK(Actions);
@@ -76,7 +77,7 @@ static void put(int sig, const struct sigaction *sa)
 	uint32_t next = load_relaxed(&a->version) + 1;
 
 	/*
-	 * Pairs with action_get(): a reader that sees a byte of this copy sees that version has
+	 * seq_cst with the fence in action_get(): a reader that sees a byte of this copy sees that version has
 	 * moved on.
 	 */
 	fence_seqcst();
@@ -104,9 +105,9 @@ static int tell(int sig, const struct sigaction *sa)
 	}
 	r = real.sigaction(sig, &k, NULL);
 	if (r == 0 && is_handler(sa))
-		fetch_or_seqcst(&now.handled, SIGBIT(sig));
+		fetch_or_acq_rel(&now.handled, SIGBIT(sig));
 	else if (r == 0)
-		fetch_and_seqcst(&now.handled, ~SIGBIT(sig));
+		fetch_and_acq_rel(&now.handled, ~SIGBIT(sig));
 	return r;
 }
 
@@ -221,7 +222,7 @@ void action_fork_child(void)
 	uint64_t set = 0;
 
 	shimlock_fork_child(&lock);
-	if (!exchange_seqcst(&now.changing, false))
+	if (!exchange_relaxed(&now.changing, false))
 		return;
 	for (int sig = 1; sig <= NSIG_; sig++) {
 		struct sigaction sa;
@@ -229,7 +230,7 @@ void action_fork_child(void)
 		if (sig != 32 && sig != 33 && real.sigaction(sig, NULL, &sa) == 0 && is_handler(&sa))
 			set |= SIGBIT(sig);
 	}
-	store_seqcst(&now.handled, set);
+	store_relaxed(&now.handled, set);
 }
 
 /* Handlers installed before the first thread. */

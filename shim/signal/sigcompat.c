@@ -16,7 +16,7 @@ static _Atomic uint64_t interrupting; /* siginterrupt(sig, 1): signal() leaves o
 
 bool signal_restarts(int sig)
 {
-	return !(load_seqcst(&interrupting) & SIGBIT(sig));
+	return !(load_acquire(&interrupting) & SIGBIT(sig));
 }
 
 static bool one(int sig, sigset_t *set)
@@ -72,10 +72,10 @@ EXPORT int siginterrupt(int sig, int interrupts)
 	if (sigaction(sig, NULL, &sa))
 		return -1;
 	if (interrupts) {
-		fetch_or_seqcst(&interrupting, SIGBIT(sig));
+		fetch_or_acq_rel(&interrupting, SIGBIT(sig));
 		sa.sa_flags &= ~SA_RESTART;
 	} else {
-		fetch_and_seqcst(&interrupting, ~SIGBIT(sig));
+		fetch_and_acq_rel(&interrupting, ~SIGBIT(sig));
 		sa.sa_flags |= SA_RESTART;
 	}
 	return sigaction(sig, &sa, NULL);

@@ -34,7 +34,7 @@ bool sigforget_stale(const struct signode *n)
 void sigforget_timer(struct thread *th, int sig)
 {
 	if (th)
-		fetch_and_seqcst(&th->pending[0], ~SIGBIT(sig));
+		fetch_and_acq_rel(&th->pending[0], ~SIGBIT(sig));
 	fetch_add_seqcst(&count, 1);
 }
 
@@ -58,8 +58,8 @@ void sigforget(uint64_t set)
 
 		if (!th)
 			continue;
-		fetch_and_seqcst(&th->pending[0], ~set);
-		fetch_and_seqcst(&th->pending[1], ~set);
+		fetch_and_acq_rel(&th->pending[0], ~set);
+		fetch_and_acq_rel(&th->pending[1], ~set);
 	}
 }
 

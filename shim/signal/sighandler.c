@@ -39,9 +39,9 @@ void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 		call_handler(sig, si, uc, sa);
 		return;
 	}
-	fetch_add_seqcst(&aborts_begun, 1);
+	fetch_add_acq_rel(&aborts_begun, 1);
 	call_handler(sig, si, uc, sa);
-	fetch_add_seqcst(&aborts_ended, 1);
+	fetch_add_acq_rel(&aborts_ended, 1);
 }
 
 /*
@@ -53,19 +53,19 @@ void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
  */
 static bool aborted_elsewhere(int sig, const siginfo_t *si)
 {
-	uint32_t begun = load_seqcst(&aborts_begun), ended = load_seqcst(&aborts_ended);
+	uint32_t begun = load_acquire(&aborts_begun), ended = load_acquire(&aborts_ended);
 	struct timespec moment = {0, ABORT_SLEEP_NS};
 
 	/* The caller is the signal thread: no other thread would take the signal from the ring. */
 	if (sigroute_is_sigthread())
 		return false;
 	sigroute_defer(sig, si);
-	for (int i = 0; load_seqcst(&aborts_begun) == begun; i++) {
+	for (int i = 0; load_acquire(&aborts_begun) == begun; i++) {
 		if (i == ABORT_TRIES)
 			return false;
 		direct3(SYS_nanosleep, &moment, NULL, 0);
 	}
-	while (load_seqcst(&aborts_ended) == ended)
+	while (load_acquire(&aborts_ended) == ended)
 		direct3(SYS_nanosleep, &moment, NULL, 0);
 	return true;
 }

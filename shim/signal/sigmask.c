@@ -21,7 +21,7 @@ static void closed(uint64_t set)
 {
 	if (likely(!set))
 		return;
-	/* Of two that keep it out at once, one sees the other's mask. */
+	/* seq_cst with itself: of two that keep it out at once, one sees the other's mask. */
 	fence_seqcst();
 	sigroute_blocked(set);
 }
@@ -36,7 +36,7 @@ void sigmask_counted(int sig)
 {
 	if (sig < 1 || sig > NSIG_)
 		return;
-	fetch_or_seqcst(&counted, SIGBIT(sig));
+	fetch_or_acq_rel(&counted, SIGBIT(sig));
 	if (on_g())
 		closed(SIGBIT(sig) & sigmask_of(getg()) & ~SIGS_NEVER);
 }

@@ -28,11 +28,12 @@ static void *_Atomic nodes[NODES / PART];
 static _Atomic uint32_t nodes_there; /* mapped: whole parts, from the first on */
 static _Atomic uint32_t rover;
 /* at least so many: a sender that finds them all taken need not look at each */
+/* seq_cst with the mailboxes: a node is counted here before it is queued there; sigforget() reads this first */
 static _Atomic int32_t nodes_used;
 
 static struct signode *node_at(uint32_t i)
 {
-	struct signode *part = load_seqcst(&nodes[i / PART]);
+	struct signode *part = load_acquire(&nodes[i / PART]);
 
 	return &part[i % PART];
 }
@@ -42,9 +43,9 @@ static uint32_t nodes_for(uint32_t want)
 {
 	uint32_t there;
 
-	while ((there = load_seqcst(&nodes_there)) < want &&
+	while ((there = load_acquire(&nodes_there)) < want &&
 	       runtime_part(&nodes[there / PART], PART * sizeof(struct signode)))
-		cas_seqcst(&nodes_there, &there, there + PART);
+		cas_acq_rel(&nodes_there, &there, there + PART);
 	return there;
 }
 
@@ -61,18 +62,18 @@ static struct signode *node_get(void)
 	 * while it searches goes round again.
 	 */
 	for (;;) {
-		struct signode *n = node_at(fetch_add_seqcst(&rover, 1) % load_seqcst(&nodes_there));
+		struct signode *n = node_at(fetch_add_relaxed(&rover, 1) % load_acquire(&nodes_there));
 		uint32_t unused = 0;
 
 		if (!load_relaxed(&n->used) &&
-		    cas_seqcst(&n->used, &unused, 1))
+		    cas_acq_rel(&n->used, &unused, 1))
 			return n;
 	}
 }
 
 static void node_put(struct signode *n)
 {
-	store_seqcst(&n->used, 0);
+	store_release(&n->used, 0);
 	fetch_sub_seqcst(&nodes_used, 1);
 }
 
@@ -150,14 +151,14 @@ TWIN(sigpending);
  */
 static bool first_of(struct thread *th, int sig, bool shared)
 {
-	return sig >= 34 || !(fetch_or_seqcst(&th->pending[shared], SIGBIT(sig)) & SIGBIT(sig));
+	return sig >= 34 || !(fetch_or_acq_rel(&th->pending[shared], SIGBIT(sig)) & SIGBIT(sig));
 }
 
 /* One is off its list; there is another only if a timer sent one of them. */
 static void no_more(struct thread *th, int sig, bool shared)
 {
 	if (sig < 34 && !sigpending_has(th->held, sig, shared))
-		fetch_and_seqcst(&th->pending[shared], ~SIGBIT(sig));
+		fetch_and_acq_rel(&th->pending[shared], ~SIGBIT(sig));
 }
 
 static bool ignored(int sig)
@@ -217,7 +218,7 @@ static _Atomic uint64_t described;
 
 static bool for_descriptor(struct thread *th, int sig)
 {
-	return unlikely(load_seqcst(&described) & SIGBIT(sig)) && (thread_mask(th) & SIGBIT(sig)) &&
+	return unlikely(load_acquire(&described) & SIGBIT(sig)) && (thread_mask(th) & SIGBIT(sig)) &&
 	       !(th->waitset & SIGBIT(sig)) && !sigroute_choose(sig, NULL, NULL);
 }
 
@@ -234,7 +235,7 @@ void signals_described(uint64_t set)
 {
 	siginfo_t info;
 
-	fetch_or_seqcst(&described, set);
+	fetch_or_acq_rel(&described, set);
 	if (!on_g())
 		return;
 	/*
@@ -290,7 +291,7 @@ static int enqueue(struct thread *th, struct g *gp, int sig, const siginfo_t *in
 
 	if (!n) {
 		if (sig < 34)
-			fetch_and_seqcst(&th->pending[shared], ~SIGBIT(sig));
+			fetch_and_acq_rel(&th->pending[shared], ~SIGBIT(sig));
 		overrun_dropped(of);
 		return EAGAIN;
 	}
@@ -632,7 +633,7 @@ void signals_rest(struct delivery *d)
 		while (handle_next(d, ~(d->kernel & d->noted), d->f->uc.mask))
 			;
 		sigmask_note(d->noted & ~SIGS_NEVER);
-		/* Pairs with thread_kill: it queues, then looks at the mask. */
+		/* seq_cst with the mailbox in thread_signal(): it queues, then looks at the mask. */
 		fence_seqcst();
 		if (likely(!load_relaxed(mailbox(th))))
 			break;
@@ -743,14 +744,14 @@ void signal_fork_child(void)
 	uint32_t there = 0;
 
 	/* Counted in a page that was copied late, the part's address in one that was copied before. */
-	for (; there < NODES && load_seqcst(&nodes[there / PART]); there++)
-		store_seqcst(&node_at(there)->used, 0);
-	store_seqcst(&nodes_there, there);
-	store_seqcst(&nodes_used, 0);
-	store_seqcst(mailbox(&self_thread), NULL);
+	for (; there < NODES && load_relaxed(&nodes[there / PART]); there++)
+		store_relaxed(&node_at(there)->used, 0);
+	store_relaxed(&nodes_there, there);
+	store_relaxed(&nodes_used, 0);
+	store_relaxed(mailbox(&self_thread), NULL);
 	self_thread.held = NULL;
-	store_seqcst(&self_thread.pending[0], 0);
-	store_seqcst(&self_thread.pending[1], 0);
+	store_relaxed(&self_thread.pending[0], 0);
+	store_relaxed(&self_thread.pending[1], 0);
 	action_fork_child();
 	sigroute_fork_child();
 }

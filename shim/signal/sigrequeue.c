@@ -33,12 +33,12 @@ static uint64_t keep(int sig, const siginfo_t *si)
 	uint32_t i = (uint32_t)sig, seq;
 
 	if (sig >= FIRST_RT)
-		i = FIRST_RT + fetch_add_seqcst(&turn, 1) % (REQUEUE_SLOTS - FIRST_RT);
-	seq = load_seqcst(&slots[i].seq);
-	if (seq % 2 || !cas_seqcst(&slots[i].seq, &seq, seq + 1))
+		i = FIRST_RT + fetch_add_relaxed(&turn, 1) % (REQUEUE_SLOTS - FIRST_RT);
+	seq = load_acquire(&slots[i].seq);
+	if (seq % 2 || !cas_acq_rel(&slots[i].seq, &seq, seq + 1))
 		return 0; /* another thread writes the slot: no ticket */
 	slots[i].info = *si;
-	store_seqcst(&slots[i].seq, seq + 2);
+	store_release(&slots[i].seq, seq + 2);
 	return TICKET_MARK | ((seq + 2) & 0xffffff) << 8 | i;
 }
 
@@ -62,8 +62,8 @@ bool sigroute_requeue(int sig, siginfo_t *si)
 void sigback_fork_child(void)
 {
 	for (int i = 0; i < REQUEUE_SLOTS; i++)
-		if (load_seqcst(&slots[i].seq) % 2)
-			fetch_add_seqcst(&slots[i].seq, 1);
+		if (load_relaxed(&slots[i].seq) % 2)
+			fetch_add_relaxed(&slots[i].seq, 1);
 }
 
 void sigroute_original(siginfo_t *si)
@@ -73,10 +73,10 @@ void sigroute_original(siginfo_t *si)
 	siginfo_t was;
 
 	if (likely(si->si_code != SI_QUEUE || (ticket & ~0xffffffffUL) != TICKET_MARK) ||
-	    (load_seqcst(&slots[i].seq) & 0xffffff) != seq)
+	    (load_acquire(&slots[i].seq) & 0xffffff) != seq)
 		return;
 	was = slots[i].info;
 	fence_acquire();
-	if ((load_seqcst(&slots[i].seq) & 0xffffff) == seq && was.si_signo == si->si_signo)
+	if ((load_acquire(&slots[i].seq) & 0xffffff) == seq && was.si_signo == si->si_signo)
 		*si = was;
 }

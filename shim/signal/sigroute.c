@@ -46,25 +46,44 @@ struct deferred {
 static void *_Atomic ring[RING / BLOCK]; /* blocks, mapped when first needed */
 _Static_assert(BLOCK * sizeof(struct deferred) % 4096 == 0 && RING % BLOCK == 0,
 	       "blocks are whole pages");
+/* seq_cst with wakeups in sigroute_defer(), and with tail and limit, which bound it */
 static _Atomic uint32_t head; /* producers */
+/* seq_cst with head in sigroute_defer() */
 static _Atomic uint32_t tail; /* the signal thread writes it */
+/* seq_cst with head in sigroute_defer() */
 static _Atomic uint32_t limit; /* tail, rounded down to a block: producers stay RING below it */
+/* seq_cst with rounds: flushed() reads this one after it counted itself in flushers */
 static _Atomic uint32_t routed; /* as tail, but when it is done with the slot's signal */
+/* seq_cst with wakeups: added to before, taken after it was read */
 static _Atomic uint64_t coalesced; /* standard signals that found the ring full */
 
+/*
+ * seq_cst with all that it announces: a producer writes that, then adds here; sigthread_main()
+ * reads this first
+ */
 static _Atomic uint32_t wakeups;   /* futex: work for the signal thread */
+/* seq_cst with flushers in wake_flushers(): each side writes its own, then reads the other */
 static _Atomic uint32_t rounds;    /* futex: it has looked at all there was */
+/* seq_cst with rounds in wake_flushers() */
 static _Atomic uint32_t flushers;  /* sleep on rounds */
+/* seq_cst with the mailboxes: sigthread_main() clears this one, then looks at them in rekick() */
 static _Atomic uint32_t watching;  /* 1: some G has undelivered signals */
 /* signals that the signal thread blocks because every G does; written by it alone */
+/*
+ * seq_cst with to_unblock and to_block: asked in those, then read here; the signal thread the other
+ * way
+ */
 static _Atomic uint64_t blocked;
 /* of blocked, signals that some G lets in again: a request to the signal thread */
+/* seq_cst with blocked in sigroute_unblocked(), and with wakeups */
 static _Atomic uint64_t to_unblock;
 /* signals that every G keeps out now: a request to the signal thread to do so too */
+/* seq_cst with blocked in sigroute_blocked(), and with wakeups */
 static _Atomic uint64_t to_block;
 static _Atomic int sigthread_started;
 static _Atomic bool sigthread_made; /* its kernel thread is there, and will run */
 static _Atomic int sigthread_tid; /* 0 until it runs */
+/* seq_cst with wakeups in sigroute_stop() */
 static _Atomic bool sigthread_quits; /* asked to end */
 static uintptr_t sigthread_os;    /* for joining it */
 /* the signal thread's own: signals that it blocks until it has taken what is in the ring */
@@ -85,7 +104,7 @@ int sigroute_tid(void)
 {
 	int tid;
 
-	while (!(tid = load_seqcst(&sigthread_tid))) {
+	while (!(tid = load_acquire(&sigthread_tid))) {
 		sigroute_start();
 		own3(SYS_sched_yield, 0, 0, 0);
 	}
@@ -121,7 +140,7 @@ void sigroute_flush(void)
 			return;
 		own3(SYS_sched_yield, 0, 0, 0);
 	}
-	if (!load_seqcst(&sigthread_made))
+	if (!load_acquire(&sigthread_made))
 		/*
 		 * the caller may have interrupted the thread that makes it; a fork child may never
 		 * have one
@@ -168,7 +187,7 @@ static void defer_full(int sig)
 
 	if (sig < 34)
 		fetch_or_seqcst(&coalesced, SIGBIT(sig));
-	else if (!exchange_seqcst(&said, true))
+	else if (!exchange_relaxed(&said, true))
 		weft_say("signal %d: %d signals wait already (this one is lost, and more may be)", sig, RING);
 	wake_sigthread();
 }
@@ -181,7 +200,7 @@ static struct deferred *slot_in(struct deferred *block, uint32_t i)
 /* The slot of number i; NULL: its block was never needed. */
 static struct deferred *slot_at(uint32_t i)
 {
-	return slot_in(load_seqcst(&ring[i % RING / BLOCK]), i);
+	return slot_in(load_acquire(&ring[i % RING / BLOCK]), i);
 }
 
 /* The same, and the block is there afterwards; NULL: no memory. */
@@ -208,7 +227,7 @@ bool sigroute_defer(int sig, const siginfo_t *si)
 	/* The limit has passed this slot, so it is ours until it is FULL. */
 	slot->sig = sig;
 	slot->info = *si;
-	store_seqcst(&slot->state, FULL);
+	store_release(&slot->state, FULL);
 	wake_sigthread();
 	return enough;
 }
@@ -400,13 +419,13 @@ bool sigroute_drain(void)
 		siginfo_t si;
 		int sig;
 
-		if (!slot || load_seqcst(&slot->state) != FULL)
+		if (!slot || load_acquire(&slot->state) != FULL)
 			break;
 		sig = slot->sig;
 		si = slot->info;
 		if (!route(sig, &si))
 			return false;
-		store_seqcst(&slot->state, EMPTY);
+		store_release(&slot->state, EMPTY);
 		fetch_add_seqcst(&tail, 1);
 		fetch_add_seqcst(&routed, 1);
 		if (load_seqcst(&tail) % BLOCK == 0)
@@ -607,7 +626,7 @@ static void *sigthread_main(void *arg)
 	(void)arg;
 	is_sigthread = true;
 	mask = blocked_by_all(~SIGS_OURS);
-	store_seqcst(&sigthread_tid, (int)direct3(SYS_gettid, 0, 0, 0));
+	store_release(&sigthread_tid, (int)direct3(SYS_gettid, 0, 0, 0));
 	store_seqcst(&blocked, mask);
 	sigmask_set_allblocked(mask);
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
@@ -653,7 +672,7 @@ static bool begin(void)
 	 * A thread that comes while another starts the signal thread need not wait: the ring holds
 	 * what is deferred.
 	 */
-	if (exchange_seqcst(&sigthread_started, 1))
+	if (exchange_acq_rel(&sigthread_started, 1))
 		return true;
 	if (!stack && !runtime_fault("stack of the signal thread"))
 		stack = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -661,13 +680,13 @@ static bool begin(void)
 	if (stack == MAP_FAILED)
 		stack = NULL;
 	if (stack && !thread_native(sigthread_main, NULL, stack, size, &sigthread_os)) {
-		store_seqcst(&sigthread_made, true);
+		store_release(&sigthread_made, true);
 		sigmask_set_allblocked(blocked_by_all(~SIGS_OURS)); /* before an idle M0 looks at it */
 		sigmask_sigthread_runs(true, ~SIGS_OURS);
 		nosigthread_disarm();
 		return true;
 	}
-	store_seqcst(&sigthread_started, 0);
+	store_release(&sigthread_started, 0);
 	return false;
 }
 
@@ -681,9 +700,9 @@ static void no_sigthread(void)
 	store_seqcst(&to_unblock, 0);
 	store_seqcst(&to_block, 0);
 	sigmask_set_allblocked(0);
-	store_seqcst(&sigthread_started, 0);
-	store_seqcst(&sigthread_made, false);
-	store_seqcst(&sigthread_tid, 0);
+	store_release(&sigthread_started, 0);
+	store_release(&sigthread_made, false);
+	store_release(&sigthread_tid, 0);
 	held_back = 0;
 	sigmask_sigthread_runs(false, 0);
 }
@@ -716,20 +735,20 @@ void sigroute_stop(void)
 void sigroute_fork_child(void)
 {
 	/* A slot that a thread of the parent was about to fill is before head too. */
-	for (uint32_t i = load_seqcst(&tail), end = load_seqcst(&head); i != end; i++) {
+	for (uint32_t i = load_relaxed(&tail), end = load_relaxed(&head); i != end; i++) {
 		struct deferred *slot = slot_at(i);
 
 		if (slot)
-			store_seqcst(&slot->state, EMPTY);
+			store_relaxed(&slot->state, EMPTY);
 	}
-	store_seqcst(&head, 0);
-	store_seqcst(&tail, 0);
-	store_seqcst(&limit, 0);
-	store_seqcst(&routed, 0);
-	store_seqcst(&coalesced, 0);
-	store_seqcst(&watching, 0);
-	store_seqcst(&flushers, 0);
-	store_seqcst(&sigthread_quits, false);
+	store_relaxed(&head, 0);
+	store_relaxed(&tail, 0);
+	store_relaxed(&limit, 0);
+	store_relaxed(&routed, 0);
+	store_relaxed(&coalesced, 0);
+	store_relaxed(&watching, 0);
+	store_relaxed(&flushers, 0);
+	store_relaxed(&sigthread_quits, false);
 	no_sigthread();
 	nosigthread_fork_child();
 }

@@ -25,7 +25,7 @@ static long await(const sigset_t *set, siginfo_t *info, const struct timespec *t
 	long r;
 
 	th->waitset = bits;
-	fence_seqcst(); /* as in suspend() */
+	fence_seqcst(); /* seq_cst with the mailbox, as in suspend(): a sender queues, then reads waitset */
 	r = signals_take(bits, info);
 	if (!r) {
 		r = block4(SYS_rt_sigtimedwait, set, info, timeout, SIGSET_BYTES);

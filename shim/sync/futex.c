@@ -155,7 +155,7 @@ long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uin
 	return woken + (long)moved + (more > 0 ? more : 0);
 }
 
-/* The operation of FUTEX_WAKE_OP on *at: its old value. */
+/* The operation of FUTEX_WAKE_OP on *at: its old value.  seq_cst, as the kernel's are. */
 static bool wake_op(uint32_t *at, int code, int arg, uint32_t *old)
 {
 	switch (code) {

@@ -7,6 +7,10 @@
 #include "shim/syscall/syscall.h"
 
 /* Set for good before the first wait for a private word in the kernel. */
+/*
+ * seq_cst with the program's futex words: set before the kernel reads them, read after a waker
+ * wrote
+ */
 extern _Atomic bool futex_in_kernel hidden;
 
 /* True: no word can be there, and *err says what the kernel says. */
@@ -31,7 +35,7 @@ extern struct waits *futexpi_waits hidden; /* (L its lock) all that wait for suc
 void futexpi_give_up(void) hidden;
 /*
  * The calling thread ends, TH_ENDING is set: what it owns goes to the waiters.  The load comes after
- * that store in the one order of both, and pairs with the fence of wait_begins().
+ * that store in the one order of both: seq_cst with the fence of wait_begins().
  */
 static inline void futexpi_thread_ends(void)
 {

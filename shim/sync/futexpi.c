@@ -34,7 +34,10 @@ void futexpi_fork_child(void)
 	futexpi_waits = NULL;
 }
 
-/* Pairs with futexpi_thread_ends(): an owner that ends sees this, or is seen to end afterwards. */
+/*
+ * seq_cst with the load in futexpi_thread_ends(): an owner that ends sees this, or is seen to end
+ * afterwards.
+ */
 static void wait_begins(struct waits *w, uint32_t *at)
 {
 	w->at = at;
@@ -86,7 +89,7 @@ static int differs(void *arg)
 
 /*
  * Takes the word if it has no owner: 0; or marks that somebody waits: -EAGAIN, and *seen is what the
- * word is now.  Else -errno.
+ * word is now.  Else -errno.  seq_cst, as the kernel's own exchange of the word.
  */
 static long take(uint32_t *at, uint32_t tid, bool wait, uint32_t *seen)
 {
@@ -143,6 +146,7 @@ struct giveup {
 	bool done;
 };
 
+/* seq_cst, as the kernel's own exchange of the word. */
 static int give_up(void *arg, unsigned woken, bool more)
 {
 	struct giveup *u = arg;
@@ -210,6 +214,7 @@ static long wait_requeue(uint32_t *at, uint32_t value, uint32_t *to, struct park
 	}
 }
 
+/* seq_cst, as the kernel's own exchange of the word. */
 static void mark_waiters(void *arg, unsigned n)
 {
 	if (n)

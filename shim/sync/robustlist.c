@@ -50,7 +50,7 @@ static void wake_one(uint32_t *word)
 	direct(SYS_futex, (long)word, FUTEX_WAKE, 1, 0, 0, 0);
 }
 
-/* False: the word cannot be there. */
+/* False: the word cannot be there.  seq_cst, as the kernel's own exchange of it. */
 static bool owner_dies(uint32_t *word, bool inherits, bool pending)
 {
 	uint32_t value, dead;

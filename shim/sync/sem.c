@@ -75,14 +75,14 @@ static int wait_private(struct sem *s, const struct until *u)
 
 	if (r)
 		return r;
-	fetch_add_seqcst(&s->data, ONE_WAITER);
+	fetch_add_relaxed(&s->data, ONE_WAITER);
 	while (!take_and_leave(s)) {
 		r = lot_park(&pk);
 		if (r == -ETIMEDOUT || r == -EINTR) {
 			fetch_sub_relaxed(&s->data, ONE_WAITER);
 			if (r == -ETIMEDOUT || interrupted(u != NULL))
 				return -r;
-			fetch_add_seqcst(&s->data, ONE_WAITER);
+			fetch_add_relaxed(&s->data, ONE_WAITER);
 		}
 	}
 	return 0;
@@ -164,7 +164,7 @@ EXPORT int sem_post(sem_t *sem)
 	do {
 		if ((d & VALUE_MASK) == SEM_VALUE_MAX)
 			return sem_ret(EOVERFLOW);
-	} while (!cas_seqcst(&s->data, &d, d + 1));
+	} while (!cas_release(&s->data, &d, d + 1));
 	if (d >= ONE_WAITER)
 		lot_wake(lot_key(s, KEY_OTHER), 1, 0, READY_NEXT, NULL, NULL);
 	return 0;

@@ -14,10 +14,10 @@ static _Atomic unsigned nkeys; /* one past the highest key ever made */
 
 static void remember(unsigned k, void (*destructor)(void *))
 {
-	unsigned n = load_seqcst(&nkeys);
+	unsigned n = load_acquire(&nkeys);
 
-	store_seqcst(&keys[k].destructor, destructor);
-	while (k >= n && !cas_weak_seqcst(&nkeys, &n, k + 1))
+	store_release(&keys[k].destructor, destructor);
+	while (k >= n && !cas_weak_acq_rel(&nkeys, &n, k + 1))
 		;
 }
 
@@ -38,7 +38,7 @@ EXPORT int __pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 EXPORT int pthread_key_delete(pthread_key_t key)
 {
 	if (key < PTHREAD_KEYS_MAX)
-		store_seqcst(&keys[key].destructor, NULL);
+		store_release(&keys[key].destructor, NULL);
 	return real.pthread_key_delete(key);
 }
 
@@ -54,16 +54,16 @@ EXPORT int tss_create(tss_t *key, tss_dtor_t destructor)
 EXPORT void tss_delete(tss_t key)
 {
 	if (key < PTHREAD_KEYS_MAX)
-		store_seqcst(&keys[key].destructor, NULL);
+		store_release(&keys[key].destructor, NULL);
 	real.tss_delete(key);
 }
 
 /* Over the keys, those too that a destructor makes: how many there are is asked at each step. */
 static void round_of_destructors(void)
 {
-	for (unsigned k = 0; k < load_seqcst(&nkeys); k++) {
+	for (unsigned k = 0; k < load_acquire(&nkeys); k++) {
 		void *value = pthread_getspecific(k);
-		void (*destructor)(void *) = load_seqcst(&keys[k].destructor);
+		void (*destructor)(void *) = load_acquire(&keys[k].destructor);
 
 		if (!value)
 			continue;

@@ -18,9 +18,9 @@ static struct timeval tv_of(uint64_t ns)
 /* The two readings are not of one moment, and neither part may go back. */
 static uint64_t no_less(_Atomic uint64_t *said, uint64_t now)
 {
-	uint64_t was = load_seqcst(said);
+	uint64_t was = load_relaxed(said);
 
-	while (was < now && !cas_weak_seqcst(said, &was, now))
+	while (was < now && !cas_weak_relaxed(said, &was, now))
 		;
 	return was > now ? was : now;
 }

@@ -207,7 +207,7 @@ static void apply(struct own *o)
 	set = o->set;
 	a = o->attrs;
 	o->pending = 0;
-	store_seqcst(&self_thread.schedparam_pending, false);
+	store_release(&self_thread.schedparam_pending, false);
 	own_unlock(o);
 	if (!which)
 		return;
@@ -329,7 +329,7 @@ static void note(struct thread *th, const struct attrs *a, unsigned which)
 	put(&o->attrs, a, which);
 	o->set = differences(&o->attrs);
 	o->pending |= which;
-	store_seqcst(&th->schedparam_pending, true);
+	store_release(&th->schedparam_pending, true);
 	own_unlock(o);
 }
 

@@ -96,14 +96,14 @@ long ends_thread(const struct call *x)
 	syscall_reset();
 	th->result = NULL;
 	status = (int)x->a;
-	store_seqcst(&by_number, true);
+	store_release(&by_number, true);
 	leave(th);
 }
 
 bool thread_ended_by_number(int *of_last)
 {
 	*of_last = status;
-	return load_seqcst(&by_number);
+	return load_acquire(&by_number);
 }
 
 /*

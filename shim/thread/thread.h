@@ -19,6 +19,10 @@ enum {
 
 struct thread {
 	bool stop;                   /* first: the system call stub ends a call that it is set for (own) */
+	/*
+	 * seq_cst with the mailbox: an ending thread writes this one, then empties that;
+	 * thread_signal() the other way
+	 */
 	_Atomic uint32_t state;      /* TH_ bits; joiners park on its address */
 	struct g *g;
 	void *(*start)(void *);
@@ -31,10 +35,18 @@ struct thread {
 	bool exiting;                /* result was set by pthread_exit */
 	bool leaves_more;            /* its end has to look at what few threads have (own): leave() */
 	pthread_t joins;             /* the thread that this one is joining: EDEADLK of a cycle */
+	/*
+	 * seq_cst with the mailbox: thread_look_slow() clears this one, then reads that; senders
+	 * the other way
+	 */
 	_Atomic bool look;           /* signals or an asynchronous cancellation came: thread_look() */
 	struct signode *held;        /* queued, in the order of their turn: sigpending.c (own, while taking) */
 	uint32_t forgot;             /* sigforget_count() when held was last looked through (own, while taking) */
 	_Atomic uint64_t pending[2]; /* standard signals queued for it; [1]: sent to the process */
+	/*
+	 * seq_cst with the mailbox: the handler clears this one, then reads that; sigroute_kick()
+	 * the other way
+	 */
 	_Atomic bool kicked;         /* signal 32 is on its way to it, or being handled */
 	stack_t altstack;            /* as sigaltstack(2) set it; size 0: none (own, pinned to change it) */
 	/* on a side stack, or about to return from a handler: no handler may run on top (own) */
@@ -49,6 +61,7 @@ struct thread {
 	volatile uint64_t blocked_meanwhile;
 	uint64_t waitset;            /* what its sigwait waits for, else 0 */
 	/* the thread is in a call with a mask of its own (waitmask.h) */
+	/* seq_cst with the mailbox in waitmask_enter() */
 	_Atomic bool masked;
 	_Atomic uint64_t waitmask;   /* the mask of that call, while masked */
 	uint64_t sigdone;            /* handlers run so far (own) */
@@ -79,6 +92,7 @@ static inline struct thread *thread_of(pthread_t t)
  * Signals directed at the thread, newest first: any thread pushes, this one takes.  With the G, not
  * here: this memory is wiped between two lives, and a sender may be late.
  */
+/* seq_cst: see struct gshim */
 static inline void *_Atomic *mailbox(struct thread *th)
 {
 	return &g_shim(th->g)->mailbox;

@@ -43,13 +43,13 @@ static _Atomic uint32_t used; /* (L) rows that have ever been used, of the first
 
 static struct cputimer *rows(void)
 {
-	return load_seqcst(&part);
+	return load_acquire(&part);
 }
 
 /* Under the lock.  NULL: no such. */
 static struct cputimer *find(timer_t timer)
 {
-	for (uint32_t i = 0; i < load_seqcst(&used); i++)
+	for (uint32_t i = 0; i < load_acquire(&used); i++)
 		if (rows()[i].kind != FREE && rows()[i].timer == timer)
 			return &rows()[i];
 	return NULL;
@@ -81,8 +81,8 @@ bool cputimer_note(timer_t timer, struct thread *th)
 		rows[i] = (struct cputimer){ .timer = timer,
 					     .id = g_tid(th->g),
 					     .kind = th->g == getg() ? OWN : OTHERS };
-		if (i >= load_seqcst(&used))
-			store_seqcst(&used, i + 1);
+		if (i >= load_acquire(&used))
+			store_release(&used, i + 1);
 		noted = true;
 	}
 	shimunlock(&lock);
@@ -93,7 +93,7 @@ void cputimer_forget(timer_t timer)
 {
 	struct cputimer *t;
 
-	if (likely(!load_seqcst(&used)))
+	if (likely(!load_acquire(&used)))
 		return;
 	shimlock(&lock);
 	t = find(timer);
@@ -171,7 +171,7 @@ bool cputimer_set(timer_t timer, int flags, const struct itimerspec **new, struc
 	struct cputimer *t;
 	bool ours, good;
 
-	if (likely(!load_seqcst(&used)) || !*new)
+	if (likely(!load_acquire(&used)) || !*new)
 		return false;
 	*room = **new;
 	good = timer_valid(room);
@@ -199,7 +199,7 @@ bool cputimer_get(timer_t timer, struct itimerspec *it)
 	struct cputimer *t;
 	bool ours;
 
-	if (likely(!load_seqcst(&used)))
+	if (likely(!load_acquire(&used)))
 		return false;
 	shimlock(&lock);
 	t = find(timer);
@@ -239,17 +239,17 @@ static uint64_t look(struct cputimer *t)
 
 bool cputimer_any(void)
 {
-	return load_seqcst(&used) != 0;
+	return load_acquire(&used) != 0;
 }
 
 uint64_t cputimer_look(void)
 {
 	uint64_t first = 0;
 
-	if (likely(!load_seqcst(&used)))
+	if (likely(!load_acquire(&used)))
 		return 0;
 	shimlock(&lock);
-	for (uint32_t i = 0; i < load_seqcst(&used); i++) {
+	for (uint32_t i = 0; i < load_acquire(&used); i++) {
 		uint64_t next = look(&rows()[i]);
 
 		if (next && (!first || next < first))
@@ -263,7 +263,7 @@ uint64_t cputimer_look(void)
 void cputimer_fork_child(void)
 {
 	shimlock_fork_child(&lock);
-	for (uint32_t i = 0; rows() && i < CPUTIMERS && i < load_seqcst(&used); i++)
+	for (uint32_t i = 0; rows() && i < CPUTIMERS && i < load_relaxed(&used); i++)
 		rows()[i].kind = FREE;
-	store_seqcst(&used, 0);
+	store_relaxed(&used, 0);
 }

@@ -31,7 +31,7 @@ static uint64_t waiting(struct overrun of)
 
 bool overrun_begins(int slot, int more, struct overrun *out)
 {
-	uint64_t was = load_seqcst(&overruns[slot].word), now;
+	uint64_t was = load_acquire(&overruns[slot].word), now;
 
 	do {
 		if (was & QUEUED) {
@@ -40,25 +40,25 @@ bool overrun_begins(int slot, int more, struct overrun *out)
 		} else {
 			now = ((was >> TURN) + 1) << TURN | QUEUED | (uint64_t)more;
 		}
-	} while (!cas_weak_seqcst(&overruns[slot].word, &was, now));
+	} while (!cas_weak_acq_rel(&overruns[slot].word, &was, now));
 	*out = (struct overrun){ slot, (uint32_t)(now >> TURN) };
 	return !(was & QUEUED);
 }
 
 bool overrun_stale(struct overrun of)
 {
-	return of.slot >= 0 && (load_seqcst(&overruns[of.slot].word) & ~COUNT) != waiting(of);
+	return of.slot >= 0 && (load_acquire(&overruns[of.slot].word) & ~COUNT) != waiting(of);
 }
 
 /* The word is QUEUED no more. */
 static int off_queue(struct overrun of)
 {
-	uint64_t was = load_seqcst(&overruns[of.slot].word);
+	uint64_t was = load_acquire(&overruns[of.slot].word);
 
 	do {
 		if ((was & ~COUNT) != waiting(of))
 			return -1;
-	} while (!cas_weak_seqcst(&overruns[of.slot].word, &was, (uint64_t)of.turn << TURN));
+	} while (!cas_weak_acq_rel(&overruns[of.slot].word, &was, (uint64_t)of.turn << TURN));
 	return (int)(was & COUNT);
 }
 
@@ -67,7 +67,7 @@ int overrun_taken(struct overrun of)
 	int more = off_queue(of);
 
 	if (more >= 0)
-		store_seqcst(&overruns[of.slot].last, more);
+		store_relaxed(&overruns[of.slot].last, more);
 	return more;
 }
 
@@ -79,15 +79,15 @@ void overrun_dropped(struct overrun of)
 
 bool overrun_anew(int slot)
 {
-	uint64_t was = load_seqcst(&overruns[slot].word);
+	uint64_t was = load_acquire(&overruns[slot].word);
 
-	while (!cas_weak_seqcst(&overruns[slot].word, &was, ((was >> TURN) + 1) << TURN))
+	while (!cas_weak_acq_rel(&overruns[slot].word, &was, ((was >> TURN) + 1) << TURN))
 		;
-	store_seqcst(&overruns[slot].last, 0);
+	store_relaxed(&overruns[slot].last, 0);
 	return was & QUEUED;
 }
 
 int overrun_last(int slot)
 {
-	return load_seqcst(&overruns[slot].last);
+	return load_relaxed(&overruns[slot].last);
 }

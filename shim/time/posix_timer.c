@@ -36,9 +36,9 @@ static int reserve(void)
 	for (int i = 0; i < TIMERS; i++) {
 		long none = TIMER_FREE;
 
-		if (!cas_seqcst(&named[i].target, &none, TIMER_BUSY))
+		if (!cas_acq_rel(&named[i].target, &none, TIMER_BUSY))
 			continue;
-		for (int n = load_seqcst(&rows); n <= i && !cas_weak_seqcst(&rows, &n, i + 1);)
+		for (int n = load_acquire(&rows); n <= i && !cas_weak_acq_rel(&rows, &n, i + 1);)
 			;
 		return i;
 	}
@@ -80,19 +80,19 @@ static int reroute(const struct sigevent *ev, struct sigevent *to)
 static void name_it(int slot, const struct sigevent *ev, long r, const int *number)
 {
 	if (r == 0) {
-		store_seqcst(&named[slot].number, *number);
-		store_seqcst(&named[slot].sig, ev->sigev_signo);
+		store_release(&named[slot].number, *number);
+		store_release(&named[slot].sig, ev->sigev_signo);
 		overrun_anew(slot);
 	}
-	store_seqcst(&named[slot].target, r == 0 ? ev->_sigev_un._tid : TIMER_FREE);
+	store_release(&named[slot].target, r == 0 ? ev->_sigev_un._tid : TIMER_FREE);
 }
 
 /* The row of the timer of this number; -1: it names no thread. */
 static int row_of(int number)
 {
-	for (int i = 0; i < load_seqcst(&rows); i++)
-		if (load_seqcst(&named[i].target) > TIMER_BUSY &&
-		    load_seqcst(&named[i].number) == number)
+	for (int i = 0; i < load_acquire(&rows); i++)
+		if (load_acquire(&named[i].target) > TIMER_BUSY &&
+		    load_acquire(&named[i].number) == number)
 			return i;
 	return -1;
 }
@@ -102,7 +102,7 @@ static void take_back(int row)
 {
 	sigroute_flush(); /* what its last expirations sent is queued now */
 	if (overrun_anew(row))
-		sigforget_timer(thread_by_id(load_seqcst(&named[row].target)), load_seqcst(&named[row].sig));
+		sigforget_timer(thread_by_id(load_acquire(&named[row].target)), load_acquire(&named[row].sig));
 }
 
 static void forget(int number)
@@ -112,7 +112,7 @@ static void forget(int number)
 	cputimer_forget((timer_t)(intptr_t)number);
 	if (row >= 0) {
 		take_back(row);
-		store_seqcst(&named[row].target, TIMER_FREE);
+		store_release(&named[row].target, TIMER_FREE);
 	}
 }
 
@@ -176,7 +176,7 @@ EXPORT int timer_delete(timer_t timer)
 static bool stop(timer_t timer, const struct itimerspec *new, struct itimerspec *was)
 {
 	static const struct itimerspec never;
-	int row = likely(!load_seqcst(&rows)) ? -1 : row_of((int)(intptr_t)timer);
+	int row = likely(!load_acquire(&rows)) ? -1 : row_of((int)(intptr_t)timer);
 	struct itimerspec asked;
 
 	if (row < 0 || !user_read(&asked, new, sizeof(asked)) || !timer_valid(&asked) ||
@@ -203,7 +203,7 @@ EXPORT int timer_settime(timer_t timer, int flags, const struct itimerspec *new,
 
 EXPORT int timer_getoverrun(timer_t timer)
 {
-	int row = likely(!load_seqcst(&rows)) ? -1 : row_of((int)(intptr_t)timer);
+	int row = likely(!load_acquire(&rows)) ? -1 : row_of((int)(intptr_t)timer);
 
 	return row >= 0 ? overrun_last(row) : real.timer_getoverrun(timer);
 }
@@ -298,7 +298,7 @@ struct thread *timer_target(const siginfo_t *si)
 {
 	int row = timer_row(si);
 
-	return row < 0 ? NULL : thread_by_id(load_seqcst(&named[row].target));
+	return row < 0 ? NULL : thread_by_id(load_acquire(&named[row].target));
 }
 
 /* Signal 32 of a timer, in the signal thread's handler. */
@@ -309,14 +309,14 @@ void timer_fired(const siginfo_t *si)
 
 	if (row < 0)
 		return; /* deleted meanwhile */
-	meant.si_signo = load_seqcst(&named[row].sig);
+	meant.si_signo = load_acquire(&named[row].sig);
 	sigroute_defer(meant.si_signo, &meant);
 }
 
 /* Timers are not inherited, and the numbers of the child's begin anew. */
 void timer_fork_child(void)
 {
-	for (int i = 0; i < load_seqcst(&rows); i++)
-		store_seqcst(&named[i].target, TIMER_FREE);
+	for (int i = 0; i < load_relaxed(&rows); i++)
+		store_relaxed(&named[i].target, TIMER_FREE);
 	cputimer_fork_child();
 }

@@ -60,12 +60,12 @@ int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline, const ui
 	struct timespec ts = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 	int r;
 
-	if (load_seqcst(&no_ns))
+	if (load_relaxed(&no_ns))
 		return wait_ms(ep, ev, n, ns, deadline != 0, mask);
 	r = (int)os_syscall(SYS_epoll_pwait2, ep, (long)ev, n, deadline ? (long)&ts : 0, (long)mask,
 			    sizeof(*mask));
 	if (r == -ENOSYS || r == -EPERM) { /* an old kernel, or a filter that does not know it */
-		store_seqcst(&no_ns, true);
+		store_relaxed(&no_ns, true);
 		r = wait_ms(ep, ev, n, ns, deadline != 0, mask);
 	}
 	return r;

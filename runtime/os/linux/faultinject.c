@@ -44,7 +44,7 @@ static void lack(uint64_t *calls, unsigned line)
 	own_add(calls, line);
 	fetch_or_relaxed(&concerned[own_calls[line].nr / 64],
 			 UINT64_C(1) << own_calls[line].nr % 64);
-	store_seqcst(&os_missing_any, true);
+	store_release(&os_missing_any, true);
 }
 
 static void deny(unsigned features)
@@ -76,7 +76,7 @@ void os_faultinject(unsigned features, unsigned nth)
 {
 	failat = nth;
 	if (failat)
-		store_seqcst(&os_missing_any, true);
+		store_release(&os_missing_any, true);
 	/* Descriptors are the shim's: without tries it does not come here. */
 	for (unsigned i = 0; i < own_ncalls; i++)
 		if (own_calls[i].feature >= 0 && own_calls[i].feature != OS_tries &&
