@@ -21,6 +21,12 @@ OWN = ("tests/programs", "tests/torture", "tests/stress", "tests/compare", "test
 LEFT = re.compile(r"(pthread|sem|thrd|mtx|cnd|tss|sig|timer|mq|sched)_?\w*|fork|vfork|raise|alarm")
 
 
+def path_of(name):
+    """Where in shim/ the file is."""
+    found = glob.glob(TOP + "/shim/*/" + name)
+    return os.path.relpath(found[0], TOP) if found else "shim/" + name
+
+
 def interposed():
     """[(section, name)] in the order of symbols.def."""
     section, found = "", []
@@ -28,7 +34,7 @@ def interposed():
         for line in f:
             match = re.match(r"/\* (\w+\.c)", line)
             if match:
-                section = match.group(1)
+                section = path_of(match.group(1))
             match = re.match(r"SYM\([^,]*,\s*(\w+),", line)
             if match:
                 found.append((section, match.group(1)))
@@ -139,7 +145,7 @@ def write(cache):
             continue
         if where != section:
             section = where
-            text += ["", "## shim/" + section, "", head, rule]
+            text += ["", "## " + section, "", head, rule]
         group = set(forms[name])
         mine = sum(own.get(one, 0) for one in group)
         cells = [_counts(s, group) for s in suites]
