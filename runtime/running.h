@@ -29,8 +29,9 @@ static inline bool runtime_waits_itself(void)
 }
 
 /*
- * Before the calling G changes its kernel thread for good (and ends it at exit): M0 cannot end, so
- * any G but main goes on elsewhere.  No-op when it is locked already.
+ * Before the calling G is locked to its kernel thread for long, or changes it (and ends it at exit).  M0
+ * cannot end, so any G but main goes on elsewhere.  And another M is made for the others first, if none
+ * is idle: making one later may need a lock that one of them holds.  No-op when it is locked already.
  */
 void leavem0(void);
 

@@ -605,7 +605,7 @@ void pstart_look(uint64_t now) hidden;   /* sysmon only */
 
 /* ---- home.c ---- */
 void home_go(struct g *gp) hidden;    /* the caller, which is locked to an M that waits for it */
-void leavem0_once(void) hidden;           /* of a G that is not main: to another M, if there is one */
+void leavem0_once(void) hidden;           /* an M is there for the others; a G that is not main leaves M0, if there is one */
 void home_leave(struct g *gp) hidden; /* the caller ends: so its home is none, unless it is there */
 void home_over(struct m *mp) hidden;  /* the G has ended elsewhere */
 

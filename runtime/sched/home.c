@@ -46,7 +46,7 @@ void runtime_child_begins(void)
 	if (!gp)
 		return;
 	for (int tries = 0;; tries++) {
-		if (!gp->home && gp != g_main_)
+		if (!gp->home)
 			leavem0_once();
 		lockosthread();
 		if (gp->lockdepth > 1 || gp->sysdepth || gp->home || gp == g_main_ || getm() != &m0)

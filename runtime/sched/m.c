@@ -536,37 +536,66 @@ static void leavem0_to_runq(void *arg)
 }
 
 /*
- * Waits for an idle M, once and not for long: the spawner may need a lock of libc's whose holder
- * waits for this P. Without an idle M, M0 itself would take the P back and run all other Gs, which
- * were created later, before it finds gp.
+ * Waits for an idle M, not for long.  The spawner may need a lock whose holder waits for this P: so
+ * others have their turn after half of the tries.  Not at once: those that were created later, and
+ * compute, would all run before gp.
  */
 static bool await_idlem(void)
 {
 	for (int i = 0; i < IDLEM_TRIES && !load_relaxed(&sched.midle); i++) {
+		if (!spawner_runs() || runtime_nomore())
+			break;
 		if (i == 0)
 			spawner_want_spare();
+		if (i >= IDLEM_TRIES / 2)
+			gosched();
 		os_usleep(IDLEM_US);
 	}
 	return load_relaxed(&sched.midle) != NULL;
 }
 
-void leavem0(void)
+/*
+ * One try: there is an M for the others, and the caller, if it is not main, is on another than M0.
+ * False: it is on M0, and no M is idle.
+ */
+static bool leavem0_try(struct g *gp)
 {
-	struct g *gp = weft_tls.g;
+	bool idle = await_idlem();
 
-	if (!gp || gp == g_main_ || gp->home || gp->lockdepth || gp->sysdepth ||
-	    (load_relaxed(&duties) & DutyLockAll))
-		return;
+	if (gp == g_main_)
+		return true;
 	/* As in preempt_here(): we may be in a handler. */
 	pin();
 	if (getm() == &m0)
 		m0.sigmask = os_sigmask_get();
 	unpin();
-	if (getm() == &m0 && await_idlem())
+	if (getm() == &m0 && idle)
 		mcall(leavem0_to_idlem);
+	return getm() != &m0;
+}
+
+static bool stays(const struct g *gp)
+{
+	return gp->lockdepth || gp->sysdepth || (load_relaxed(&duties) & DutyLockAll);
+}
+
+void leavem0(void)
+{
+	static bool said;
+	struct g *gp = weft_tls.g;
+
+	if (!gp || gp->home || stays(gp))
+		return;
 	/* M0 may be woken for another reason and find gp first: then it leaves again. */
-	while (getm() == &m0)
+	for (int i = 0; !leavem0_try(gp); i++) {
+		if (i == LEAVE_FORGOOD_TRIES) {
+			if (!exchange_relaxed(&said, true))
+				weft_say("no kernel thread is to be had (what a thread changes of its own, "
+					 "main has too)");
+			return;
+		}
 		mcall(leavem0_to_runq);
+	}
 }
 
 /* Once: it may be that no other M can be made while the G holds a lock of the program's malloc. */
@@ -574,14 +603,8 @@ void leavem0_once(void)
 {
 	struct g *gp = weft_tls.g;
 
-	if (gp->lockdepth || gp->sysdepth || (load_relaxed(&duties) & DutyLockAll))
-		return;
-	pin();
-	if (getm() == &m0)
-		m0.sigmask = os_sigmask_get();
-	unpin();
-	if (getm() == &m0 && await_idlem())
-		mcall(leavem0_to_idlem);
+	if (!stays(gp))
+		leavem0_try(gp);
 }
 
 /* The P stays, and its timers are this sleep's. */

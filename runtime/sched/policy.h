@@ -278,6 +278,11 @@ enum {
 	IDLEM_TRIES = 40,
 	/* us, m.c: between two of them.  From: trying. */
 	IDLEM_US = 50,
+	/*
+	 * times, m.c: that a G tries to leave M0 before it changes its kernel thread, each of them the time of
+	 * IDLEM_TRIES: a second.  From: the load under which a new thread has its first turn.
+	 */
+	LEAVE_FORGOOD_TRIES = 500,
 	/* times, home.c: that it tries to leave M0 before a fork.  From: trying, in 23985ab: 2 ms each, at most. */
 	LEAVE_TRIES = 2,
 	/* tries, sched/single.c: for all other Ms to end: 200 ms, and more where the CPUs are busy.  From: trying. */
