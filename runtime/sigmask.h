@@ -28,6 +28,8 @@ void sigmask_set(struct g *gp, uint64_t mask);
 
 /* The kernel already has this mask on the calling G's M (a handler runs): only remember it. */
 void sigmask_note(uint64_t mask);
+/* Pinned, about to park: the mask with which the calling G's next M runs it. */
+void sigmask_park(uint64_t mask);
 
 /*
  * In a handler: an M that runs no G keeps these signals out until it runs one; the caller puts them

@@ -444,6 +444,11 @@ long g_setgs(uintptr_t base)
 	return r;
 }
 
+void sigmask_park(uint64_t mask)
+{
+	weft_tls.g->sigmask = mask;
+}
+
 void sigmask_note(uint64_t mask)
 {
 	pin_m();

@@ -194,6 +194,7 @@ static long try_and_park(struct fdop *op, struct netwait *w, bool parks)
 	while (r == FDWAIT_PARK) {
 		if (waitmask_hit()) /* no handler runs from here on: we are pinned */
 			return -EINTR;
+		waitmask_parks();
 		r = park_for(op, w, &again);
 		if (r < 0 && (r != -ETIMEDOUT || op->late))
 			return r;

@@ -10,6 +10,7 @@
  * gets the rest, as Linux documents.  A signal mask is the G's own for the time of the wait alone:
  * as in the kernel a descriptor that is ready comes first, and then the mask lets nothing in.
  */
+#include "runtime/arch/callstub.h"
 #include "runtime/netpoll.h"
 #include "shim/signal/waitmask.h"
 #include "shim/fd/fdevents.h"
@@ -105,13 +106,20 @@ static bool may_wait(const struct how *h, long *r)
 	struct timespec zero = { 0, 0 };
 
 	*r = 0;
+	/* By the stub: a handler that comes out of the call has the call's mask (left_call()). */
 	if (h->mask && sigmask_of(getg()) & ~sigs_of(waitmask()))
 		do
-			*r = waitmask_hit() ? 0 : direct5(SYS_ppoll, NULL, 0, &zero, waitmask(), SIGSET_BYTES);
+			*r = waitmask_hit() ? 0
+					    : syscall_nocp(SYS_ppoll, 0, 0, (long)&zero, (long)waitmask(),
+							   SIGSET_BYTES, 0);
 		while (*r == -EINTR);
 	if (waitmask_hit())
 		*r = -EINTR;
-	return !h->now && !*r;
+	if (h->now || *r)
+		return false;
+	if (h->mask)
+		waitmask_attend();
+	return true;
 }
 
 /* What cannot be parked for: the kernel waits. */

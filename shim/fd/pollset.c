@@ -57,6 +57,7 @@ static long park(struct pollwait *w, struct polllink *links)
 			r = FDWAIT_AGAIN;
 		if (r)
 			break;
+		waitmask_parks();
 		r = netpoll_parkset(&set, w->deadline, WaitPoll);
 	} while (r >= 0);
 	netpoll_releaseset(links, w->n);

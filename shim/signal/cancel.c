@@ -15,6 +15,7 @@
 #include "shim/signal/sig32.h"
 #include "shim/thread/schedparam.h"
 #include "shim/signal/sigroute.h"
+#include "shim/signal/waitmask.h"
 
 #include <stddef.h>
 

@@ -131,12 +131,17 @@ static void had_by_another(int sig, const siginfo_t *si)
 
 static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 {
-	struct delivery d = { f, f->uc.mask, sigmask_of(getg()), true, false, sigmask_of(getg()) };
+	uint64_t noted = waitmask_own();
+	struct delivery d = { f, f->uc.mask, noted, true, false, noted };
 	struct thread *th = &self_thread;
 	struct waitmask_pause outer = waitmask_pause();
-	bool own = outer.region && left_call(f), ran;
+	bool in_call = outer.region && (outer.joined || left_call(f)), ran;
 
-	mask_handler(own ? load_relaxed(&th->waitmask) : d.kernel, sig, sa);
+	if (unlikely(outer.joined)) {
+		d.kernel = f->uc.mask = noted;
+		outer.joined = false; /* until the next park */
+	}
+	mask_handler(in_call ? load_relaxed(&th->waitmask) : d.kernel, sig, sa);
 	ran = d.any = action_claim(sig, sa);
 	if (likely(ran)) {
 		run_handler(sig, &f->si, &f->uc, sa);
@@ -290,9 +295,11 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		 * An idle M would get it back at once, and again, for as long as no G wants it; and
 		 * a thread at its lists might never get through with them.
 		 */
-		bool out = sigmask_add_idle(SIGBIT(sig)) || block_meanwhile(sig);
+		bool out = sigroute_defer(sig, si);
 
-		if (sigroute_defer(sig, si) || out)
+		/* Then: a mask that keeps it out tells that it is in the ring (sigroute_settle()). */
+		out |= sigmask_add_idle(SIGBIT(sig)) || block_meanwhile(sig);
+		if (out)
 			f->uc.mask |= SIGBIT(sig);
 		errno = a.saved;
 		return;

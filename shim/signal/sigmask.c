@@ -38,7 +38,7 @@ void sigmask_counted(int sig)
 		return;
 	fetch_or_acq_rel(&counted, SIGBIT(sig));
 	if (on_g())
-		closed(SIGBIT(sig) & sigmask_of(getg()) & ~SIGS_NEVER);
+		sigroute_keep_out(SIGBIT(sig) & sigmask_of(getg()) & ~SIGS_NEVER);
 }
 
 uint64_t sigmask_finds_out(void)

@@ -132,8 +132,11 @@ static uint64_t status_set(const char *field, uint64_t unknown)
  */
 EXPORT int sigpending(sigset_t *set)
 {
-	int r = real.sigpending(set);
+	int r;
 
+	if (on_g())
+		sigroute_settle(sigmask_of(getg()));
+	r = real.sigpending(set);
 	if (r || !on_g())
 		return r;
 	if (unlikely(sigs_of(set)) && getg() != g_main())
@@ -656,10 +659,13 @@ int signals_next(void)
 bool signals_over(struct sigframe *f)
 {
 	struct thread *th = &self_thread;
-	struct delivery d = { f, f->uc.mask, sigmask_of(th->g), false, false, sigmask_of(th->g) };
+	uint64_t own = waitmask_own();
+	struct delivery d = { f, f->uc.mask, own, false, false, own };
 	struct waitmask_pause outer;
 	bool again;
 
+	if (unlikely(th->joined)) /* what a handler finds in its context, and leaves there */
+		d.kernel = f->uc.mask = own;
 	do {
 		uint64_t mask = thread_mask(th), set;
 
@@ -681,6 +687,8 @@ bool signals_over(struct sigframe *f)
 		 */
 		again = outer.region && !d.any && load_seqcst(mailbox(th));
 	} while (again);
+	if (unlikely(th->joined)) /* none ran */
+		f->uc.mask = sigmask_of(th->g);
 	return d.interrupts;
 }
 

@@ -573,34 +573,68 @@ static bool blocked_everywhere(uint64_t set)
 	return !(set & ~load_seqcst(&blocked)) && blocked_by_the_ending(set) && sigmask_all_ms_block(set);
 }
 
+/* Of set, what the signal thread lets in, or is about to. */
+static uint64_t let_in(uint64_t set)
+{
+	/* In this order: what is let in again as asked is blocked no more, then asked no more. */
+	uint64_t asked = load_seqcst(&to_unblock);
+
+	return set & ~((load_seqcst(&blocked) & ~asked) | SIGS_NEVER);
+}
+
+/* Set, which all keep out, no kernel thread lets in any more. */
+static void await_blocked(uint64_t set)
+{
+	struct timespec moment = { 0, BLOCK_SLEEP_NS };
+
+	for (int i = 0; i < BLOCK_TRIES && (set = blocked_by_all(set)) && !blocked_everywhere(set); i++) {
+		if (!runtime_busy())
+			gosched(); /* to one that ends */
+		own3(SYS_nanosleep, &moment, NULL, 0);
+	}
+}
+
 /*
  * For a signal with a handler the signal thread finds out that no G wants it when it gets one.  A
  * signal on which the kernel acts itself (it ends the process, or discards the signal) must not
  * even reach the signal thread.  All that this waits for comes by itself, a CPU provided; the bound
  * is there for the same reason as sigroute_flush()'s.
  */
-void sigroute_blocked(uint64_t set)
+void sigroute_keep_out(uint64_t set)
 {
-	struct timespec moment = { 0, BLOCK_SLEEP_NS };
-	/* In this order: what is let in again as asked is blocked no more, then asked no more. */
-	uint64_t asked = load_seqcst(&to_unblock);
-
-	set = blocked_by_all(set & ~((load_seqcst(&blocked) & ~asked) | SIGS_NEVER));
+	set = blocked_by_all(let_in(set));
 	if (likely(!set) || !sigroute_started())
-		return;
-	set &= ~sigmask_finds_out();
-	if (!set)
 		return;
 	if (load_seqcst(&self_thread.state) & TH_ENDING)
 		sigmask_set(getg(), sigmask_of(getg()) | set);
 	fetch_or_seqcst(&to_block, set);
 	wake_sigthread();
 	sigroute_flush();
-	for (int i = 0; i < BLOCK_TRIES && (set = blocked_by_all(set)) && !blocked_everywhere(set); i++) {
-		if (!runtime_busy())
-			gosched(); /* to one that ends */
-		own3(SYS_nanosleep, &moment, NULL, 0);
-	}
+	await_blocked(set);
+}
+
+void sigroute_blocked(uint64_t set)
+{
+	sigroute_keep_out(set & ~sigmask_finds_out());
+}
+
+/*
+ * A signal with a handler that all keep out, and that a kernel thread has taken, is on its way back to
+ * the kernel, and shows nowhere.  Once all kernel threads keep it out, what they had taken before is in
+ * the ring, and is given back when that is routed.
+ */
+void sigroute_settle(uint64_t set)
+{
+	if (!sigroute_started())
+		return;
+	set = blocked_by_all(set & action_handled());
+	if (unlikely(let_in(set)))
+		sigroute_keep_out(set);
+	else if (set)
+		await_blocked(set);
+	/* Afterwards: what no kernel thread takes any more may still be about to be given back. */
+	if (unlikely(load_seqcst(&head) != load_seqcst(&routed)))
+		sigroute_flush();
 }
 
 /*

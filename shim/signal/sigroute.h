@@ -69,6 +69,9 @@ bool signals_over(struct sigframe *f) hidden;
 /* A timer that names th has expired; its signal is queued once, and counts (time/overrun.c). */
 int thread_timer(struct thread *th, int slot, const siginfo_t *info) hidden;
 void sigroute_blocked(uint64_t set) hidden; /* the caller lets these in no more, or ends */
+void sigroute_keep_out(uint64_t set) hidden; /* the same, also of signals that have a handler */
+/* Of set, what all keep out waits where sigpending finds it. */
+void sigroute_settle(uint64_t set) hidden;
 /*
  * sigmask.c.  The calling G's mask has changed, in the kernel and in the notes; or it only keeps out
  * more than before.

@@ -21,21 +21,43 @@ bool waitmask_enter(const void *mask)
 	store_relaxed(&th->waitmask, bits);
 	th->stop = false;
 	store_seqcst(&th->masked, true); /* pairs with thread_kill()'s read after its push */
-	/*
-	 * A parked G is not there for the kernel: what was sent to the process comes by the signal
-	 * thread.
-	 */
-	sigroute_unblocked(sigmask_of(getg()) & ~bits);
 	signals_deliver();
 	if (unlikely(bits & ~sigmask_of(getg())))
 		sigroute_mask_closed(bits & ~sigmask_of(getg()));
 	return true;
 }
 
+/*
+ * A parked G is not there for the kernel: what is sent to the process comes by the signal thread.  What
+ * waits there already the caller has asked the kernel for: the signal thread would take that first, and
+ * its handler would come after a call that does not wait.
+ */
+void waitmask_attend(void)
+{
+	sigroute_unblocked(sigmask_of(getg()) & ~load_relaxed(&self_thread.waitmask));
+}
+
+void waitmask_join(void)
+{
+	struct thread *th = &self_thread;
+	uint64_t call = load_relaxed(&th->waitmask), own = sigmask_of(getg());
+
+	if (th->joined || !(call & ~own))
+		return;
+	th->ownmask = own;
+	th->joined = true;
+	sigmask_park(own | call);
+}
+
 void waitmask_leave(const bool *region)
 {
 	if (!*region)
 		return;
+	if (self_thread.joined) {
+		/* In this order: a handler that comes in between finds the own mask in its context. */
+		sigmask_set(getg(), self_thread.ownmask);
+		self_thread.joined = false;
+	}
 	store_seqcst(&self_thread.masked, false);
 	sigroute_unblocked(~sigmask_of(getg()));
 	self_thread.stop = false;

@@ -11,6 +11,10 @@
  * handler runs any more: a signal between the region's begin and the wait ends the call too.  A
  * kernel that waits gets the same mask for the signals that it delivers itself.
  *
+ * A G that parks in the region is resumed with both masks joined, its own and the call's: what waits
+ * and the call keeps out comes after the handler that ends the call.  That handler, or the end of the
+ * region, undoes it (waitmask_own()).
+ *
  * While a handler runs, the region is suspended: what it calls has the mask that the handler has,
  * and a stop is none of its business.  When the first has returned the mask is the G's own again,
  * as in the kernel: only what waited with it is still let in.  (Rejected: setting the mask of the
@@ -42,16 +46,34 @@ static inline bool waitmask_hit(void)
 	return self_thread.stop;
 }
 
+void waitmask_attend(void) hidden; /* in a region, before a park: signals of the process come, too */
+void waitmask_join(void) hidden;
+
+/* Pinned, before each park that may be in a region. */
+static inline void waitmask_parks(void)
+{
+	if (unlikely(load_relaxed(&self_thread.masked)))
+		waitmask_join();
+}
+
+/* The G's own mask, also after a park in a region. */
+static inline uint64_t waitmask_own(void)
+{
+	return self_thread.joined ? self_thread.ownmask : sigmask_of(getg());
+}
+
 /* What a handler interrupts: to be given back when it has returned. */
 struct waitmask_pause {
-	bool region, stop;
+	bool region, stop, joined;
 };
 
 static inline struct waitmask_pause waitmask_pause(void)
 {
-	struct waitmask_pause was = { exchange_seqcst(&self_thread.masked, false), self_thread.stop };
+	struct waitmask_pause was = { exchange_seqcst(&self_thread.masked, false), self_thread.stop,
+				      self_thread.joined };
 
 	self_thread.stop = false;
+	self_thread.joined = false;
 	return was;
 }
 
@@ -59,6 +81,7 @@ static inline void waitmask_resume(struct waitmask_pause was, bool ran)
 {
 	/* Without one all the same: it may have come between the two steps of an outer pause. */
 	self_thread.stop = was.stop || (was.region && ran);
+	self_thread.joined = was.joined && !ran;
 	if (was.region)
 		store_seqcst(&self_thread.masked, true); /* as in waitmask_enter() */
 }

@@ -64,6 +64,9 @@ struct thread {
 	/* seq_cst with the mailbox in waitmask_enter() */
 	_Atomic bool masked;
 	_Atomic uint64_t waitmask;   /* the mask of that call, while masked */
+	/* it parked in that call: the G's noted mask has waitmask in it, and ownmask is the G's own (own) */
+	bool joined;
+	uint64_t ownmask;
 	uint64_t sigdone;            /* handlers run so far (own) */
 	_Atomic uint64_t said[2];    /* rusage.c: the most that was told of its user time, and the kernel's */
 	uint64_t sigtaken;           /* signals taken off its queue to be acted on, ignored ones too (own) */
