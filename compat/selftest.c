@@ -267,6 +267,7 @@ int compat_init(void)
 	compat_call_tls_dtors = libc.call_tls_dtors;
 	compat_register_cancel = libc.register_cancel;
 	compat_unregister_cancel = libc.unregister_cancel;
+	tcb_cancel_at = (ptrdiff_t)layout.cancelhandling;
 	/* Since 2.41 a request is one bit; before, the sender also marks it as under way. */
 	tcb_cancel_request_bits = libc_data.version >= 41 ? 8 : 8 | 4;
 	return 0;

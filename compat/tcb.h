@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "runtime/arch/cpu.h"
+#include "runtime/base/atomic.h"
 
 struct tcb; /* glibc's struct pthread, opaque; a pthread_t is this address */
 
@@ -96,6 +97,12 @@ void tcb_set_tid(struct tcb *t, uint32_t tid);
 int *tcb_cancelhandling(struct tcb *t);
 extern int tcb_cancel_request_bits; /* what pthread_cancel() sets: CANCELED, and CANCELING up
 				       to 2.40 */
+extern ptrdiff_t tcb_cancel_at; /* where in t the word is */
+/* A request may be there: tcb_cancel_pending() says whether it counts. */
+static inline int tcb_cancel_noted(const struct tcb *t)
+{
+	return load_acquire((const int *)(const void *)((const char *)t + tcb_cancel_at)) & tcb_cancel_request_bits;
+}
 /* True when t has cancellation enabled (asynchronous: and asynchronous). */
 int tcb_cancel_enabled(const struct tcb *t);
 int tcb_cancel_async(const struct tcb *t);

@@ -76,7 +76,7 @@ long g_setgs(uintptr_t base);
  */
 struct g *g_next(uint32_t *i);
 
-/* The shim's part of a G. */
+/* The shim's part of a G: the first member of struct g, so that the shim reads it in line. */
 struct gshim {
 	struct thread *thread;    /* of this life */
 	/*
@@ -85,7 +85,10 @@ struct gshim {
 	 */
 	void *_Atomic mailbox;    /* signals queued on it; stays from one life to the next */
 };
-struct gshim *g_shim(struct g *gp);
+static inline struct gshim *g_shim(struct g *gp)
+{
+	return (struct gshim *)(void *)gp;
+}
 struct g *g_main(void);
 
 /* Kernel id of the M that runs gp (user code or system call) right now, or 0; a snapshot. */

@@ -8,7 +8,7 @@
  * that came between their try and their park.)
  *
  * One edge may stand for much data, so a waiter that was woken and succeeded passes the wake-up on
- * (netpoll_pass).  A waiter that found nothing need not: what comes later is a new edge.  An end or
+ * (netpoll_release).  A waiter that found nothing need not: what comes later is a new edge.  An end or
  * an error wakes every waiter.
  *
  * A waiter for several descriptors (poll, select) is linked into each; every edge wakes all of

@@ -481,11 +481,6 @@ struct g *g_next(uint32_t *i)
 	return NULL;
 }
 
-struct gshim *g_shim(struct g *gp)
-{
-	return &gp->shim;
-}
-
 struct g *g_main(void)
 {
 	return g_main_;

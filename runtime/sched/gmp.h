@@ -97,6 +97,7 @@ struct gclass {
 struct side;
 
 struct g {
+	struct gshim shim;        /* the shim's (g.h); stays first */
 	uintptr_t sp;             /* saved context while not running (o) */
 	void *fs;                 /* thread block (c per life) */
 	struct weft_tls *tls;     /* inside it */
@@ -129,7 +130,6 @@ struct g {
 	struct stack stack;       /* (c) while alive */
 	char *area;               /* where its thread block is (c once set) */
 	struct areas *areas;      /* the mapping that area is cut from (c once set) */
-	struct gshim shim;        /* the shim's (g.h) */
 	/* written by any thread, read by dumps: torn reads are harmless */
 	char name[16];
 	uint64_t sigmask;         /* kernel mask while it runs (o) */
@@ -146,6 +146,8 @@ struct g {
 	int priority;             /* (o) real-time: it has a P of its own; 0: none */
 	bool drop;                /* (o) freed as soon as its stack is left */
 };
+
+_Static_assert(__builtin_offsetof(struct g, shim) == 0, "g_shim() takes it for the G");
 
 struct m {
 	uintptr_t sp;             /* where mstart goes on when this M leaves for good (c) */

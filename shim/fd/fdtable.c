@@ -197,16 +197,16 @@ static enum fdkind look_at(const struct fdslot *s, int fd)
 	return st.st_mode & S_IFMT ? FDK_FILE : kind_of_anonymous(s, fd);
 }
 
-enum fdkind fdslot_kind(struct fdslot *s, int fd)
+enum fdkind fdslot_look(struct fdslot *s, int fd)
 {
 	uint32_t was = load_relaxed(&s->state);
 	enum fdkind kind = (enum fdkind)(was & 0xff);
 
-	if (unlikely(kind == FDK_NEW)) {
-		kind = look_at(s, fd);
-		/* The answer is for this life of the number only. */
-		cas_seqcst(&s->state, &was, was | kind);
-	}
+	if (kind != FDK_NEW)
+		return kind;
+	kind = look_at(s, fd);
+	/* The answer is for this life of the number only. */
+	cas_seqcst(&s->state, &was, was | kind);
 	return kind;
 }
 

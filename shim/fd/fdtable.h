@@ -49,7 +49,6 @@ struct fdslot {
 
 /* NULL: a number beyond all tables, or of another table than the process's. */
 struct fdslot *fdslot_of(int fd) hidden;
-enum fdkind fdslot_kind(struct fdslot *s, int fd) hidden;
 /*
  * A filter allows only the calls as they came: fdslot_of() is NULL, and a caller in the middle of a
  * wait makes the call.
@@ -66,6 +65,14 @@ void fdslot_setkind(struct fdslot *s, enum fdkind kind) hidden;
 static inline enum fdkind fdslot_kindnow(const struct fdslot *s)
 {
 	return (enum fdkind)(load_relaxed(&s->state) & 0xff);
+}
+
+enum fdkind fdslot_look(struct fdslot *s, int fd) hidden; /* of one that is FDK_NEW */
+static inline enum fdkind fdslot_kind(struct fdslot *s, int fd)
+{
+	enum fdkind kind = fdslot_kindnow(s);
+
+	return likely(kind != FDK_NEW) ? kind : fdslot_look(s, fd);
 }
 
 static inline uint32_t fdslot_gen(const struct fdslot *s)

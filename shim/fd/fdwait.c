@@ -58,8 +58,8 @@ static void start_clock(struct fdop *op, uint64_t ns)
 }
 
 /*
- * A local stream waits for each buffer of a write as long as it may wait in all for the first: the time
- * begins anew.
+ * A local stream waits for each buffer of a write as long as it may wait in all for the first: the
+ * time begins anew.
  */
 static void restart_clock(struct fdop *op, int fd)
 {
@@ -101,8 +101,9 @@ static bool receives_no_more(const struct fdop *op, const struct netwait *w, int
 static long wants_to_wait(struct fdop *op, const struct netwait *w, int fd)
 {
 	uint64_t timeout = 0;
+	struct fdslot *s = fd == op->fd ? op->s : NULL;
 
-	switch (op->plain ? MAY_PARK : fdslot_may_park(fd == op->fd ? op->s : NULL, fd, op->dir, &timeout)) {
+	switch (op->plain ? MAY_PARK : fdslot_may_park(s, fd, op->dir, &timeout)) {
 	case MAY_PARK:
 		start_clock(op, timeout);
 		if (!receives_no_more(op, w, fd))
@@ -277,7 +278,7 @@ static long ended(struct fdop *op, long r, int kept)
 	return r;
 }
 
-/* Before a try.  True: the last read has told that there is nothing, and *timeout is how long it waits. */
+/* Before a try.  True: the last read has told that there is nothing, and this one waits *timeout. */
 static bool look(struct fdop *op, struct netwait *w, uint64_t *timeout)
 {
 	op->gen = fdslot_gen(op->s);
@@ -431,7 +432,7 @@ long fdwait_tried(struct fdop *op, long r)
 long fdwait_run(struct fdop *op)
 {
 	runtime_checkyield();
-	testcancel();
+	testcancel_inline();
 	if (runtime_waits_itself())
 		return FDWAIT_FALLBACK;
 	return fdwait_tried(op, run_op(op));

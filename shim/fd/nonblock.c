@@ -364,14 +364,14 @@ static long terminal(const struct fdop *op)
 }
 
 /*
- * Runs the op with the tries of its kind; NULL: cannot be tried.  What turns out to be another kind
- * of file than the slot says, or a pipe that cannot be tried (a named one; older kernels), is
- * looked at once more.
+ * Runs the op, whose slot the caller has found, with the tries of its kind; NULL: cannot be tried.
+ * What turns out to be another kind of file than the slot says, or a pipe that cannot be tried (a
+ * named one; older kernels), is looked at once more.
  */
 static long run(struct fdop *op, long (*on_socket)(struct fdop *, int),
 		long (*on_pipe)(struct fdop *, int))
 {
-	struct fdslot *s = op->s = fdslot_of(op->fd);
+	struct fdslot *s = op->s;
 	enum fdkind kind = s ? fdslot_kind(s, op->fd) : FDK_FILE;
 	long r;
 
@@ -418,9 +418,8 @@ static long run(struct fdop *op, long (*on_socket)(struct fdop *, int),
  * Writes to counters and to sockets of packets, and message sockets that are full: on a kernel
  * thread.
  */
-static bool parks_for_writing(int fd)
+static bool parks_for_writing(struct fdslot *s, int fd)
 {
-	struct fdslot *s = fdslot_of(fd);
 	enum fdkind kind = s ? fdslot_kind(s, fd) : FDK_FILE;
 
 	return is_stream(kind) || kind == FDK_PIPE || kind == FDK_ASKED;
@@ -445,6 +444,7 @@ long fd_read(int fd, void *buf, size_t n)
 	/* No bytes: a stream's answer is at once, and differs between the calls. */
 	if ((ssize_t)n <= 0)
 		return fdwait_call(&op);
+	op.s = fdslot_of(fd);
 	return run(&op, try_recv, try_read);
 }
 
@@ -453,7 +453,10 @@ long fd_write(int fd, const void *buf, size_t n)
 	struct fdop op = { .fd = fd, .dir = NETPOLL_OUT, .n = at_most(n) };
 
 	SET_CALL(&op, SYS_write, buf, n, 0, 0, 0);
-	if ((ssize_t)n <= 0 || !parks_for_writing(fd))
+	if ((ssize_t)n <= 0)
+		return fdwait_call(&op);
+	op.s = fdslot_of(fd);
+	if (!parks_for_writing(op.s, fd))
 		return fdwait_call(&op);
 	return run(&op, try_send, try_write);
 }
@@ -468,7 +471,7 @@ static bool waits_without_bytes(enum fdkind kind)
 long fd_readv(int fd, const struct iovec *iov, int count)
 {
 	struct fdop op = { .fd = fd, .dir = NETPOLL_IN, .vector = true, .hints = true };
-	struct fdslot *s = fdslot_of(fd);
+	struct fdslot *s = op.s = fdslot_of(fd);
 	enum fdkind kind = s ? fdslot_kind(s, fd) : FDK_FILE;
 
 	SET_CALL(&op, SYS_readv, iov, count, 0, 0, 0);
@@ -484,9 +487,12 @@ long fd_writev(int fd, const struct iovec *iov, int count)
 	struct fdop op = { .fd = fd, .dir = NETPOLL_OUT, .vector = true };
 
 	SET_CALL(&op, SYS_writev, iov, count, 0, 0, 0);
-	if (count <= 0 || count > IOV_MAX || !parks_for_writing(fd))
+	if (count <= 0 || count > IOV_MAX)
 		return fdwait_call(&op);
-	if (fdslot_kind(fdslot_of(fd), fd) == FDK_ASKED && !has_bytes(iov, count))
+	op.s = fdslot_of(fd);
+	if (!parks_for_writing(op.s, fd))
+		return fdwait_call(&op);
+	if (fdslot_kind(op.s, fd) == FDK_ASKED && !has_bytes(iov, count))
 		return fdwait_call(&op);
 	return run(&op, try_send_vector, try_writev);
 }
@@ -507,7 +513,7 @@ static long nothing_of_tcp(struct fdop *op)
 long fd_recv(int fd, void *buf, size_t n, int flags, struct sockaddr *from, socklen_t *len)
 {
 	struct fdop op = { .fd = fd, .dir = NETPOLL_IN, .n = at_most(n), .hints = flags == 0 };
-	struct fdslot *s = fdslot_of(fd);
+	struct fdslot *s = op.s = fdslot_of(fd);
 
 	SET_CALL(&op, SYS_recvfrom, buf, n, flags, from, len);
 	if (flags & (MSG_ERRQUEUE | MSG_OOB))
@@ -540,7 +546,7 @@ static long send_message(struct fdop *op, long (*try)(struct fdop *, int))
 
 static long sent(struct fdop *op, int flags, long (*try)(struct fdop *, int))
 {
-	struct fdslot *s = fdslot_of(op->fd);
+	struct fdslot *s = op->s = fdslot_of(op->fd);
 	enum fdkind kind = s ? fdslot_kind(s, op->fd) : FDK_FILE;
 
 	if (flags & WHOLE_SEND)
@@ -562,7 +568,7 @@ long fd_send(int fd, const void *buf, size_t n, int flags, const struct sockaddr
 long fd_recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	struct fdop op = { .fd = fd, .dir = NETPOLL_IN };
-	struct fdslot *s = fdslot_of(fd);
+	struct fdslot *s = op.s = fdslot_of(fd);
 	bool tcp = s && fdslot_kind(s, fd) == FDK_TCP;
 	long r;
 
@@ -601,6 +607,7 @@ long fd_recvmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags, struct
 	if (n == 0 || (n > 1 && !(flags & MSG_WAITFORONE)) || timeout ||
 	    flags & (MSG_ERRQUEUE | MSG_OOB | MSG_WAITALL))
 		return fdwait_call(&op);
+	op.s = fdslot_of(fd);
 	return run(&op, try_recvmmsg, NULL);
 }
 

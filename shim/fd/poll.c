@@ -154,7 +154,7 @@ static long wait_poll(struct pollfd *fds, nfds_t n, const struct how *h)
 	if (unlikely(fdtable_tries_ended()))
 		return FDWAIT_FALLBACK;
 	runtime_checkyield();
-	testcancel();
+	testcancel_inline();
 	r = ask_poll(&call);
 	if (r)
 		return r;
@@ -353,7 +353,7 @@ static long wait_select(int n, fd_set *in, fd_set *out, fd_set *except, const st
 	if (unlikely(fdtable_tries_ended()))
 		return FDWAIT_FALLBACK;
 	runtime_checkyield();
-	testcancel();
+	testcancel_inline();
 	if (h->now && !h->mask) {
 		struct timespec none = { 0, 0 };
 
@@ -465,7 +465,7 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 	uint64_t taken;
 	long r;
 
-	testcancel();
+	testcancel_inline();
 	r = try_epoll(&op, ep);
 	if (r != -EAGAIN)
 		return r;

@@ -40,7 +40,6 @@ void testcancel(void)
 		pthread_testcancel();
 		return;
 	}
-	/* What nearly every call finds, asked in line: nothing. */
 	if (unlikely(load_relaxed(&th->schedparam_pending)))
 		schedparam_apply();
 	if (unlikely(load_relaxed(mailbox(th)) || th->held))
@@ -70,7 +69,7 @@ call_cp(void (*enter)(void), long nr, long a, long b, long c, long d, long e, lo
 	long r;
 
 	runtime_checkyield();
-	testcancel();
+	testcancel_inline();
 	enter();
 	r = syscall_cp(tcb_cancelhandling(t), tcb_cancel_acts(t) ? tcb_cancel_request_bits : 0,
 		       nr, a, b, c, d, e, f);

@@ -101,6 +101,16 @@ static inline void *_Atomic *mailbox(struct thread *th)
 	return &g_shim(th->g)->mailbox;
 }
 
+/* testcancel() on a G.  What nearly every call finds is asked in line: nothing. */
+static inline void testcancel_inline(void)
+{
+	struct thread *th = &self_thread;
+
+	if (unlikely(load_relaxed(&th->schedparam_pending) || load_relaxed(mailbox(th)) || th->held ||
+		     tcb_cancel_noted(tcb_self())))
+		testcancel();
+}
+
 /*
  * What it keeps out: its mask, or that of the call it is in.  Another's may be between two lives,
  * when its memory is wiped.

@@ -2,9 +2,9 @@
  * edge: edges of a descriptor and the waiters for it: runtime/poll/polldesc.c.
  *
  * The model's step          The code
- * try, park                 a wait reads seq (netpoll_seq()), tries the call, parks: netpoll_park(), has_moved()
+ * try, park                 a wait reads seq (netpoll_look(), netpoll_next()), tries the call, parks: netpoll_park(), has_moved()
  * Poller                    netpoll_wait(), polldesc_fire(), pd_wake(): seq is raised, nwait read, lot_wake()
- * pass                      netpoll_pass()
+ * pass                      netpoll_release()
  * Peer                      the other end of the socket; the kernel reports an edge for what comes, several as one
  *
  * Two threads read one socket, each until it has one piece; two pieces come.
