@@ -28,11 +28,11 @@ void lock_slow(struct lock *l)
 			return;
 	}
 	/*
-	 * unlock() stores word and loads sleepers, unfenced; here sleepers is stored and word loaded.
+	 * seq_cst with word: unlock() stores it and loads sleepers, unfenced; here it is the other way.
 	 * The fence that every thread passes makes either this look see the word free, or that load see
 	 * this thread counted.  Without it (an old kernel, or one thread yet) an unlock may be missed.
 	 */
-	fetch_add_seqcst(&l->sleepers, 1); /* seq_cst with word: unlock(), by the fence above */
+	fetch_add_seqcst(&l->sleepers, 1);
 	fenced = os_membarrier() == 0;
 	for (uint64_t ns = LOCK_MISSED; !lock_try(l); ns = ns < LOCK_MISSED_MAX ? ns * 2 : ns)
 		os_futex_wait(&l->word, 1, fenced ? 0 : os_nanotime() + ns);
