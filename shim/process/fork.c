@@ -22,6 +22,7 @@
 #include "shim/fd/fdevents.h"
 #include "shim/syscall/seccomp.h"
 #include "shim/fd/fdwait.h"
+#include "shim/thread/attr.h"
 #include "shim/thread/schedparam.h"
 #include "shim/signal/sigroute.h"
 #include "shim/libc/stdio.h"
@@ -131,6 +132,7 @@ static void rebuild(void)
 	threadstate_fork_child();
 	filter_fork_child();
 	schedparam_fork_child();
+	attr_fork_child();
 	timer_fork_child();
 	sigback_fork_child();
 	if (native)

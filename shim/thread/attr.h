@@ -14,11 +14,12 @@ bool attr_detached(const pthread_attr_t *attr) hidden;
 /* PTHREAD_INHERIT_SCHED or _EXPLICIT_SCHED, of libc's default when NULL. */
 int attr_inheritsched(const pthread_attr_t *attr) hidden;
 /* libc's default attributes, which ask for none of these three. */
-extern bool attr_dflt_plain hidden;
+extern _Atomic bool attr_dflt_plain hidden;
 static inline bool attr_plain(const pthread_attr_t *attr)
 {
-	return !attr && attr_dflt_plain;
+	return !attr && load_relaxed(&attr_dflt_plain);
 }
 bool attr_has_stack(const pthread_attr_t *attr) hidden;
+void attr_fork_child(void) hidden;
 
 #endif
