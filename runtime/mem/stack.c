@@ -32,12 +32,26 @@ uint32_t reserve_count(uint32_t next, size_t each)
 	return n < STACK_SLOTS ? n : STACK_SLOTS;
 }
 
-/* A new reservation: as large as is fit now and as the kernel allows (L stack). */
+/* What is not cut yet goes back, and the next reservation is small again (L stack). */
+static void trim(struct reservation *r)
+{
+	if (r->left)
+		os_free(r->at, r->left * r->each);
+	r->left = r->guarded = r->next = 0;
+}
+
+/*
+ * A new reservation: as large as is fit now and as the kernel allows (L stack).  Shapes that share a class
+ * come in turn, so of each only one is reserved, and nothing stays that another cannot be cut from.
+ */
 static void reserve(struct reservation *r, size_t each, size_t guard)
 {
-	uint32_t n = reserve_count(r->next, each);
+	uint32_t n;
 	char *p = NULL;
 
+	if (r->each != each || r->guard != guard)
+		trim(r);
+	n = reserve_count(r->next, each);
 	while (n && !(p = os_reserve(n * each)))
 		n /= 2;
 	*r = (struct reservation){ .at = p, .each = each, .guard = guard, .left = n, .next = n * 2 };
@@ -86,9 +100,7 @@ char *reservation_cut(struct reservation *r, size_t each, size_t guard)
 void reservation_trim(struct reservation *r)
 {
 	lock(&stacklock);
-	if (r->left)
-		os_free(r->at, r->left * r->each);
-	r->left = r->guarded = r->next = 0;
+	trim(r);
 	unlock(&stacklock);
 }
 
