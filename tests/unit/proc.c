@@ -352,3 +352,27 @@ Test(proc, the_number_of_ps_has_bounds)
 		cr_assert_eq(load_seqcst(&allp[i]->status), Pdead, "P%d", i);
 	cr_expect_eq(load_seqcst(&sched.npidle), 0);
 }
+
+/* sysmon knows the time from before its other looks: a P may have come to pstart since. */
+Test(proc, a_p_that_came_since_sysmons_time_waits_as_long_as_others)
+{
+	struct g *gs = make_gs(1);
+	struct m *own = calloc(1, sizeof(*own));
+	uint64_t now = nanotime();
+	struct p *pp;
+
+	gs[0].lockedm = own;
+	lock(&sched.lock);
+	globrunqput(&gs[0], false);
+	pp = pidleget();
+	pp->startsince = now + 1;
+	sched.pstart = pp;
+	store_seqcst(&sched.npstart, 1);
+	unlock(&sched.lock);
+	pstart_look(now);
+	cr_expect_null(own->nextp);
+	cr_expect_eq(sched.pstart, pp);
+	pstart_look(now + 1 + STARTING_LONG);
+	cr_expect_eq(own->nextp, pp);
+	cr_expect_null(sched.pstart);
+}
