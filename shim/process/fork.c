@@ -134,7 +134,7 @@ static void rebuild(void)
 	schedparam_fork_child();
 	attr_fork_child();
 	timer_fork_child();
-	sigback_fork_child();
+	sigrequeue_fork_child();
 	if (native)
 		adopt();
 }

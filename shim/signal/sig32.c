@@ -1,7 +1,7 @@
 /*
  * sig32: signal 32: a G must look at something now.
  *
- *	give way	sysmon asks for it (safepoint.c)
+ *	give way	sysmon asks for it (runtime/sysmon/preempt.c); may it, here? (safepoint.c)
  *	get a P		its P was taken while it was blocked unseen (runtime/sysmon/blocked.c)
  *	signals		something is queued on it (signal.c)
  *	attributes	another thread has changed its policy or its affinity (schedparam.c)

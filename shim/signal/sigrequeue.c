@@ -59,7 +59,7 @@ bool sigroute_requeue(int sig, siginfo_t *si)
 }
 
 /* One that another thread was about to write would never have a ticket again. */
-void sigback_fork_child(void)
+void sigrequeue_fork_child(void)
 {
 	for (int i = 0; i < REQUEUE_SLOTS; i++)
 		if (load_relaxed(&slots[i].seq) % 2)

@@ -136,7 +136,7 @@ void nosigthread_disarm(void) hidden; /* the signal thread is there, or nothing 
 bool nosigthread_armed(void) hidden;
 void nosigthread_drain(void) hidden;
 void nosigthread_fork_child(void) hidden;
-void sigback_fork_child(void) hidden;
+void sigrequeue_fork_child(void) hidden;
 void timer_fork_child(void) hidden;
 /* The row of the timer that sent this and names a thread, which may have ended; -1: no such timer. */
 int timer_row(const siginfo_t *si) hidden;

@@ -321,6 +321,11 @@ sed -i '/store_relaxed(&watching, 0);/d' "$tmp/src/shim/signal/sigroute.c"
 case_of "a reset that is gone" check-forkchild 'watching: sigroute_fork_child() does not name it'
 sed -i 's/^reset by timer_fork_child/&\n	shim\/timer:gone shim\/timer:named/' "$tmp/src/shim/forkchild.list"
 case_of "a name that is nowhere" check-forkchild 'shim/timer:gone: in shim/forkchild.list, but not in that file'
+fresh
+cp "${top_builddir:-$top/build}"/lib{runtime,shim,compat}.a "$tmp/build/"
+sed -i '/^| `attr_fork_child()`/d; s/`lot_fork_child()`; //' "$tmp/src/shim/process/README.md"
+case_of "a reset that the table leaves out" check-forkchild 'attr_fork_child() is not in the table'
+case_of "one of the runtime's" check-forkchild 'runtime_fork_child() calls lot_fork_child(), which is not told'
 
 # ---- needed -------------------------------------------------------------------------------------
 
