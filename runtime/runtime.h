@@ -147,10 +147,10 @@ static inline void unpin(void)
 }
 
 /*
- * A part of a large table, n bytes at *at: zeroes, mapped by the first thread that uses it.  Any
+ * A part of a large table, n bytes at *part: zeroes, mapped by the first thread that uses it.  Any
  * thread may call it, in a handler too.  NULL: the kernel has no memory.
  */
-void *runtime_part(void *_Atomic *at, size_t n);
+void *runtime_part(void *_Atomic *part, size_t n);
 
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
 

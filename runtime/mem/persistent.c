@@ -31,9 +31,9 @@ void *persistentalloc(size_t n)
 	return p;
 }
 
-void *runtime_part(void *_Atomic *at, size_t n)
+void *runtime_part(void *_Atomic *part, size_t n)
 {
-	void *p = load_acquire(at), *fresh;
+	void *p = load_acquire(part), *fresh;
 
 	if (likely(p))
 		return p;
@@ -41,7 +41,7 @@ void *runtime_part(void *_Atomic *at, size_t n)
 	if (!fresh)
 		return NULL;
 	/* Release and acquire: a thread that finds another's part finds it filled with zeroes. */
-	if (cas_acq_rel(at, &p, fresh))
+	if (cas_acq_rel(part, &p, fresh))
 		return fresh;
 	os_free(fresh, n);
 	return p;

@@ -498,7 +498,7 @@ static long set_cpus(struct thread *th, size_t n, const void *set)
 /* Bytes that the kernel would fill, or -errno. */
 static long get_cpus(struct thread *th, size_t n, void *set)
 {
-	unsigned char own[8192 / 8]; /* the most CPUs that a kernel may be built for */
+	unsigned char bytes[8192 / 8]; /* the most CPUs that a kernel may be built for */
 	struct attrs a;
 	long size;
 
@@ -507,13 +507,13 @@ static long get_cpus(struct thread *th, size_t n, void *set)
 		return direct3(SYS_sched_getaffinity, 0, n, set);
 	}
 	/* How many bytes there are, and whether n is enough of them, is the kernel's to say. */
-	size = direct3(SYS_sched_getaffinity, 0, n < sizeof(own) ? n : sizeof(own), own);
+	size = direct3(SYS_sched_getaffinity, 0, n < sizeof(bytes) ? n : sizeof(bytes), bytes);
 	if (size < 0)
 		return size;
 	get_attrs(th, &a);
 	/* Of CPUs beyond those that we keep for a thread it has what its process has. */
-	memcpy(own, a.cpus, (size_t)size < sizeof(a.cpus) ? (size_t)size : sizeof(a.cpus));
-	memcpy(set, own, (size_t)size);
+	memcpy(bytes, a.cpus, (size_t)size < sizeof(a.cpus) ? (size_t)size : sizeof(a.cpus));
+	memcpy(set, bytes, (size_t)size);
 	return size;
 }
 
