@@ -134,6 +134,7 @@ void runtime_stacks_executable(void);
 
 /* From now on each G keeps the M it is on when it next gives way, and there is a P for each. */
 void runtime_lockall(void);
+bool runtime_all_locked(void);
 
 /*
  * From now on no idle M leaves: the kernel works on what some of them asked for, and ends that with

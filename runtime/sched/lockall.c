@@ -33,6 +33,11 @@ void duties_leave(struct g *gp, struct m *mp)
 	}
 }
 
+bool runtime_all_locked(void)
+{
+	return load_relaxed(&duties) & DutyLockAll;
+}
+
 void runtime_uses_gs(void)
 {
 	fetch_or_acq_rel(&duties, DutyGs);

@@ -14,6 +14,7 @@
  *
  * Must never: call a program's handler on g0 or with a runtime lock held.
  */
+#include "runtime/process.h"
 #include "runtime/sched/policy.h"
 #include "shim/signal/waitmask.h"
 #include "shim/process/clone.h"
@@ -247,6 +248,23 @@ static bool between_stacks(int sig, const struct sigframe *f)
 	       (sig == SIGSEGV && runtime_on_sigstack(sigframe_sp(f)));
 }
 
+/*
+ * A run-time in the process that has threads of its own (Go: dlguest.c) signals them by the kernel's ids, in
+ * system calls that weft does not see.  It has found this signal stack to be its thread's, and refuses
+ * any other place.  So its handler runs here, at once: on g0, too, and where the runtime is busy.  Held,
+ * it is not preempted, and all signals are kept out.
+ */
+static bool for_guest(int sig, siginfo_t *si, void *ctx, const struct sigaction *sa)
+{
+	if (likely(!runtime_all_locked()) || si->si_code != SI_TKILL || !(sa->sa_flags & SA_ONSTACK) ||
+	    !runtime_mtls() || si->si_pid != (pid_t)direct3(SYS_getpid, 0, 0, 0))
+		return false;
+	pin_m();
+	run_handler(sig, si, ctx, sa);
+	unpin();
+	return true;
+}
+
 static void run_abort(void *arg)
 {
 	struct sigframe *f = arg;
@@ -270,6 +288,10 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		return; /* frame_move() looks for another way */
 	action_get(sig, &a.sa);
 	sigroute_original(si);
+	if (unlikely(for_guest(sig, si, ctx, &a.sa))) {
+		errno = a.saved;
+		return;
+	}
 	if (sig == SIGPIPE && weft_on && on_g() && self_thread.catches_sigpipe) {
 		self_thread.got_sigpipe = true; /* fdwait.c sends it to this thread once it may run */
 		errno = a.saved;
