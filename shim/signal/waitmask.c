@@ -53,12 +53,13 @@ void waitmask_leave(const bool *region)
 {
 	if (!*region)
 		return;
+	/* First: the handler of what the own mask lets in again runs under that mask, not under the call's. */
+	store_seqcst(&self_thread.masked, false);
 	if (self_thread.joined) {
 		/* In this order: a handler that comes in between finds the own mask in its context. */
 		sigmask_set(getg(), self_thread.ownmask);
 		self_thread.joined = false;
 	}
-	store_seqcst(&self_thread.masked, false);
 	sigroute_unblocked(~sigmask_of(getg()));
 	self_thread.stop = false;
 	/* What came for the call's mask and found the call over is the G's own business again. */
