@@ -118,7 +118,7 @@ bool os_guards(char *p, size_t each, unsigned count, size_t n)
 		return false;
 	for (unsigned i = 0; i < count; i++)
 		at[i] = (struct iovec){ p + i * each, n };
-	r = os_syscall(SYS_process_madvise, PIDFD_SELF_THREAD_GROUP, (long)at, count,
+	r = os_syscall(SYS_process_madvise, PIDFD_SELF_THREAD, (long)at, count,
 		       MADV_GUARD_INSTALL, 0, 0);
 	if (r == -ENOSYS || r == -EBADF || r == -EPERM || r == -EINVAL)
 		store_relaxed(&no_vector, true);

@@ -25,8 +25,8 @@
 #ifndef MADV_GUARD_INSTALL /* 6.13 */
 #define MADV_GUARD_INSTALL 102
 #endif
-#ifndef PIDFD_SELF_THREAD_GROUP /* 6.15 */
-#define PIDFD_SELF_THREAD_GROUP (-10001)
+#ifndef PIDFD_SELF_THREAD /* 6.15; that of the process has had two numbers */
+#define PIDFD_SELF_THREAD (-10000)
 #endif
 
 #endif
