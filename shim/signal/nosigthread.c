@@ -20,6 +20,10 @@
 
 enum { ARM_NONE, ARM_CHANGING, ARM_SET };
 
+/*
+ * seq_cst with the state of a slot in the ring: nosigthread_drain() writes this one, then reads that; a
+ * producer fills its slot, then arms
+ */
 static _Atomic int arm_state;
 static int timer; /* the kernel's number, while ARM_SET */
 
@@ -30,7 +34,7 @@ void nosigthread_arm(void)
 	struct sigevent ev = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGWEFT };
 	int was = ARM_NONE;
 
-	if (!cas_acq_rel(&arm_state, &was, ARM_CHANGING))
+	if (!cas_seqcst(&arm_state, &was, ARM_CHANGING))
 		return;
 	/* The G's thread, or the one that will run it; main's, if this is a native thread. */
 	ev._sigev_un._tid = (int)(on_g() || runtime_mtls() ? direct3(SYS_gettid, 0, 0, 0)
@@ -54,7 +58,7 @@ void nosigthread_disarm(void)
 	if (!cas_acq_rel(&arm_state, &was, ARM_CHANGING))
 		return;
 	own3(SYS_timer_delete, timer, 0, 0);
-	store_release(&arm_state, ARM_NONE);
+	store_seqcst(&arm_state, ARM_NONE);
 }
 
 bool nosigthread_armed(void)

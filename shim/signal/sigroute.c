@@ -39,7 +39,7 @@
 enum { RING = 131072, BLOCK = 512, ENOUGH = 32, EMPTY = 0, FULL };
 
 struct deferred {
-	_Atomic uint32_t state;
+	_Atomic uint32_t state; /* seq_cst with arm_state in nosigthread.c */
 	int sig;
 	siginfo_t info;
 };
@@ -227,7 +227,7 @@ bool sigroute_defer(int sig, const siginfo_t *si)
 	/* The limit has passed this slot, so it is ours until it is FULL. */
 	slot->sig = sig;
 	slot->info = *si;
-	store_release(&slot->state, FULL);
+	store_seqcst(&slot->state, FULL);
 	wake_sigthread();
 	return enough;
 }
@@ -419,7 +419,7 @@ bool sigroute_drain(void)
 		siginfo_t si;
 		int sig;
 
-		if (!slot || load_acquire(&slot->state) != FULL)
+		if (!slot || load_seqcst(&slot->state) != FULL)
 			break;
 		sig = slot->sig;
 		si = slot->info;
