@@ -154,6 +154,15 @@ void *runtime_part(void *_Atomic *part, size_t n);
 
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
 
+/*
+ * ns from then to now, two times that two threads took: then may be the later one, for now is often from
+ * before the caller came to the word that holds then.  0 in that case.
+ */
+static inline uint64_t since(uint64_t then, uint64_t now)
+{
+	return now > then ? now - then : 0;
+}
+
 unsigned long __getauxval(unsigned long type); /* libc's, past the interposed name */
 
 /*

@@ -173,7 +173,7 @@ static struct m *for_owner(uint64_t now)
 	struct g *gp;
 
 	for (pp = sched.pstart; pp; pp = pp->link) {
-		if (now < pp->startsince + STARTING_LONG) /* it may have come after now */
+		if (since(pp->startsince, now) < STARTING_LONG)
 			return NULL; /* the first is the last that came */
 		pp->startsince = now; /* the next look */
 		spill(pp);

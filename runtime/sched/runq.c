@@ -120,7 +120,7 @@ static uint32_t aged(struct p *v, uint32_t h, uint32_t t, uint64_t now, bool *ne
 	int32_t old = (int32_t)(mark - h);
 
 	*nextaged = false;
-	if (now - then < (uint64_t)weft_opt.stealage)
+	if (since(then, now) < (uint64_t)weft_opt.stealage)
 		return t - h >= STEAL_LONG ? t - h : 0;
 	/* The same one in runnext may have run a hundred times since. */
 	*nextaged = next && next == load_relaxed(&v->mark.next) &&

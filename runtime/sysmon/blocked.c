@@ -152,7 +152,7 @@ static void block_ends(struct m *mp, uint64_t now)
 	int site = exchange_acq_rel(&mp->revokedsite, BLOCKREPORT_NONE);
 
 	if (unlikely(site != BLOCKREPORT_NONE))
-		blockreport_end(site, now - mp->revokedsince);
+		blockreport_end(site, since(mp->revokedsince, now));
 }
 
 void blocked_report_open(void)

@@ -194,7 +194,7 @@ void preemptone(struct p *pp, uint64_t now, uint64_t used)
 	pp->preemptused = used;
 	store_release(&pp->preemptsent, false);
 	store_relaxed(&pp->preemptforce,
-		      now - pp->mon.schedwhen > (uint64_t)weft_opt.slice + PREEMPT_FORCE);
+		      since(pp->mon.schedwhen, now) > (uint64_t)weft_opt.slice + PREEMPT_FORCE);
 	store_release(&mp->sigp, pp);
 	send(pp, mp);
 }

@@ -63,7 +63,7 @@ static bool is_iobound(const struct p *pp)
  */
 static bool is_draining(struct p *pp, uint64_t now)
 {
-	return now - load_relaxed(&pp->hint.drainedwhen) < CPUBOUND_NS &&
+	return since(load_relaxed(&pp->hint.drainedwhen), now) < CPUBOUND_NS &&
 	       load_relaxed(&pp->hint.meanservice) >= SERVICE_LONG;
 }
 
@@ -152,7 +152,7 @@ static void check_cpubound(struct p *pp, uint64_t now)
 	bool known = now - pp->mon.cpuboundwhen < pp->mon.cpuboundns / CPUBOUND_KNOWN && !is_iobound(pp);
 	uint64_t cpu;
 
-	if (known || now - pp->mon.schedwhen < (uint64_t)weft_opt.wakeslice / CPUBOUND_PART || !mp ||
+	if (known || since(pp->mon.schedwhen, now) < (uint64_t)weft_opt.wakeslice / CPUBOUND_PART || !mp ||
 	    os_thread_cpu(mp->ostid, &cpu))
 		return;
 	if (pp->mon.watchtick != pp->mon.schedtick || cpu < pp->mon.watchcpu) {

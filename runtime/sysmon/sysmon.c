@@ -105,7 +105,7 @@ static struct m *cold_idle(uint64_t now)
 	struct m **link = &sched.midle, *cold = NULL, *mp;
 
 	for (int n = 0; (mp = *link); n++) {
-		if (n < KEEP_IDLE || mp == &m0 || mp->lockedg || now - mp->idlesince <= keep) {
+		if (n < KEEP_IDLE || mp == &m0 || mp->lockedg || since(mp->idlesince, now) <= keep) {
 			link = &mp->schedlink;
 			continue;
 		}

@@ -185,6 +185,20 @@ Test(runq, fresh_work_is_left_alone_until_it_has_aged)
 	cr_expect_eq(runqlen(allp[1]), 2);
 }
 
+/* Two thieves look at once: the one that took the time first may come second. */
+Test(runq, what_a_later_look_has_marked_has_not_aged)
+{
+	struct g *gs = make_gs(4);
+	uint64_t t = 1000000000;
+
+	weft_opt.stealage = 20000;
+	for (int i = 0; i < 4; i++)
+		runqput(allp[1], &gs[i], false);
+	cr_expect_null(runqsteal(allp[0], allp[1], true, t));
+	cr_expect_null(runqsteal(allp[0], allp[1], true, t - 1));
+	cr_expect_eq(runqsteal(allp[0], allp[1], true, t + 20000), &gs[1], "the mark is the later look's");
+}
+
 Test(runq, only_the_part_that_was_seen_is_aged)
 {
 	struct g *gs = make_gs(6);
