@@ -113,8 +113,8 @@ void sim_fail(const char *fmt, ...)
 			       state_name(t->state), t->cpu, (double)t->clock / 1000, (double)t->deadline / 1000, t->futex,
 			       t->epoll - 1);
 	}
-	printf("FAULT seed=%lu workload=%s procs=%u cpus=%u %s%s step=%lu: ", opt.seed, opt.workload, opt.procs, opt.cpus,
-	       opt.fine ? "fine" : "coarse", opt.pct ? " pct" : "", sim.steps);
+	printf("FAULT seed=%lu workload=%s procs=%u cpus=%u %s%s%s step=%lu: ", opt.seed, opt.workload, opt.procs, opt.cpus,
+	       opt.fine ? "fine" : "coarse", opt.pct ? " pct" : "", opt.tso ? " tso" : "", sim.steps);
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
@@ -189,6 +189,7 @@ static void put_on(struct task *t, int cpu, uint64_t at)
 
 static void take_off(struct task *t, enum taskstate now)
 {
+	sim_drain(t); /* a context switch of the kernel is a fence */
 	cpuclock[t->cpu] = t->clock;
 	oncpu[t->cpu] = NULL;
 	nrunning--;
@@ -414,6 +415,8 @@ void sim_point(enum point kind, const char *what)
 		sim_fail("%lu steps, and no end", sim.steps);
 	if (t->clock > opt.maxtime && !sim.over)
 		sim_fail("%lu ms, and no end", t->clock / 1000000);
+	if (kind == POINT_CALL)
+		sim_drain(t); /* the kernel's own locks */
 	if (kind != POINT_ATOMIC)
 		sim_trace("%s", what);
 	if (opt.pct)

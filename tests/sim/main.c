@@ -1,5 +1,5 @@
 /*
- * main: runs seeds.  sim [--runs N] [--seconds N] [--faults N] [--seed S] [--workload NAME] [--procs N] [--cpus N] [--fine] [--pct] [--trace]
+ * main: runs seeds.  sim [--runs N] [--seconds N] [--faults N] [--seed S] [--workload NAME] [--procs N] [--cpus N] [--fine] [--pct] [--tso] [--trace]
  *
  * Each run is a child process: the runtime's state is that of a process.  The last line says how many runs there were,
  * how many found a fault, and how many steps a second were made.  The exit status is 1 when one did.
@@ -124,11 +124,13 @@ int main(int argc, char **argv)
 			given.fine = true;
 		else if (!strcmp(o, "--pct"))
 			given.pct = true;
+		else if (!strcmp(o, "--tso"))
+			given.tso = true;
 		else if (!strcmp(o, "--trace"))
 			given.trace = true;
 		else {
 			fprintf(stderr, "usage: sim [--runs N] [--seconds N] [--seed S] [--faults N] [--workload NAME] [--procs N] [--cpus N] [--fine] "
-					"[--pct] [--trace]\n");
+					"[--pct] [--tso] [--trace]\n");
 			return 2;
 		}
 	}

@@ -322,6 +322,7 @@ int os_membarrier_start(void)
 int os_membarrier(void)
 {
 	sim_point(POINT_CALL, "membarrier");
+	sim_drain_all();
 	return 0;
 }
 

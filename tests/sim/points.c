@@ -9,15 +9,139 @@
 
 #include "tests/sim/sim.h"
 
+/*
+ * The store buffer of a CPU (--tso).  On x86-64 a store may become visible after later loads of the same CPU, in the order of
+ * the stores (Intel SDM 3A 9.2).  So a store that is not sequentially consistent waits here, its own task sees it, and it
+ * goes to memory by chance, or at the next locked instruction, store that is, or system call.  To empty the buffer
+ * early is always allowed: a plain access to a word that is in it does so.
+ */
+struct entry {
+	volatile void *p;
+	uint64_t v;
+	unsigned size;
+};
+
+static void write_entry(const struct entry *e)
+{
+	switch (e->size) {
+	case 1:
+		__atomic_store_n((volatile uint8_t *)e->p, (uint8_t)e->v, __ATOMIC_SEQ_CST);
+		return;
+	case 2:
+		__atomic_store_n((volatile uint16_t *)e->p, (uint16_t)e->v, __ATOMIC_SEQ_CST);
+		return;
+	case 4:
+		__atomic_store_n((volatile uint32_t *)e->p, (uint32_t)e->v, __ATOMIC_SEQ_CST);
+		return;
+	}
+	__atomic_store_n((volatile uint64_t *)e->p, e->v, __ATOMIC_SEQ_CST);
+}
+
+enum { ENTRIES = 8 };
+static struct {
+	struct entry e[ENTRIES];
+	unsigned n;
+} buffers[MAXTASKS];
+
+static unsigned me(void)
+{
+	return (unsigned)(sim.cur - sim.tasks);
+}
+
+static void drain_some(unsigned t, unsigned k)
+{
+	for (unsigned i = 0; i < k; i++)
+		write_entry(&buffers[t].e[i]);
+	buffers[t].n -= k;
+	for (unsigned i = 0; i < buffers[t].n; i++)
+		buffers[t].e[i] = buffers[t].e[i + k];
+}
+
+void sim_drain(const struct task *t)
+{
+	unsigned i = (unsigned)(t - sim.tasks);
+
+	if (buffers[i].n)
+		drain_some(i, buffers[i].n);
+}
+
+void sim_drain_all(void)
+{
+	for (unsigned i = 0; i < sim.ntasks; i++)
+		if (buffers[i].n)
+			drain_some(i, buffers[i].n);
+}
+
+/* Some CPU's oldest store becomes visible. */
+static void chance(void)
+{
+	if (!opt.tso || sim_random(3))
+		return;
+	if (buffers[me()].n && sim_random(2))
+		drain_some(me(), 1);
+	else {
+		unsigned t = (unsigned)sim_random(sim.ntasks);
+
+		if (buffers[t].n)
+			drain_some(t, 1);
+	}
+}
+
+static bool buffered(const volatile void *p, uint64_t *v)
+{
+	for (unsigned i = buffers[me()].n; i-- > 0;)
+		if (buffers[me()].e[i].p == p) {
+			*v = buffers[me()].e[i].v;
+			return true;
+		}
+	return false;
+}
+
+static bool put_off(volatile void *p, uint64_t v, unsigned size, int order)
+{
+	unsigned t = me();
+
+	if (!opt.tso || !sim.cur)
+		return false;
+	if (order == __ATOMIC_SEQ_CST) {
+		sim_drain(sim.cur);
+		return false;
+	}
+	if (buffers[t].n == ENTRIES)
+		drain_some(t, 1);
+	buffers[t].e[buffers[t].n++] = (struct entry){ p, v, size };
+	return true;
+}
+
+/* A plain access, by its owner or under a lock. */
+static inline void plain(const void *p, unsigned size)
+{
+	unsigned t;
+
+	if (!opt.tso || !sim.cur || !buffers[t = me()].n)
+		return;
+	for (unsigned i = 0; i < buffers[t].n; i++) {
+		const char *at = (const char *)(uintptr_t)buffers[t].e[i].p;
+
+		if (at < (const char *)p + size && (const char *)p < at + buffers[t].e[i].size) {
+			sim_drain(sim.cur);
+			return;
+		}
+	}
+}
+
 static inline void atomic_point(void)
 {
 	if (opt.fine)
 		sim_point(POINT_ATOMIC, "atomic");
+	chance();
 }
 
 static inline void locked_point(void)
 {
 	sim_point(opt.fine ? POINT_ATOMIC : POINT_LOCKED, "locked");
+	if (opt.tso && sim.cur)
+		sim_drain(sim.cur);
 }
 
 #define ORDER __ATOMIC_SEQ_CST
@@ -25,16 +149,20 @@ static inline void locked_point(void)
 	type __tsan_atomic##bits##_load(const volatile type *p, int order);                                   \
 	type __tsan_atomic##bits##_load(const volatile type *p, int order)                                    \
 	{                                                                                                     \
+		uint64_t v;                                                                                   \
+                                                                                                              \
 		(void)order;                                                                                  \
 		atomic_point();                                                                               \
+		if (opt.tso && sim.cur && buffered(p, &v))                                                    \
+			return (type)v;                                                                       \
 		return __atomic_load_n(p, ORDER);                                                             \
 	}                                                                                                     \
 	void __tsan_atomic##bits##_store(volatile type *p, type v, int order);                                \
 	void __tsan_atomic##bits##_store(volatile type *p, type v, int order)                                 \
 	{                                                                                                     \
-		(void)order;                                                                                  \
 		atomic_point();                                                                               \
-		__atomic_store_n(p, v, ORDER);                                                                \
+		if (!put_off(p, v, bits / 8, order))                                                          \
+			__atomic_store_n(p, v, ORDER);                                                        \
 	}                                                                                                     \
 	type __tsan_atomic##bits##_exchange(volatile type *p, type v, int order);                             \
 	type __tsan_atomic##bits##_exchange(volatile type *p, type v, int order)                              \
@@ -81,15 +209,31 @@ NOTHING(__tsan_init, (void))
 NOTHING(__tsan_func_entry, (void *pc __attribute__((unused))))
 NOTHING(__tsan_func_exit, (void))
 NOTHING(__tsan_atomic_signal_fence, (int order __attribute__((unused))))
-NOTHING(__tsan_atomic_thread_fence, (int order __attribute__((unused))))
-#define PLAIN(name) NOTHING(__tsan_##name, (void *p __attribute__((unused))))
-PLAIN(read1) PLAIN(read2) PLAIN(read4) PLAIN(read8) PLAIN(read16)
-PLAIN(write1) PLAIN(write2) PLAIN(write4) PLAIN(write8) PLAIN(write16)
-PLAIN(unaligned_read2) PLAIN(unaligned_read4) PLAIN(unaligned_read8) PLAIN(unaligned_read16)
-PLAIN(unaligned_write2) PLAIN(unaligned_write4) PLAIN(unaligned_write8) PLAIN(unaligned_write16)
-PLAIN(volatile_read1) PLAIN(volatile_read2) PLAIN(volatile_read4) PLAIN(volatile_read8)
-PLAIN(volatile_write1) PLAIN(volatile_write2) PLAIN(volatile_write4) PLAIN(volatile_write8)
-PLAIN(vptr_read)
-NOTHING(__tsan_read_range, (void *p __attribute__((unused)), unsigned long n __attribute__((unused))))
-NOTHING(__tsan_write_range, (void *p __attribute__((unused)), unsigned long n __attribute__((unused))))
+void __tsan_atomic_thread_fence(int order);
+void __tsan_atomic_thread_fence(int order)
+{
+	if (order == __ATOMIC_SEQ_CST && opt.tso && sim.cur)
+		sim_drain(sim.cur);
+}
+
+#define PLAIN(name, size)                                                                                     \
+	void __tsan_##name(void *p);                                                                          \
+	void __tsan_##name(void *p)                                                                           \
+	{                                                                                                     \
+		plain(p, size);                                                                               \
+	}
+PLAIN(read1, 1) PLAIN(read2, 2) PLAIN(read4, 4) PLAIN(read8, 8) PLAIN(read16, 16)
+PLAIN(write1, 1) PLAIN(write2, 2) PLAIN(write4, 4) PLAIN(write8, 8) PLAIN(write16, 16)
+PLAIN(unaligned_read2, 2) PLAIN(unaligned_read4, 4) PLAIN(unaligned_read8, 8) PLAIN(unaligned_read16, 16)
+PLAIN(unaligned_write2, 2) PLAIN(unaligned_write4, 4) PLAIN(unaligned_write8, 8) PLAIN(unaligned_write16, 16)
+PLAIN(volatile_read1, 1) PLAIN(volatile_read2, 2) PLAIN(volatile_read4, 4) PLAIN(volatile_read8, 8)
+PLAIN(volatile_write1, 1) PLAIN(volatile_write2, 2) PLAIN(volatile_write4, 4) PLAIN(volatile_write8, 8)
+PLAIN(vptr_read, 8)
+#define RANGE(name)                                                                                           \
+	void __tsan_##name(void *p, unsigned long n);                                                         \
+	void __tsan_##name(void *p, unsigned long n)                                                          \
+	{                                                                                                     \
+		plain(p, (unsigned)n);                                                                        \
+	}
+RANGE(read_range) RANGE(write_range)
 NOTHING(__tsan_vptr_update, (void **p __attribute__((unused)), void *v __attribute__((unused))))

@@ -54,7 +54,7 @@ struct task {
 struct simopts {
 	uint64_t seed;
 	unsigned cpus, procs, gs;
-	bool fine, trace, pct, measured;
+	bool fine, trace, pct, tso, measured;
 	const char *workload;
 	uint64_t maxsteps, maxtime;
 };
@@ -89,6 +89,11 @@ void *block_at(void *area);
 uint64_t sim_now(void);
 void sim_fail(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void sim_trace(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- points.c: what a CPU has stored and others do not see yet ------------------------------- */
+
+void sim_drain(const struct task *t);
+void sim_drain_all(void);
 
 /* ---- os.c: descriptors of the workloads ------------------------------------------------------ */
 
