@@ -12,7 +12,7 @@
  * masks are set to it. What was queued on the G meanwhile and that mask lets in is taken before
  * (signals_rest), as by the kernel.
  *
- * Must never: call a program's handler on g0 or with a runtime lock held.
+ * Must never: call a program's handler on g0 or with a runtime lock held, but a guest's (for_guest()).
  */
 #include "runtime/process.h"
 #include "runtime/sched/policy.h"
@@ -71,10 +71,15 @@ static bool aborted_elsewhere(int sig, const siginfo_t *si)
 	return true;
 }
 
+/* By tgkill(2) in this process: raise(), abort(), a guest's. */
+static bool sent_by_thread(const siginfo_t *si)
+{
+	return si->si_code == SI_TKILL && si->si_pid == (pid_t)direct3(SYS_getpid, 0, 0, 0);
+}
+
 static bool aborting(int sig, const siginfo_t *si)
 {
-	return sig == SIGABRT && si->si_code == SI_TKILL &&
-	       si->si_pid == (pid_t)direct3(SYS_getpid, 0, 0, 0);
+	return sig == SIGABRT && sent_by_thread(si);
 }
 
 /* Out of the kernel's wait under a mask of the call's own, which is then the one that let the signal in. */
@@ -256,8 +261,8 @@ static bool between_stacks(int sig, const struct sigframe *f)
  */
 static bool for_guest(int sig, siginfo_t *si, void *ctx, const struct sigaction *sa)
 {
-	if (likely(!runtime_all_locked()) || si->si_code != SI_TKILL || !(sa->sa_flags & SA_ONSTACK) ||
-	    !runtime_mtls() || si->si_pid != (pid_t)direct3(SYS_getpid, 0, 0, 0))
+	if (likely(!runtime_all_locked()) || !(sa->sa_flags & SA_ONSTACK) || !runtime_mtls() ||
+	    !sent_by_thread(si))
 		return false;
 	pin_m();
 	run_handler(sig, si, ctx, sa);
