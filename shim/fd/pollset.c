@@ -84,6 +84,22 @@ static long park_with_links(struct pollwait *w)
 	return r;
 }
 
+/*
+ * As the kernel, which looks at the numbers once more when a signal wakes it: one that has been closed
+ * meanwhile wakes nobody, but is told now.  In the region of a mask what is ready comes first, and then
+ * that mask lets nothing in any more.
+ */
+static long interrupted(struct pollwait *w)
+{
+	long r = waitmask_hit() ? 0 : w->ask(w->arg);
+
+	if (!r)
+		return -EINTR;
+	if (!load_relaxed(&self_thread.masked))
+		eintr_deliver();
+	return r;
+}
+
 long pollwait_wait(struct pollwait *w)
 {
 	long r;
@@ -93,7 +109,7 @@ long pollwait_wait(struct pollwait *w)
 	do
 		r = park_with_links(w);
 	while (r == FDWAIT_AGAIN);
-	return r == -ETIMEDOUT ? w->ask(w->arg) : r;
+	return r == -ETIMEDOUT ? w->ask(w->arg) : r == -EINTR ? interrupted(w) : r;
 }
 
 bool pollwait_goes_on(long r)
