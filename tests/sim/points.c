@@ -130,6 +130,32 @@ static inline void plain(const void *p, unsigned size)
 	}
 }
 
+/*
+ * A function of the runtime returns.  What it stored in its own frame is in memory before its caller's next push: the
+ * stores of one CPU keep their order.  Pushes and other code without instrumentation do not pass here; without this an
+ * old store would come after them.
+ */
+void __tsan_func_exit(void);
+void __tsan_func_exit(void)
+{
+	const char *from = __builtin_frame_address(0), *to;
+
+	if (!opt.tso || !sim.cur || !buffers[me()].n)
+		return;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-address"
+	to = __builtin_frame_address(1); /* of an object of the runtime: Makefile.am keeps its frame pointer */
+#pragma GCC diagnostic pop
+	for (unsigned i = buffers[me()].n; i-- > 0;) {
+		const char *at = (const char *)(uintptr_t)buffers[me()].e[i].p;
+
+		if (at >= from && at < to) {
+			drain_some(me(), i + 1);
+			return;
+		}
+	}
+}
+
 static inline void atomic_point(void)
 {
 	if (opt.fine)
@@ -207,7 +233,6 @@ OPS(64, uint64_t)
 	}
 NOTHING(__tsan_init, (void))
 NOTHING(__tsan_func_entry, (void *pc __attribute__((unused))))
-NOTHING(__tsan_func_exit, (void))
 NOTHING(__tsan_atomic_signal_fence, (int order __attribute__((unused))))
 void __tsan_atomic_thread_fence(int order);
 void __tsan_atomic_thread_fence(int order)
