@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,11 +43,15 @@ static const struct workload *workload_of(const char *name, uint64_t seed)
 	exit(2);
 }
 
+enum { CPU_SECONDS = 100 }; /* of one run; one with maxsteps needs some seconds */
+
 static void one(uint64_t seed, const struct simopts *given)
 {
 	static const unsigned cpus[] = { 1, 2, 2, 3, 4, 8 }, procs[] = { 1, 2, 2, 3, 4, 8 };
 	const struct workload *w = workload_of(given->workload, seed);
 
+	/* A loop without a point: SIGXCPU says so. */
+	setrlimit(RLIMIT_CPU, &(struct rlimit){ CPU_SECONDS, CPU_SECONDS });
 	opt = *given;
 	opt.seed = seed;
 	sim_init();
@@ -128,6 +133,8 @@ int main(int argc, char **argv)
 			given.tso = true;
 		else if (!strcmp(o, "--trace"))
 			given.trace = true;
+		else if (!strcmp(o, "--as-found"))
+			;
 		else {
 			fprintf(stderr, "usage: sim [--runs N] [--seconds N] [--seed S] [--faults N] [--workload NAME] [--procs N] [--cpus N] [--fine] "
 					"[--pct] [--tso] [--trace]\n");
