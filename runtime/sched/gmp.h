@@ -363,7 +363,7 @@ struct sched {
 	/* Written once, or seldom: read at parks, at calls and by idle Ms. */
 	_Alignas(LINE) int32_t maxm;             /* limit (c) */
 	_Atomic bool keepms;      /* idle Ms stay */
-	_Atomic bool single;      /* every M but M0 leaves instead of going idle: single.c */
+	_Atomic bool single;      /* every M but M0 leaves instead of going idle: onlymain.c */
 	_Atomic bool named;       /* some G but main was given a name: mnames.c */
 	unsigned ncpu;            /* (L) CPUs when last counted */
 	_Atomic bool oversubscribed; /* more Ps than CPUs */
@@ -756,7 +756,7 @@ void preempt_here(void) hidden;   /* the calling G gives way; returns when it ru
 
 /* ---- sysmon.c, schedtrace.c ---- */
 void sysmon_note_retaken(void) hidden; /* sysmon's notice that a P was taken */
-void sysmon_stop(void) hidden;      /* single.c: it has ended; the caller owns a P */
+void sysmon_stop(void) hidden;      /* onlymain.c: it has ended; the caller owns a P */
 void sysmon_fork_child(void) hidden; /* fork child: it is gone */
 void sysmon_wake(void) hidden;
 void schedtrace(bool detail) hidden;
@@ -785,7 +785,7 @@ bool spawner_start(void) hidden;    /* once a process; false: no kernel thread *
 bool spawner_runs(void) hidden;     /* it makes Ms, and the caller is not it */
 bool spawner_wake(void) hidden;     /* there are Ms to make or to join; false: it does not run */
 void spawner_want_spare(void) hidden; /* asks for one M in reserve */
-void spawner_stop(void) hidden;     /* single.c: it has ended; spawner_start() makes it again */
+void spawner_stop(void) hidden;     /* onlymain.c: it has ended; spawner_start() makes it again */
 void spawner_fork_child(void) hidden;
 
 /* ---- procfs.c: sysmon only ---- */
@@ -796,7 +796,7 @@ bool procfs_oncpu(int tid) hidden; /* on a CPU right now; needs no look at /proc
 /* on a CPU, or waiting for one; false also if the kernel does not tell */
 bool procfs_runnable(int tid) hidden;
 unsigned procfs_ncpu(void) hidden; /* as os_ncpu; 0: no answer yet */
-void procfs_stop(void) hidden;      /* single.c: sysmon and the spawner have ended, and so has this thread now */
+void procfs_stop(void) hidden;      /* onlymain.c: sysmon and the spawner have ended, and so has this thread now */
 void procfs_fork_child(void) hidden;
 
 void procfs_rename(int tid, const char *name) hidden;

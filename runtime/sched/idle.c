@@ -159,7 +159,7 @@ void idle(struct m *mp)
 
 		if (takestartp(mp))
 			return;
-		/* single.c: M0 comes to be woken, all others leave. */
+		/* onlymain.c: M0 comes to be woken, all others leave. */
 		if (must_poll() && !load_relaxed(&sched.single) &&
 		    exchange_seqcst(&sched.lastpoll, 0) != 0) {
 			poll_idle(mp, nap);

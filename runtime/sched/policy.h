@@ -285,9 +285,9 @@ enum {
 	LEAVE_FORGOOD_TRIES = 500,
 	/* times, home.c: that it tries to leave M0 before a fork.  From: trying, in 23985ab: 2 ms each, at most. */
 	LEAVE_TRIES = 2,
-	/* tries, sched/single.c: for all other Ms to end: 200 ms, and more where the CPUs are busy.  From: trying. */
+	/* tries, sched/onlymain.c: for all other Ms to end: 200 ms, and more where the CPUs are busy.  From: trying. */
 	SINGLE_TRIES = 4000,
-	/* us, sched/single.c: between two of them.  From: IDLEM_US. */
+	/* us, sched/onlymain.c: between two of them.  From: IDLEM_US. */
 	SINGLE_US = 50,
 	/* us, filtered.c: between two looks whether Ms that others begin to make have started.  From: TICK_MIN. */
 	FILTER_SLEEP_US = 20,

@@ -58,6 +58,25 @@ layer "a header that is nowhere" runtime/zz.c '"runtime/nowhere.h"' 'which is no
 layer "the runtime includes stdio" runtime/zz.c '<stdio.h>' 'may not call'
 layer "the shim may include runtime.h" shim/zz.c '"runtime/runtime.h"' ''
 
+# ---- the runtime's interface --------------------------------------------------------------------
+
+fresh
+case_of "the tree as it is" check-interface ""
+many=$(seq -f 'int zz_%g(int a);' 60)
+declared()	# declared NAME TEXT PATTERN
+{
+	cp "$top/runtime/park.h" "$tmp/src/runtime/park.h"
+	printf '%s\n' "$2" >>"$tmp/src/runtime/park.h"
+	case_of "$1" check-interface "$3"
+}
+declared "too many functions" "$many" '^runtime/\*.h: [0-9]* functions, at most'
+declared "pointers to functions" "$(seq -f 'extern int (*zz_%g)(int a);' 60)" '^runtime/\*.h: [0-9]* functions, at most'
+declared "functions in line, data, comments" "static inline int zz(void) { int a; f(a); }
+extern int zy;
+/* $many */" ''
+touch "$tmp/src/runtime/zz.h"
+case_of "too many headers" check-interface '^runtime/: 9 headers'
+
 # ---- CPU code -----------------------------------------------------------------------------------
 
 fresh
@@ -90,6 +109,10 @@ chmod -R u+w "$tmp/src"
 case_of "the lists as they are" check-lists ""
 touch "$tmp/src/shim/zz.c"
 case_of "a file that nobody listed" check-lists '^shim_sources: not listed: shim/zz.c'
+mkdir "$tmp/src/shim/zz"
+touch "$tmp/src/shim/zz/io.c"
+case_of "a file with the name of another" check-lists '^io: a file of this name in two folders'
+rm -r "$tmp/src/shim/zz"
 rm "$tmp/src/shim/zz.c" "$tmp/src/runtime/base/log.c"
 case_of "a file that is gone" check-lists '^runtime_sources: listed but not there: runtime/base/log.c'
 (export top_srcdir=$tmp/src; "$top/scripts/check-lists" --fix >/dev/null)
@@ -270,8 +293,8 @@ spelled "the pair of the field before" 'struct z {
 int f(struct z *z) { return load_seqcst(&z->zz); }' '^runtime/zz.c:5: zz: seq_cst'
 spelled "a fence without a pair" 'void f(void) { fence_seqcst(); }' '^runtime/zz.c:1: fence_seqcst: seq_cst'
 fresh
-sed -i 's/store_seqcst(&sched.single/store_release(\&sched.single/' "$tmp/src/runtime/sched/single.c"
-case_of "a word that stays on the list" check-atomics '^runtime/sched/single.c: single: has its pair now, or is gone'
+sed -i 's/store_seqcst(&sched.single/store_release(\&sched.single/' "$tmp/src/runtime/sched/onlymain.c"
+case_of "a word that stays on the list" check-atomics '^runtime/sched/onlymain.c: single: has its pair now, or is gone'
 fresh
 
 # ---- locks --------------------------------------------------------------------------------------

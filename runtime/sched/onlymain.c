@@ -1,5 +1,5 @@
 /*
- * single: main becomes the only thread that the kernel knows.
+ * onlymain: main becomes the only thread that the kernel knows.
  *
  * The kernel grants some things to a process of one thread alone (unshare(CLONE_NEWUSER), setns), and
  * a program that looks at /proc/self/task expects one entry when its threads have ended.  So when main
