@@ -28,6 +28,8 @@
 #include "runtime/g.h"
 #include "runtime/preempt.h"
 #include "runtime/runtime.h"
+#include "tests/sim/cost.h"
+#include "tests/sim/fair.h"
 
 enum {
 	COST_ATOMIC = 8, COST_LOCKED = 25, COST_CALL = 250, /* ns */
@@ -178,7 +180,7 @@ static void put_on(struct task *t, int cpu, uint64_t at)
 {
 	oncpu[cpu] = t;
 	nrunning++;
-	t->cpu = cpu;
+	t->cpu = t->lastcpu = cpu;
 	t->state = TASK_RUNNING;
 	t->slice = 0;
 	if (t->clock < at)
@@ -190,7 +192,7 @@ static void put_on(struct task *t, int cpu, uint64_t at)
 static void take_off(struct task *t, enum taskstate now)
 {
 	sim_drain(t); /* a context switch of the kernel is a fence */
-	cpuclock[t->cpu] = t->clock;
+	cpuclock[t->cpu] = t->clock + (opt.measured ? cost_switch() : 0);
 	oncpu[t->cpu] = NULL;
 	nrunning--;
 	t->cpu = -1;
@@ -199,10 +201,23 @@ static void take_off(struct task *t, enum taskstate now)
 		nready++;
 }
 
+/* The first of those that wait for a CPU; NULL: none does. */
+static struct task *first_ready(void)
+{
+	struct task *first = NULL;
+
+	for (unsigned i = 0; nready && i < sim.ntasks; i++)
+		if (sim.tasks[i].state == TASK_READY && (!first || sim.tasks[i].vdeadline < first->vdeadline))
+			first = &sim.tasks[i];
+	return first;
+}
+
 static struct task *pick_ready(void)
 {
-	uint64_t n = sim_random(nready);
+	uint64_t n = opt.measured ? 0 : sim_random(nready);
 
+	if (opt.measured)
+		return first_ready();
 	for (unsigned i = 0; i < sim.ntasks; i++)
 		if (sim.tasks[i].state == TASK_READY && n-- == 0)
 			return &sim.tasks[i];
@@ -223,25 +238,57 @@ static void fill_cpus(void)
 
 static uint64_t latency(void)
 {
-	if (opt.measured)
-		return LATENCY;
 	return LATENCY + (sim_random(64) ? sim_random(30000) : sim_random(LATE));
+}
+
+/*
+ * Measured: an idle CPU, the last one first, after the time that waking it takes; or the CPU of the task that is to give
+ * way, when it comes to its next point.
+ */
+static void place(struct task *t, uint64_t at, bool timer)
+{
+	struct task *last = NULL;
+	int cpu = -1;
+
+	if (t->clock < at)
+		t->clock = at;
+	fair_awake(t, oncpu, opt.cpus);
+	for (unsigned c = 0; c < opt.cpus; c++) {
+		if (!oncpu[c] && (cpu < 0 || (int)c == t->lastcpu))
+			cpu = (int)c;
+		if (oncpu[c] && (!last || oncpu[c]->vdeadline > last->vdeadline))
+			last = oncpu[c];
+	}
+	if (cpu >= 0) {
+		put_on(t, cpu, at + cost_latency(at > cpuclock[cpu] ? at - cpuclock[cpu] : 0, timer));
+		return;
+	}
+	t->state = TASK_READY;
+	nready++;
+	if (t->vdeadline < last->vdeadline)
+		last->giveway = true;
 }
 
 void task_wake(struct task *t, int why)
 {
 	if (t->state != TASK_BLOCKED)
 		return;
-	if (t->clock < sim.cur->clock)
-		t->clock = sim.cur->clock;
-	t->clock += latency();
 	t->woken = why;
 	t->futex = NULL;
 	t->epoll = 0;
 	t->deadline = 0;
+	t->wakes++;
+	limit = 0; /* choose anew */
+	if (opt.measured) {
+		sim_charge(cost_wake());
+		place(t, sim.cur->clock, false);
+		return;
+	}
+	if (t->clock < sim.cur->clock)
+		t->clock = sim.cur->clock;
+	t->clock += latency();
 	t->state = TASK_READY;
 	nready++;
-	limit = 0; /* choose anew */
 }
 
 static void find_due(void)
@@ -262,6 +309,15 @@ static void wake_due(uint64_t now)
 		if (t->state == TASK_BLOCKED && t->deadline && t->deadline <= now) {
 			uint64_t at = t->deadline;
 
+			if (opt.measured) {
+				t->woken = -ETIMEDOUT;
+				t->futex = NULL;
+				t->epoll = 0;
+				t->deadline = 0;
+				t->wakes++;
+				place(t, at, true);
+				continue;
+			}
 			task_wake(t, -ETIMEDOUT);
 			t->clock = (t->clock > cur->clock ? t->clock - cur->clock : 0) + at;
 		}
@@ -379,6 +435,7 @@ void sim_charge(uint64_t ns)
 	sim.cur->clock += ns;
 	sim.cur->used += ns;
 	sim.cur->slice += ns;
+	sim.cur->vtime += ns;
 	if (sim.cur->clock > sim.lastnow)
 		sim.lastnow = sim.cur->clock;
 }
@@ -403,6 +460,15 @@ static void pct_step(void)
 		}
 }
 
+/* Measured: at the end of its slice, or when one that woke goes first. */
+static bool may_lose_cpu(struct task *t)
+{
+	if (!t->giveway && t->vtime < t->vdeadline)
+		return false;
+	t->giveway = false;
+	return fair_over(t, first_ready());
+}
+
 void sim_point(enum point kind, const char *what)
 {
 	struct task *t = sim.cur;
@@ -410,7 +476,10 @@ void sim_point(enum point kind, const char *what)
 	if (choosing || !t)
 		return;
 	sim.steps++;
-	sim_charge(kind == POINT_ATOMIC ? COST_ATOMIC : kind == POINT_LOCKED ? COST_LOCKED : COST_CALL);
+	if (opt.measured)
+		sim_charge(cost_point(kind, what));
+	else
+		sim_charge(kind == POINT_ATOMIC ? COST_ATOMIC : kind == POINT_LOCKED ? COST_LOCKED : COST_CALL);
 	if (sim.steps > opt.maxsteps && !sim.over)
 		sim_fail("%lu steps, and no end", sim.steps);
 	if (t->clock > opt.maxtime && !sim.over)
@@ -422,7 +491,7 @@ void sim_point(enum point kind, const char *what)
 	if (opt.pct)
 		pct_step();
 	/* The kernel takes the CPU away: at the end of a slice, and at bad moments. */
-	if (nready && (t->slice > SLICE || (!opt.measured && sim_random(opt.fine ? 8192 : 1024) == 0))) {
+	if (nready && (opt.measured ? may_lose_cpu(t) : t->slice > SLICE || sim_random(opt.fine ? 8192 : 1024) == 0)) {
 		take_off(t, TASK_READY);
 		limit = 0;
 	}
@@ -455,13 +524,18 @@ struct task *task_new(void *(*fn)(void *), void *arg, void *stack, size_t size, 
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	t->fs = block_new();
 	t->sp = arch_newctx((char *)stack + size, task_main, t);
+	t->lastcpu = -1;
+	if ((unsigned)(t - sim.tasks) >= sim.ntasks)
+		sim.ntasks = (unsigned)(t - sim.tasks) + 1;
+	limit = 0;
+	if (opt.measured) {
+		place(t, sim.cur->clock, false);
+		return t;
+	}
 	t->clock = sim.cur->clock + latency();
 	t->priority = (1 << 21) + sim_random(1 << 20);
 	t->state = TASK_READY;
 	nready++;
-	if ((unsigned)(t - sim.tasks) >= sim.ntasks)
-		sim.ntasks = (unsigned)(t - sim.tasks) + 1;
-	limit = 0;
 	return t;
 }
 
@@ -483,6 +557,10 @@ int task_block(uint64_t deadline, const char *what)
 		t->epoll = 0;
 		deliver(t);
 		return -EINTR;
+	}
+	if (opt.measured && deadline) {
+		sim_charge(cost_sleep());
+		deadline += t->slack ? t->slack : cost_slack();
 	}
 	t->deadline = deadline;
 	take_off(t, TASK_BLOCKED);
@@ -543,6 +621,8 @@ static void deliver(struct task *t)
 	t->inhandler = true;
 	s.mask = t->sigmask;
 	sim_trace("handler of signal 32");
+	if (opt.measured)
+		sim_charge(cost_point(POINT_CALL, "handler of signal 32"));
 	what = runtime_on_sig32(&s, SIG32_ARRIVED);
 	sim.cur->inhandler = false;
 	if (what == SIG32_MOVE) {

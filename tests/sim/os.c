@@ -8,6 +8,7 @@
 #include "runtime/os/os.h"
 
 #include "runtime/base/atomic.h"
+#include "tests/sim/fair.h"
 #include "tests/sim/sim.h"
 
 #include <errno.h>
@@ -177,7 +178,8 @@ void os_time_init(void)
 
 uint64_t os_nanotime(void)
 {
-	sim_charge(25);
+	if (!opt.measured)
+		sim_charge(25);
 	sim_point(POINT_ATOMIC, "clock");
 	return sim_now();
 }
@@ -198,7 +200,11 @@ void os_osyield(void)
 {
 	sim.cur->priority = sim.cur->priority > (1 << 21) ? (1 << 20) + sim_random(1 << 20) : sim.cur->priority;
 	/* It gives up its turn, as sched_yield(2) does: others come before it. */
-	sim_charge(500);
+	if (opt.measured) {
+		fair_yield(sim.cur);
+		sim.cur->giveway = true;
+	} else
+		sim_charge(500);
 	sim_point(POINT_CALL, "sched_yield");
 }
 
@@ -290,7 +296,8 @@ int os_thread_cpu(int tid, uint64_t *ns)
 {
 	struct task *t;
 
-	sim_charge(300);
+	if (!opt.measured)
+		sim_charge(300);
 	sim_point(POINT_CALL, "cpu clock");
 	t = task_by_tid(tid);
 	if (!t)
@@ -356,12 +363,12 @@ int os_sigaltstack(void *sp, size_t size, int flags)
 
 void os_timerslack(uint64_t ns)
 {
-	(void)ns;
+	sim.cur->slack = ns;
 }
 
 void os_cpuslice(uint64_t ns)
 {
-	(void)ns;
+	sim.cur->wants = ns;
 }
 
 void os_setname(const char *name)
@@ -393,15 +400,21 @@ static struct watch {
 	uint64_t data;
 } watches[MAXFDS];             /* there is one epoll */
 
+/* A short table where the runs are many: each look goes through all of it. */
+static int fds(void)
+{
+	return opt.measured ? MAXFDS : 256;
+}
+
 static int fd_new(enum fdkind kind, int lowest)
 {
 	int file = 0, fd = lowest;
 
-	while (file < MAXFDS && files[file].refs)
+	while (file < fds() && files[file].refs)
 		file++;
-	while (fd < MAXFDS && numbers[fd])
+	while (fd < fds() && numbers[fd])
 		fd++;
-	if (file == MAXFDS || fd == MAXFDS)
+	if (file == fds() || fd == fds())
 		return -EMFILE;
 	files[file] = (struct fd){ .kind = kind, .refs = 1 };
 	numbers[fd] = file + 1;
@@ -410,7 +423,7 @@ static int fd_new(enum fdkind kind, int lowest)
 
 static struct fd *file_of(int fd)
 {
-	return fd >= 0 && fd < MAXFDS && numbers[fd] ? &files[numbers[fd] - 1] : NULL;
+	return fd >= 0 && fd < fds() && numbers[fd] ? &files[numbers[fd] - 1] : NULL;
 }
 
 static uint32_t ready(const struct fd *f)
@@ -440,7 +453,7 @@ static void changed(int file)
 {
 	bool any = false;
 
-	for (int i = 0; i < MAXFDS; i++)
+	for (int i = 0; i < fds(); i++)
 		if (watches[i].used && watches[i].file == file) {
 			watches[i].edge = true;
 			any = true;
@@ -507,7 +520,7 @@ int os_poll_add(int ep, int fd, uint32_t events, uint64_t data)
 		return -EBADF;
 	if (sim_fails("epoll_ctl"))
 		return -ENOMEM;
-	for (int i = 0; i < MAXFDS; i++) {
+	for (int i = 0; i < fds(); i++) {
 		if (watches[i].used && watches[i].fd == fd && watches[i].file == numbers[fd] - 1)
 			at = i;
 		else if (at < 0 && !watches[i].used)
@@ -524,8 +537,8 @@ int os_poll_del(int ep, int fd)
 {
 	(void)ep;
 	sim_point(POINT_CALL, "epoll_ctl del");
-	for (int i = 0; i < MAXFDS; i++)
-		if (watches[i].used && watches[i].fd == fd && fd < MAXFDS && watches[i].file == numbers[fd] - 1) {
+	for (int i = 0; i < fds(); i++)
+		if (watches[i].used && watches[i].fd == fd && fd < fds() && watches[i].file == numbers[fd] - 1) {
 			watches[i].used = false;
 			return 0;
 		}
@@ -537,8 +550,8 @@ static int collect(struct os_event *ev, int n)
 	static int turn;
 	int found = 0;
 
-	for (int k = 0; k < MAXFDS && found < n; k++) {
-		struct watch *w = &watches[(turn + k) % MAXFDS];
+	for (int k = 0; k < fds() && found < n; k++) {
+		struct watch *w = &watches[(turn + k) % fds()];
 		uint32_t r = w->used ? ready(&files[w->file]) & (w->events | OS_POLLERR | OS_POLLHUP) : 0;
 
 		if (!r || (!w->level && !w->edge))
@@ -583,18 +596,18 @@ int os_clockfd(void)
 
 int os_dup_above(int fd, int lowest)
 {
-	int file = fd >= 0 && fd < MAXFDS ? numbers[fd] : 0;
+	int file = fd >= 0 && fd < fds() ? numbers[fd] : 0;
 
 	sim_point(POINT_CALL, "dup");
 	if (!file)
 		return -EBADF;
 	if (sim_fails("dup"))
 		return -EMFILE;
-	if (lowest >= MAXFDS)
+	if (lowest >= fds())
 		lowest = 128;
-	while (lowest < MAXFDS && numbers[lowest])
+	while (lowest < fds() && numbers[lowest])
 		lowest++;
-	if (lowest == MAXFDS)
+	if (lowest == fds())
 		return -EMFILE;
 	numbers[lowest] = file;
 	files[file - 1].refs++;
@@ -611,7 +624,7 @@ int os_close(int fd)
 		return -EBADF;
 	numbers[fd] = 0;
 	if (--f->refs == 0)
-		for (int i = 0; i < MAXFDS; i++)
+		for (int i = 0; i < fds(); i++)
 			if (watches[i].used && watches[i].file == (int)(f - files))
 				watches[i].used = false;
 	return 0;
@@ -629,7 +642,7 @@ int os_fileid(int fd, uint64_t id[2])
 
 unsigned long os_fdlimit(void)
 {
-	return MAXFDS;
+	return fds();
 }
 
 ssize_t os_write(int fd, const void *p, size_t n)

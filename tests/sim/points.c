@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tests/sim/cost.h"
+#include "tests/sim/pause.h"
 #include "tests/sim/sim.h"
 
 /*
@@ -114,10 +116,12 @@ static bool put_off(volatile void *p, uint64_t v, unsigned size, int order)
 }
 
 /* A plain access, by its owner or under a lock. */
-static inline void plain(const void *p, unsigned size)
+static inline void plain(const void *p, unsigned size, bool write)
 {
 	unsigned t;
 
+	if (opt.measured && sim.cur)
+		line_plain(p, write);
 	if (!opt.tso || !sim.cur || !buffers[t = me()].n)
 		return;
 	for (unsigned i = 0; i < buffers[t].n; i++) {
@@ -156,15 +160,19 @@ void __tsan_func_exit(void)
 	}
 }
 
-static inline void atomic_point(void)
+static inline void atomic_point(const volatile void *p, bool write)
 {
+	if (opt.measured && sim.cur)
+		line_atomic(p, write, false);
 	if (opt.fine)
 		sim_point(POINT_ATOMIC, "atomic");
 	chance();
 }
 
-static inline void locked_point(void)
+static inline void locked_point(const volatile void *p)
 {
+	if (opt.measured && sim.cur)
+		line_atomic(p, true, true);
 	sim_point(opt.fine ? POINT_ATOMIC : POINT_LOCKED, "locked");
 	if (opt.tso && sim.cur)
 		sim_drain(sim.cur);
@@ -178,7 +186,7 @@ static inline void locked_point(void)
 		uint64_t v;                                                                                   \
                                                                                                               \
 		(void)order;                                                                                  \
-		atomic_point();                                                                               \
+		atomic_point(p, false);                                                                               \
 		if (opt.tso && sim.cur && buffered(p, &v))                                                    \
 			return (type)v;                                                                       \
 		return __atomic_load_n(p, ORDER);                                                             \
@@ -186,7 +194,9 @@ static inline void locked_point(void)
 	void __tsan_atomic##bits##_store(volatile type *p, type v, int order);                                \
 	void __tsan_atomic##bits##_store(volatile type *p, type v, int order)                                 \
 	{                                                                                                     \
-		atomic_point();                                                                               \
+		atomic_point(p, true);                                                                        \
+		if (opt.measured)                                                                             \
+			line_left(p);                                                                         \
 		if (!put_off(p, v, bits / 8, order))                                                          \
 			__atomic_store_n(p, v, ORDER);                                                        \
 	}                                                                                                     \
@@ -194,7 +204,7 @@ static inline void locked_point(void)
 	type __tsan_atomic##bits##_exchange(volatile type *p, type v, int order)                              \
 	{                                                                                                     \
 		(void)order;                                                                                  \
-		locked_point();                                                                               \
+		locked_point(p);                                                                              \
 		return __atomic_exchange_n(p, v, ORDER);                                                      \
 	}                                                                                                     \
 	int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *want, type v, int a, int b); \
@@ -202,8 +212,12 @@ static inline void locked_point(void)
 	{                                                                                                     \
 		(void)a;                                                                                      \
 		(void)b;                                                                                      \
-		locked_point();                                                                               \
-		return __atomic_compare_exchange_n(p, want, v, false, ORDER, ORDER);                          \
+		locked_point(p);                                                                              \
+		if (!__atomic_compare_exchange_n(p, want, v, false, ORDER, ORDER))                            \
+			return 0;                                                                             \
+		if (opt.measured)                                                                             \
+			line_taken(p);                                                                        \
+		return 1;                                                                                     \
 	}                                                                                                     \
 	int __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *want, type v, int a, int b);  \
 	int __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *want, type v, int a, int b)   \
@@ -217,7 +231,7 @@ static inline void locked_point(void)
 	type __tsan_atomic##bits##_fetch_##op(volatile type *p, type v, int order)                            \
 	{                                                                                                     \
 		(void)order;                                                                                  \
-		locked_point();                                                                               \
+		locked_point(p);                                                                              \
 		return __atomic_fetch_##op(p, v, ORDER);                                                      \
 	}
 
@@ -232,7 +246,20 @@ OPS(64, uint64_t)
 	{                                                                                                     \
 	}
 NOTHING(__tsan_init, (void))
-NOTHING(__tsan_func_entry, (void *pc __attribute__((unused))))
+void __tsan_func_entry(void *pc);
+void __tsan_func_entry(void *pc)
+{
+	(void)pc;
+	if (opt.measured && sim.cur)
+		line_call();
+}
+
+void sim_pause(void)
+{
+	if (opt.measured && sim.cur)
+		sim_charge(cost_pause());
+}
+
 NOTHING(__tsan_atomic_signal_fence, (int order __attribute__((unused))))
 void __tsan_atomic_thread_fence(int order);
 void __tsan_atomic_thread_fence(int order)
@@ -241,24 +268,24 @@ void __tsan_atomic_thread_fence(int order)
 		sim_drain(sim.cur);
 }
 
-#define PLAIN(name, size)                                                                                     \
+#define PLAIN(name, size, write)                                                                              \
 	void __tsan_##name(void *p);                                                                          \
 	void __tsan_##name(void *p)                                                                           \
 	{                                                                                                     \
-		plain(p, size);                                                                               \
+		plain(p, size, write);                                                                        \
 	}
-PLAIN(read1, 1) PLAIN(read2, 2) PLAIN(read4, 4) PLAIN(read8, 8) PLAIN(read16, 16)
-PLAIN(write1, 1) PLAIN(write2, 2) PLAIN(write4, 4) PLAIN(write8, 8) PLAIN(write16, 16)
-PLAIN(unaligned_read2, 2) PLAIN(unaligned_read4, 4) PLAIN(unaligned_read8, 8) PLAIN(unaligned_read16, 16)
-PLAIN(unaligned_write2, 2) PLAIN(unaligned_write4, 4) PLAIN(unaligned_write8, 8) PLAIN(unaligned_write16, 16)
-PLAIN(volatile_read1, 1) PLAIN(volatile_read2, 2) PLAIN(volatile_read4, 4) PLAIN(volatile_read8, 8)
-PLAIN(volatile_write1, 1) PLAIN(volatile_write2, 2) PLAIN(volatile_write4, 4) PLAIN(volatile_write8, 8)
-PLAIN(vptr_read, 8)
-#define RANGE(name)                                                                                           \
+PLAIN(read1, 1, false) PLAIN(read2, 2, false) PLAIN(read4, 4, false) PLAIN(read8, 8, false) PLAIN(read16, 16, false)
+PLAIN(write1, 1, true) PLAIN(write2, 2, true) PLAIN(write4, 4, true) PLAIN(write8, 8, true) PLAIN(write16, 16, true)
+PLAIN(unaligned_read2, 2, false) PLAIN(unaligned_read4, 4, false) PLAIN(unaligned_read8, 8, false) PLAIN(unaligned_read16, 16, false)
+PLAIN(unaligned_write2, 2, true) PLAIN(unaligned_write4, 4, true) PLAIN(unaligned_write8, 8, true) PLAIN(unaligned_write16, 16, true)
+PLAIN(volatile_read1, 1, false) PLAIN(volatile_read2, 2, false) PLAIN(volatile_read4, 4, false) PLAIN(volatile_read8, 8, false)
+PLAIN(volatile_write1, 1, true) PLAIN(volatile_write2, 2, true) PLAIN(volatile_write4, 4, true) PLAIN(volatile_write8, 8, true)
+PLAIN(vptr_read, 8, false)
+#define RANGE(name, write)                                                                                    \
 	void __tsan_##name(void *p, unsigned long n);                                                         \
 	void __tsan_##name(void *p, unsigned long n)                                                          \
 	{                                                                                                     \
-		plain(p, (unsigned)n);                                                                        \
+		plain(p, (unsigned)n, write);                                                                 \
 	}
-RANGE(read_range) RANGE(write_range)
+RANGE(read_range, false) RANGE(write_range, true)
 NOTHING(__tsan_vptr_update, (void **p __attribute__((unused)), void *v __attribute__((unused))))

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAXCPUS = 128, MAXTASKS = 4096, MAXFDS = 256 };
+enum { MAXCPUS = 128, MAXTASKS = 4096, MAXFDS = 2048 };
 
 enum point {
 	POINT_ATOMIC,   /* a load or store of an atomic object */
@@ -46,6 +46,12 @@ struct task {
 	uint64_t sigmask, pending;
 	bool inhandler;
 	uint64_t priority;     /* PCT */
+	/* measured: fair.c, cost.c */
+	uint64_t vtime, vdeadline, wants; /* virtual ns; wants: its slice, 0: the usual one */
+	uint64_t slack;        /* of its timers; 0: the usual one */
+	int lastcpu;
+	bool giveway;          /* another shall have its CPU */
+	uint64_t wakes;        /* times that it was woken */
 	void *(*fn)(void *);
 	void *arg;
 	char name[16];

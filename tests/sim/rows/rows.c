@@ -1,0 +1,537 @@
+/*
+ * rows: the workloads of `scripts/bench --sim`.
+ *
+ * Each is made for a number of CPUs, and has an ideal: the time that its computing takes on so many, and its waits.  Each
+ * says for its wake-ups from when on a thread could have run (the call that woke it, the time of a timer), and counts how
+ * much later it did.
+ *
+ * Must never: depend on anything but its parameters; read a clock other than rows_now().
+ */
+#include "tests/sim/rows/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 128 * 16 };
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+enum { SAMPLES = 1 << 20 };
+static uint32_t samples[SAMPLES];
+static _Atomic unsigned nsamples;
+
+static void late(uint64_t since)
+{
+	uint64_t t = rows_now(), ns = t > since ? t - since : 0;
+	unsigned i = __atomic_fetch_add((unsigned *)&nsamples, 1, __ATOMIC_RELAXED);
+
+	if (i < SAMPLES)
+		samples[i] = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static struct thread *threads[MOST];
+static unsigned nthreads;
+
+static void start(void (*fn)(void *), unsigned i)
+{
+	if (nthreads == MOST)
+		rows_fail("too many threads");
+	threads[nthreads++] = go(fn, (void *)(uintptr_t)i);
+}
+
+static void join_all(void)
+{
+	for (unsigned i = 0; i < nthreads; i++)
+		join(threads[i]);
+	nthreads = 0;
+}
+
+static unsigned of(unsigned cpus, unsigned part)
+{
+	return cpus / part ? cpus / part : 1;
+}
+
+/* ---- ping-pong: a pair for two CPUs, 1 us in each turn --------------------------------------- */
+
+enum { TURN = 1000 };
+static struct pair {
+	struct mutex m;
+	struct cond c[2];
+	unsigned turn, rounds;
+	uint64_t since;
+} *pairs;
+
+static void player(void *arg)
+{
+	unsigned i = (unsigned)(uintptr_t)arg, me = i % 2;
+	struct pair *p = &pairs[i / 2];
+
+	for (unsigned k = 0; k < p->rounds; k++) {
+		mutex_lock(&p->m);
+		if (p->turn % 2 != me) {
+			while (p->turn % 2 != me)
+				cond_wait(&p->c[me], &p->m, 0);
+			late(p->since);
+		}
+		compute(TURN);
+		p->turn++;
+		p->since = rows_now();
+		mutex_unlock(&p->m);
+		cond_signal(&p->c[!me], 1);
+	}
+}
+
+static void pingpong(unsigned cpus, unsigned rounds)
+{
+	unsigned n = of(cpus, 2);
+
+	pairs = calloc(n, sizeof(*pairs));
+	for (unsigned i = 0; i < n; i++) {
+		mutex_init(&pairs[i].m);
+		cond_init(&pairs[i].c[0]);
+		cond_init(&pairs[i].c[1]);
+		pairs[i].rounds = rounds;
+	}
+	for (unsigned i = 0; i < 2 * n; i++)
+		start(player, i);
+	join_all();
+	free(pairs);
+}
+
+static uint64_t pingpong_ideal(unsigned cpus, unsigned rounds)
+{
+	(void)cpus;
+	return 2ULL * rounds * TURN;
+}
+
+/* ---- a convoy: two threads for each CPU at one mutex, 1 us in it and 4 outside --------------- */
+
+enum { INSIDE = 1000, OUTSIDE = 4000 };
+static struct {
+	struct mutex m;
+	uint64_t freed;
+	unsigned inside;
+	unsigned rounds;
+} convoy_;
+
+static void member(void *arg)
+{
+	(void)arg;
+	for (unsigned k = 0; k < convoy_.rounds; k++) {
+		uint64_t came = rows_now();
+
+		mutex_lock(&convoy_.m);
+		if (convoy_.inside++)
+			rows_fail("two in the mutex");
+		if (convoy_.freed > came)
+			late(convoy_.freed);
+		compute(INSIDE);
+		convoy_.inside--;
+		convoy_.freed = rows_now();
+		mutex_unlock(&convoy_.m);
+		compute(OUTSIDE);
+	}
+}
+
+/* All together as many as there is time for in the mutex. */
+static unsigned passes(unsigned cpus, unsigned rounds)
+{
+	return rounds * (cpus < 5 ? cpus : 5) / (2 * cpus);
+}
+
+static void convoy(unsigned cpus, unsigned rounds)
+{
+	mutex_init(&convoy_.m);
+	convoy_.rounds = passes(cpus, rounds);
+	convoy_.freed = 0;
+	for (unsigned i = 0; i < 2 * cpus; i++)
+		start(member, i);
+	join_all();
+}
+
+static uint64_t convoy_ideal(unsigned cpus, unsigned rounds)
+{
+	uint64_t n = 2ULL * cpus * passes(cpus, rounds), all = n * (INSIDE + OUTSIDE) / cpus;
+
+	return n * INSIDE > all ? n * INSIDE : all;
+}
+
+/* ---- condvars with time-outs: four threads for each CPU, 200 us ------------------------------ */
+
+enum { TIMEOUT = 200000, AFTER = 5000 };
+static unsigned timeouts_rounds;
+
+static void waiter(void *arg)
+{
+	struct mutex m;
+	struct cond c;
+
+	(void)arg;
+	mutex_init(&m);
+	cond_init(&c);
+	for (unsigned k = 0; k < timeouts_rounds; k++) {
+		uint64_t at = rows_now() + TIMEOUT;
+
+		mutex_lock(&m);
+		while (rows_now() < at)
+			cond_wait(&c, &m, at - rows_now() + 1);
+		late(at);
+		mutex_unlock(&m);
+		compute(AFTER);
+	}
+}
+
+static void timeouts(unsigned cpus, unsigned rounds)
+{
+	timeouts_rounds = rounds;
+	for (unsigned i = 0; i < 4 * cpus; i++)
+		start(waiter, i);
+	join_all();
+}
+
+static uint64_t timeouts_ideal(unsigned cpus, unsigned rounds)
+{
+	(void)cpus;
+	return (uint64_t)rounds * (TIMEOUT + AFTER);
+}
+
+/* ---- fork and join: a tree of eight tasks for each CPU, 50 us each --------------------------- */
+
+enum { TASK = 50000, TASKS = 8 };
+struct branch {
+	unsigned count;
+	uint64_t since;
+};
+
+static void branch(void *arg)
+{
+	struct branch *b = arg, kids[12];
+	struct thread *t[12];
+	unsigned n = 0, count = b->count;
+
+	if (b->since)
+		late(b->since);
+	for (; count > 1; count -= count / 2) {
+		kids[n] = (struct branch){ count / 2, rows_now() };
+		t[n] = go(branch, &kids[n]);
+		n++;
+	}
+	compute(TASK);
+	while (n-- > 0)
+		join(t[n]);
+}
+
+static void forkjoin(unsigned cpus, unsigned rounds)
+{
+	for (unsigned k = 0; k < rounds; k++)
+		branch(&(struct branch){ TASKS * cpus, 0 });
+}
+
+static uint64_t forkjoin_ideal(unsigned cpus, unsigned rounds)
+{
+	(void)cpus;
+	return (uint64_t)rounds * TASKS * TASK;
+}
+
+/* ---- sleepers: 16 for each CPU, 1 ms, 5 us of work ------------------------------------------- */
+
+enum { SLEEP = 1000000 };
+static unsigned sleepers_rounds;
+
+static void sleeper(void *arg)
+{
+	(void)arg;
+	for (unsigned k = 0; k < sleepers_rounds; k++) {
+		uint64_t at = rows_now() + SLEEP;
+
+		nap(SLEEP);
+		late(at);
+		compute(AFTER);
+	}
+}
+
+static void sleepers(unsigned cpus, unsigned rounds)
+{
+	sleepers_rounds = rounds;
+	for (unsigned i = 0; i < 16 * cpus; i++)
+		start(sleeper, i);
+	join_all();
+}
+
+static uint64_t sleepers_ideal(unsigned cpus, unsigned rounds)
+{
+	(void)cpus;
+	return (uint64_t)rounds * (SLEEP + AFTER);
+}
+
+/* ---- a server at half load: four connections for each CPU, 20 us for each request ------------ */
+
+enum { SERVICE = 20000, PERIOD = 160000, CONNECTIONS = 4, REQUESTS = 256 };
+static struct connection {
+	struct stream s;
+	uint64_t sent[REQUESTS];
+	uint64_t first;
+} *connections;
+static unsigned server_rounds;
+
+static void client(void *arg)
+{
+	unsigned i = (unsigned)(uintptr_t)arg;
+	struct connection *c = &connections[i];
+	uint64_t at = c->first;
+	uint32_t chance = i * 2654435761u + 1;
+
+	for (unsigned k = 0; k < server_rounds; k++) {
+		uint64_t now = rows_now();
+
+		if (now < at)
+			nap(at - now);
+		c->sent[k] = rows_now();
+		stream_write(&c->s);
+		chance = chance * 1664525 + 1013904223;
+		at += PERIOD / 2 + (chance >> 8) % PERIOD;
+	}
+}
+
+static void server(void *arg)
+{
+	struct connection *c = &connections[(uintptr_t)arg];
+
+	for (unsigned k = 0; k < server_rounds; k++) {
+		stream_read(&c->s);
+		late(c->sent[k]);
+		compute(SERVICE);
+	}
+}
+
+static void serve(unsigned cpus, unsigned rounds)
+{
+	unsigned n = CONNECTIONS * cpus;
+	uint64_t first = rows_now() + PERIOD;
+
+	server_rounds = rounds < REQUESTS ? rounds : REQUESTS;
+	connections = calloc(n, sizeof(*connections));
+	for (unsigned i = 0; i < n; i++) {
+		stream_open(&connections[i].s);
+		connections[i].first = first + (uint64_t)i * PERIOD / n;
+		start(server, i);
+		start(client, i);
+	}
+	join_all();
+	for (unsigned i = 0; i < n; i++)
+		stream_close(&connections[i].s);
+	free(connections);
+}
+
+static uint64_t serve_ideal(unsigned cpus, unsigned rounds)
+{
+	(void)cpus;
+	return (uint64_t)(rounds < REQUESTS ? rounds : REQUESTS) * PERIOD + PERIOD + SERVICE;
+}
+
+/* ---- producers and consumers: a queue for four CPUs, 5 us for each item on either side ------- */
+
+enum { ITEM = 5000, SLOTS = 64, QUEUE_CPUS = 4 };
+static struct queue {
+	struct mutex m;
+	struct cond more, room;
+	uint64_t put[SLOTS];
+	unsigned n, first, rounds;
+} *queues;
+
+static void producer(void *arg)
+{
+	struct queue *q = &queues[(uintptr_t)arg];
+
+	for (unsigned k = 0; k < q->rounds; k++) {
+		compute(ITEM);
+		mutex_lock(&q->m);
+		while (q->n == SLOTS)
+			cond_wait(&q->room, &q->m, 0);
+		q->put[(q->first + q->n++) % SLOTS] = rows_now();
+		mutex_unlock(&q->m);
+		cond_signal(&q->more, 1);
+	}
+}
+
+static void consumer(void *arg)
+{
+	struct queue *q = &queues[(uintptr_t)arg];
+
+	for (unsigned k = 0; k < q->rounds; k++) {
+		bool waited = false;
+		uint64_t put;
+
+		mutex_lock(&q->m);
+		for (; !q->n; waited = true)
+			cond_wait(&q->more, &q->m, 0);
+		put = q->put[q->first++ % SLOTS];
+		q->first %= SLOTS;
+		q->n--;
+		mutex_unlock(&q->m);
+		if (waited)
+			late(put);
+		cond_signal(&q->room, 1);
+		compute(ITEM);
+	}
+}
+
+static void prodcons(unsigned cpus, unsigned rounds)
+{
+	unsigned groups = of(cpus, QUEUE_CPUS), each = of(cpus, groups);
+
+	queues = calloc(groups, sizeof(*queues));
+	for (unsigned g = 0; g < groups; g++) {
+		mutex_init(&queues[g].m);
+		cond_init(&queues[g].more);
+		cond_init(&queues[g].room);
+		queues[g].rounds = rounds;
+		for (unsigned i = 0; i < each; i++) {
+			start(producer, g);
+			start(consumer, g);
+		}
+	}
+	join_all();
+	free(queues);
+}
+
+static uint64_t prodcons_ideal(unsigned cpus, unsigned rounds)
+{
+	(void)cpus;
+	return 2ULL * rounds * ITEM;
+}
+
+/* ---- barriers: two threads for each CPU, 20 us in each round --------------------------------- */
+
+enum { STRETCH = 20000 };
+static struct {
+	struct barrier b;
+	unsigned rounds, count;
+	_Atomic unsigned in;
+	uint64_t last;
+} meeting;
+
+static void attendant(void *arg)
+{
+	(void)arg;
+	for (unsigned k = 0; k < meeting.rounds; k++) {
+		bool closes;
+
+		compute(STRETCH);
+		closes = (__atomic_add_fetch((unsigned *)&meeting.in, 1, __ATOMIC_SEQ_CST)) % meeting.count == 0;
+		if (closes)
+			__atomic_store_n(&meeting.last, rows_now(), __ATOMIC_SEQ_CST);
+		barrier_wait(&meeting.b);
+		if (!closes)
+			late(__atomic_load_n(&meeting.last, __ATOMIC_SEQ_CST));
+	}
+}
+
+static void barriers(unsigned cpus, unsigned rounds)
+{
+	meeting.rounds = rounds;
+	meeting.count = 2 * cpus;
+	meeting.in = 0;
+	barrier_init(&meeting.b, meeting.count);
+	for (unsigned i = 0; i < meeting.count; i++)
+		start(attendant, i);
+	join_all();
+}
+
+static uint64_t barriers_ideal(unsigned cpus, unsigned rounds)
+{
+	(void)cpus;
+	return (uint64_t)rounds * 2 * STRETCH;
+}
+
+/* ---- spinners: one for each CPU, and as many that sleep 1 ms and want 10 us ------------------ */
+
+enum { SPIN = 1000000, WANT = 10000 };
+static unsigned spinners_rounds;
+
+static void spinner(void *arg)
+{
+	(void)arg;
+	for (unsigned k = 0; k < spinners_rounds; k++)
+		compute(SPIN);
+}
+
+static void guest(void *arg)
+{
+	(void)arg;
+	for (unsigned k = 0; k < spinners_rounds / 2; k++) {
+		uint64_t at = rows_now() + SLEEP;
+
+		nap(SLEEP);
+		late(at);
+		compute(WANT);
+	}
+}
+
+static void spinners(unsigned cpus, unsigned rounds)
+{
+	spinners_rounds = rounds;
+	for (unsigned i = 0; i < cpus; i++)
+		start(spinner, i);
+	for (unsigned i = 0; i < cpus; i++)
+		start(guest, i);
+	join_all();
+}
+
+static uint64_t spinners_ideal(unsigned cpus, unsigned rounds)
+{
+	(void)cpus;
+	return (uint64_t)rounds * SPIN + rounds / 2 * WANT;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+const struct row rows[] = {
+	{ "pingpong", "a pair for 2 CPUs hands 1 us of work over", pingpong, pingpong_ideal, 4000 },
+	{ "convoy", "2 threads a CPU at one mutex, 1 us in it, 4 us outside", convoy, convoy_ideal, 4000 },
+	{ "timeouts", "4 threads a CPU in condvars that time out after 200 us", timeouts, timeouts_ideal, 80 },
+	{ "forkjoin", "a tree of 8 tasks a CPU, 50 us each", forkjoin, forkjoin_ideal, 40 },
+	{ "sleepers", "16 threads a CPU sleep 1 ms and compute 5 us", sleepers, sleepers_ideal, 20 },
+	{ "server", "4 connections a CPU, half load by requests of 20 us", serve, serve_ideal, 100 },
+	{ "prodcons", "producers and consumers of 5 us at a queue for 4 CPUs", prodcons, prodcons_ideal, 1600 },
+	{ "barriers", "2 threads a CPU meet after 20 us", barriers, barriers_ideal, 400 },
+	{ "spinners", "a spinner a CPU, and as many sleepers of 1 ms", spinners, spinners_ideal, 40 },
+	{ NULL, NULL, NULL, NULL, 0 },
+};
+
+const struct row *row_of(const char *name)
+{
+	for (const struct row *r = rows; r->name; r++)
+		if (!strcmp(r->name, name))
+			return r;
+	return NULL;
+}
+
+void row_measure(const struct row *r, unsigned cpus, unsigned scale, void (*begun)(void), void (*over)(void),
+		 struct rowtimes *out)
+{
+	unsigned rounds = r->rounds / scale > 4 ? r->rounds / scale : 4;
+	uint64_t began;
+
+	r->run(cpus, rounds / 4);
+	nsamples = 0;
+	begun();
+	began = rows_now();
+	r->run(cpus, rounds);
+	out->ns = rows_now() - began;
+	over();
+	out->ideal = r->ideal(cpus, rounds);
+	out->samples = nsamples < SAMPLES ? nsamples : SAMPLES;
+	qsort(samples, out->samples, sizeof(*samples), by_size);
+	out->p50 = out->samples ? samples[out->samples / 2] : 0;
+	out->p99 = out->samples ? samples[(uint64_t)out->samples * 99 / 100] : 0;
+}
