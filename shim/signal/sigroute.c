@@ -329,6 +329,9 @@ bool sigroute_pass_on(int sig, const siginfo_t *si)
 	if (weft_tls.unshared || of_the_caller(sig, si) || !sigroute_started() ||
 	    (sig >= 34 && load_seqcst(&head) - load_seqcst(&tail) >= ENOUGH))
 		return false;
+	/* By tgkill(2) in this process, to a thread that weft does not schedule: it is that one's. */
+	if (!here && si->si_code == SI_TKILL && si->si_pid == pid())
+		return false;
 	th = named(si);
 	gp = th ? th->g : sigroute_choose(sig, si, here);
 	/* A thread that weft does not schedule lets it in, and is as good as any but the first. */
