@@ -15,6 +15,7 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 	uint32_t n = 0;
 	uint64_t now = nanotime();
 
+	mp->young = NULL;
 	while (n < MAXPROCS && allp[n])
 		n++;
 	for (int pass = 0; pass < STEAL_PASSES; pass++) {
@@ -60,6 +61,11 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 			if (gp) {
 				*inherit = false;
 				return gp;
+			}
+			if (last && !mp->young && load_relaxed(&v->status) == Prunning && !runqempty(v)) {
+				mp->young = v;
+				mp->youngtail = load_relaxed(&v->runqtail);
+				mp->youngruns = load_relaxed(&v->runs);
 			}
 		}
 		/* The marks do not age within one look: another pass would find the same. */

@@ -184,6 +184,9 @@ struct m {
 	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c) */
 	uint64_t sysstart;        /* the kernel's part of cpustart; SYS_UNKNOWN */
 	uint64_t napns;           /* (o) current nap of an idle M */
+	/* (o) a P with queued work that this M's last look found too young; NULL: it found none */
+	struct p *young;
+	uint32_t youngtail, youngruns; /* (o) young->runqtail and runs at that look */
 	uint64_t idlesince;       /* (L sched) */
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
 

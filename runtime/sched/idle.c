@@ -178,23 +178,44 @@ void idle(struct m *mp)
 	}
 }
 
-/* A spinning M waits a little for work before it gives its P up: sleeping and waking cost more. */
-static bool spin_for_work(void)
+/* Has mp->young begun to run all that was queued when mp looked? */
+static bool young_moved(const struct m *mp)
 {
-	uint64_t until = nanotime() + weft_opt.spin;
+	const struct p *pp = mp->young;
+
+	return (int32_t)(mp->youngtail - load_relaxed(&pp->runqhead)) <= 0 && load_relaxed(&pp->runs) != mp->youngruns;
+}
+
+/*
+ * A spinning M waits a little for work before it gives its P up: sleeping and waking cost more.
+ *
+ * Where its look found queued work that was too young (stealage), it waits until that has aged, but only while some of it
+ * is queued still: then it waits for as long as the Gs there compute.  (Without this the next look was that after the next
+ * nap, which found other work, as young.  Two threads that computed 1 ms between barriers shared one of two Ps for good.)
+ * What takes longer than a nap to age is left to one.
+ */
+static bool spin_for_work(const struct m *mp)
+{
+	bool young = mp->young && (!weft_opt.nap || weft_opt.stealage <= weft_opt.nap);
+	uint64_t began = nanotime(), until = began + (young ? weft_opt.stealage : weft_opt.spin);
 
 	while (nanotime() < until) {
-		if (anywork())
+		if (young && young_moved(mp)) {
+			young = false;
+			until = began + weft_opt.spin;
+		} else if (young ? load_seqcst(&sched.runqsize) > 0 : anywork()) {
 			return true;
-		for (int i = 0; i < SPIN_PAUSES; i++)
-			arch_pause();
+		} else {
+			for (int i = 0; i < SPIN_PAUSES; i++)
+				arch_pause();
+		}
 	}
-	return false;
+	return young;
 }
 
 struct g *findrunnable(struct m *mp, bool *inherit)
 {
-	bool waited = weft_opt.spin == 0;
+	bool waited = false;
 
 	for (;;) {
 		struct g *gp = findwork(mp, inherit);
@@ -202,13 +223,13 @@ struct g *findrunnable(struct m *mp, bool *inherit)
 
 		if (gp)
 			return gp;
-		if (spun && !waited && !nobody_polls()) {
+		if (weft_opt.spin && spun && !waited && (mp->young || !nobody_polls())) {
 			/*
-			 * Once: work that is queued elsewhere and has not aged must not keep this M
-			 * here.
+			 * Once between two sleeps: work that is queued elsewhere and has not aged must
+			 * not keep this M here.
 			 */
 			waited = true;
-			if (spin_for_work())
+			if (spin_for_work(mp))
 				continue;
 		}
 		lock(&sched.lock);
@@ -237,5 +258,6 @@ struct g *findrunnable(struct m *mp, bool *inherit)
 			}
 		}
 		idle(mp);
+		waited = false;
 	}
 }
