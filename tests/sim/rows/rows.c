@@ -453,6 +453,34 @@ static uint64_t barriers_ideal(unsigned cpus, unsigned rounds)
 	return (uint64_t)rounds * 2 * STRETCH;
 }
 
+/* ---- phases: a thread for each CPU, all meet after each millisecond -------------------------- */
+
+enum { PHASE = 1000000 };
+
+static void worker(void *arg)
+{
+	(void)arg;
+	for (unsigned k = 0; k < meeting.rounds; k++) {
+		compute(PHASE);
+		barrier_wait(&meeting.b);
+	}
+}
+
+static void phases(unsigned cpus, unsigned rounds)
+{
+	meeting.rounds = rounds;
+	barrier_init(&meeting.b, cpus);
+	for (unsigned i = 0; i < cpus; i++)
+		start(worker, i);
+	join_all();
+}
+
+static uint64_t phases_ideal(unsigned cpus, unsigned rounds)
+{
+	(void)cpus;
+	return (uint64_t)rounds * PHASE;
+}
+
 /* ---- spinners: one for each CPU, and as many that sleep 1 ms and want 10 us ------------------ */
 
 enum { SPIN = 1000000, WANT = 10000 };
@@ -504,6 +532,7 @@ const struct row rows[] = {
 	{ "server", "4 connections a CPU, half load by requests of 20 us", serve, serve_ideal, 100 },
 	{ "prodcons", "producers and consumers of 5 us at a queue for 4 CPUs", prodcons, prodcons_ideal, 1600 },
 	{ "barriers", "2 threads a CPU meet after 20 us", barriers, barriers_ideal, 400 },
+	{ "phases", "a thread a CPU, all meet after each millisecond", phases, phases_ideal, 40 },
 	{ "spinners", "a spinner a CPU, and as many sleepers of 1 ms", spinners, spinners_ideal, 40 },
 	{ NULL, NULL, NULL, NULL, 0 },
 };
