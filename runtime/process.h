@@ -120,7 +120,7 @@ bool runtime_alone(void);          /* no other G lives */
  * come again when they are needed.  False: nothing, or not all, of them could end.  stop_sigthread: ends
  * the signal thread, with all signals kept out.
  */
-bool runtime_single(void (*stop_sigthread)(void));
+bool runtime_single(void (*stop_shims)(void));
 void runtime_filter_behind(bool is); /* the calling G, locked, and its M are behind one that others are not */
 bool runtime_filter_tries(void);   /* no filter, and no WEFT=without, forbids tries on descriptors */
 bool runtime_filter_syncs(void);   /* seccomp(2) may be called */

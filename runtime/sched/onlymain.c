@@ -3,10 +3,10 @@
  *
  * The kernel grants some things to a process of one thread alone (unshare(CLONE_NEWUSER), setns), and
  * a program that looks at /proc/self/task expects one entry when its threads have ended.  So when main
- * is the only G left, main goes to M0, every other M leaves, and then sysmon, the signal thread, the
- * spawner and the /proc reader end.  What is left is what a fork child has, queues and descriptors
- * kept: all of it starts again with the next thread (runtime_start_sysmon()), the signal thread with
- * the next park.
+ * is the only G left, main goes to M0, every other M leaves, and then sysmon, the shim's threads (the
+ * signal thread, the dump thread), the spawner and the /proc reader end.  What is left is what a fork
+ * child has, queues and descriptors kept: all of it starts again with the next thread
+ * (runtime_start_sysmon()), the signal thread with the next park.
  *
  * Main is pinned meanwhile and keeps out all signals, so it stays on M0 with its P.  sched.single makes
  * every M that would go idle leave, and none becomes the poller: no G is parked, so nothing is missed.
@@ -133,7 +133,7 @@ static void leave_home(const struct g *gp)
 	unlockosthread();
 }
 
-bool runtime_single(void (*stop_sigthread)(void))
+bool runtime_single(void (*stop_shims)(void))
 {
 	struct g *gp = weft_tls.g;
 	uint64_t mask;
@@ -151,7 +151,7 @@ bool runtime_single(void (*stop_sigthread)(void))
 		done = retire_all();
 		if (done) {
 			sysmon_stop();
-			stop_sigthread();
+			stop_shims();
 			spawner_stop();
 			procfs_stop(); /* the spawner may have been about to make it */
 		}

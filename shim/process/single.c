@@ -45,9 +45,15 @@ static void await_kernel(void)
 /* Main has looked at the list of the process's threads, and may do so again. */
 static bool listed; /* atomic; for good */
 
+static void stop_threads(void)
+{
+	sigroute_stop();
+	dumpsig_stop();
+}
+
 static bool become_single(void)
 {
-	if (!on_g() || !runtime_alone() || weft_tls.depth || cputimer_any() || !runtime_single(sigroute_stop))
+	if (!on_g() || !runtime_alone() || weft_tls.depth || cputimer_any() || !runtime_single(stop_threads))
 		return false;
 	await_kernel();
 	return true;

@@ -4,8 +4,8 @@
  * It must work when the program is stuck: when all Gs are parked, when each blocks all signals,
  * when the stack in use is nearly full.  So a kernel thread of its own does the printing; of the
  * program's signals it lets in this one alone.  The handler, on whatever thread the kernel chose,
- * only wakes it.  A fork child has no such thread until it makes its first thread: there the
- * handler prints by itself.
+ * only wakes it.  A fork child has no such thread until it makes its first thread, and main alone
+ * (single.c) none until it makes another: there the handler prints by itself.
  *
  * The handler is libc's business alone: the program's sigaction() replaces it, and the signal is
  * the program's again.
@@ -23,10 +23,19 @@
 
 enum { DUMPSIG_STACK = 128 * 1024 };
 
+enum { DUMPER_NONE, DUMPER_THERE, DUMPER_ENDS };
+
 static _Atomic uint32_t requests; /* futex: counts the requests */
-static _Atomic int started;
+static _Atomic int started;     /* DUMPER_ENDS: only in dumpsig_stop() */
 static _Atomic int listening;   /* the thread lets the signal in */
+static uintptr_t dumper_os;     /* for joining it */
 static void *stack;             /* its own; a fork child's next one takes it over */
+
+static void wake_dumper(void)
+{
+	fetch_add_acq_rel(&requests, 1);
+	direct3(SYS_futex, &requests, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+}
 
 static void on_signal(int sig, siginfo_t *si, void *ctx)
 {
@@ -40,8 +49,7 @@ static void on_signal(int sig, siginfo_t *si, void *ctx)
 		runtime_dump();
 		return;
 	}
-	fetch_add_acq_rel(&requests, 1);
-	direct3(SYS_futex, &requests, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+	wake_dumper();
 }
 
 static void *dumper(void *arg)
@@ -58,9 +66,10 @@ static void *dumper(void *arg)
 		while (load_acquire(&requests) == seen)
 			direct4(SYS_futex, &requests, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, NULL);
 		seen = load_acquire(&requests);
+		if (load_acquire(&started) == DUMPER_ENDS)
+			return NULL;
 		runtime_dump();
 	}
-	return NULL;
 }
 
 void dumpsig_init(void)
@@ -79,24 +88,34 @@ void dumpsig_init(void)
 
 void dumpsig_start(void)
 {
-	uintptr_t os;
-
-	if (!weft_opt.dumpsig || exchange_acq_rel(&started, 1))
+	if (!weft_opt.dumpsig || exchange_acq_rel(&started, DUMPER_THERE))
 		return;
 	if (!stack && !runtime_fault("stack of the dumper"))
 		stack = mmap(NULL, runtime_ostack(DUMPSIG_STACK), PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (!stack || stack == MAP_FAILED) {
 		stack = NULL;
-		store_release(&started, 0);
+		store_release(&started, DUMPER_NONE);
 		return;
 	}
-	if (thread_native(dumper, NULL, stack, runtime_ostack(DUMPSIG_STACK), &os))
-		store_release(&started, 0); /* the next thread tries again */
+	if (thread_native(dumper, NULL, stack, runtime_ostack(DUMPSIG_STACK), &dumper_os))
+		store_release(&started, DUMPER_NONE); /* the next thread tries again */
+}
+
+/* Main is alone and keeps out all signals: the next thread starts it again, on the same stack. */
+void dumpsig_stop(void)
+{
+	if (load_acquire(&started) == DUMPER_NONE)
+		return;
+	store_release(&started, DUMPER_ENDS);
+	wake_dumper();
+	thread_native_join(dumper_os);
+	store_release(&listening, 0);
+	store_release(&started, DUMPER_NONE);
 }
 
 void dumpsig_fork_child(void)
 {
-	store_relaxed(&started, 0);
+	store_relaxed(&started, DUMPER_NONE);
 	store_relaxed(&listening, 0);
 }

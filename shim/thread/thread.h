@@ -185,6 +185,7 @@ bool describe(unsigned reason, const void *addr, char *text, size_t n) hidden;
  */
 void dumpsig_init(void) hidden;
 void dumpsig_start(void) hidden;
+void dumpsig_stop(void) hidden;
 void dumpsig_fork_child(void) hidden;
 void signal_fork_child(void) hidden;
 void signals_end(void) hidden; /* the calling G ends: handles what it has, and gets no more */

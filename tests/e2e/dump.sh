@@ -209,6 +209,77 @@ for mode in "" spin block; do
 	stop
 done
 
+# Main alone is one kernel thread, the dump thread gone too; a dump comes there, and after a new thread again.
+cat >"$tmp/alone.c" <<'X'
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *ends(void *arg)
+{
+	return arg;
+}
+
+static void *stays(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static int threads(void)
+{
+	DIR *d = opendir("/proc/self/task");
+	int n = 0;
+
+	for (struct dirent *e; (e = readdir(d));)
+		n += atoi(e->d_name) > 0;
+	closedir(d);
+	return n;
+}
+
+int main(void)
+{
+	pthread_t t;
+
+	for (int round = 0; round < 2; round++) {
+		pthread_create(&t, NULL, ends, NULL);
+		pthread_join(t, NULL);
+		for (int i = 0; i < 500 && threads() > 1; i++)
+			usleep(10000);
+		printf("%d\n", threads());
+		fflush(stdout);
+		getchar();
+	}
+	pthread_create(&t, NULL, stays, NULL);
+	puts("more");
+	fflush(stdout);
+	getchar();
+	return 0;
+}
+X
+${CC:-cc} -O2 -pthread -o "$tmp/alone" "$tmp/alone.c" || exit 2
+mkfifo "$tmp/alone.in" || exit 2
+: >"$tmp/err"
+"$weft" --procs=2 -o dumpsig=USR1 -- "$tmp/alone" <"$tmp/alone.in" >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+exec 7>"$tmp/alone.in"
+for stage in 1 2 3; do
+	for ((i = 0; i < 200 && $(wc -l <"$tmp/out") < stage; i++)); do
+		sleep 0.05
+	done
+	dump
+	verdict $? "alone, stage $stage: a dump comes" "$(tail -n 3 "$tmp/err")"
+	echo >&7
+done
+wait "$pid"
+verdict $? "alone: the program ends as it would"
+pid=
+exec 7>&-
+[ "$(tr '\n' ' ' <"$tmp/out")" = "1 1 more " ]
+verdict $? "alone: main is the only kernel thread" "$(cat "$tmp/out")"
+
 # ---- schedtrace ----
 
 # Each line as Go prints it; $1 is the file.
