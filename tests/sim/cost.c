@@ -210,9 +210,16 @@ uint64_t cost_resched(void)
 	return cost_switch();
 }
 
+static uint64_t slack = 50000; /* the kernel's own */
+
 uint64_t cost_slack(void)
 {
-	return 50000; /* the kernel's own */
+	return slack;
+}
+
+void cost_noslack(void)
+{
+	slack = 1;
 }
 
 uint64_t cost_slice(void)

@@ -22,6 +22,7 @@ uint64_t cost_wake(void);                         /* to the caller, of a task th
 uint64_t cost_latency(uint64_t idle, bool timer);
 uint64_t cost_resched(void);                      /* until a CPU that computes hears that it shall not */
 uint64_t cost_slack(void);                        /* of a timer, unless its task asked for less */
+void cost_noslack(void);                          /* as for tasks of a real-time priority */
 uint64_t cost_slice(void);                        /* of a task that did not ask for less */
 uint64_t cost_pause(void);
 double cost_access(void);                         /* of the runtime: a plain access, or a call of a function */
