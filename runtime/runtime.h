@@ -63,6 +63,7 @@ struct weft_tls {
 	uint32_t unshared; /* a process in our memory (clone.h); no G and no M has this */
 #ifdef WEFT_DEBUG
 	uint16_t held[32]; /* of each rank */
+	const struct lock *heldlot[2]; /* the buckets of the lot among them */
 #endif
 	uint32_t tid; /* what glibc's objects store as owner; never a kernel id, except main's */
 };

@@ -62,18 +62,43 @@ void shimlock_fork_child(struct shimlock *l)
 #ifdef WEFT_DEBUG
 _Static_assert(NLOCKRANK <= sizeof(weft_tls.held) / sizeof(weft_tls.held[0]), "a count a rank");
 
+/* Two buckets of the lot, the lower address first, and no third. */
+static void lot_take(const struct lock *l)
+{
+	const struct lock **held = weft_tls.heldlot;
+
+	if (held[0] && held[1])
+		throw("lock rank: a third bucket");
+	if ((held[0] && held[0] >= l) || (held[1] && held[1] >= l))
+		throw("lock rank: a bucket is taken after one of a higher address");
+	held[held[0] != NULL] = l;
+}
+
+static void lot_drop(const struct lock *l)
+{
+	const struct lock **held = weft_tls.heldlot;
+
+	if (held[0] != l && held[1] != l)
+		throw("lock rank: dropping a bucket that is not held");
+	held[held[0] != l] = NULL;
+}
+
 void lockrank_take(struct lock *l)
 {
 	for (int r = l->rank + (l->rank == RankLot); r < NLOCKRANK; r++)
 		if (weft_tls.held[r])
 			throw("lock rank: taking %d while holding %d", l->rank, r);
 	weft_tls.held[l->rank]++;
+	if (l->rank == RankLot)
+		lot_take(l);
 }
 
 void lockrank_drop(struct lock *l)
 {
 	if (weft_tls.held[l->rank]-- == 0)
 		throw("lock rank: dropping %d that is not held", l->rank);
+	if (l->rank == RankLot)
+		lot_drop(l);
 }
 
 void lockrank_none(const char *what)

@@ -53,7 +53,7 @@ struct polldesc {
 	struct lock lock;           /* rank Polldesc */
 	uint32_t users;             /* (L) */
 	bool detached;              /* (L) its number was closed; the last user frees it */
-	struct polllink *links;     /* (L) */
+	struct polllink *_Atomic links; /* (L) written; polldesc_fire() looks first whether there is one */
 	struct polldesc *free;      /* (L pool) */
 	uint32_t index;             /* (c) */
 	uint64_t file[2];           /* (c per life) device and inode */
@@ -536,10 +536,10 @@ static void link_in(struct polllink *l)
 
 	lock(&pd->lock);
 	l->prev = NULL;
-	l->next = pd->links;
+	l->next = load_relaxed(&pd->links);
 	if (l->next)
 		l->next->prev = l;
-	pd->links = l;
+	store_relaxed(&pd->links, l);
 	unlock(&pd->lock);
 }
 
@@ -548,7 +548,10 @@ static void unlink_from(struct polllink *l)
 	struct polldesc *pd = l->pd;
 
 	lock(&pd->lock);
-	*(l->prev ? &l->prev->next : &pd->links) = l->next;
+	if (l->prev)
+		l->prev->next = l->next;
+	else
+		store_relaxed(&pd->links, l->next);
 	if (l->next)
 		l->next->prev = l->prev;
 	unlock(&pd->lock);
@@ -620,7 +623,7 @@ static unsigned wake_links(struct polldesc *pd, uint32_t events)
 	unsigned woken = 0;
 
 	lock(&pd->lock);
-	for (struct polllink *l = pd->links; l; l = l->next) {
+	for (struct polllink *l = load_relaxed(&pd->links); l; l = l->next) {
 		if (!(events & (l->events | OS_POLLERR | OS_POLLHUP)))
 			continue;
 		/* Its frame stays while it is linked: unlinking takes this lock. */
@@ -646,9 +649,10 @@ unsigned polldesc_fire(uint64_t data, uint32_t events)
 	if (events & OS_POLLOUT || ended)
 		woken += pd_wake(pd, NETPOLL_OUT, ended);
 	/*
-	 * A link that is not visible yet was made after the event: its owner asks the kernel next.
+	 * A link that is not visible yet was made after the event: its owner asks the kernel next, which
+	 * is a fence there; here the counts above are.
 	 */
-	if (load_seqcst(&pd->links))
+	if (load_relaxed(&pd->links))
 		woken += wake_links(pd, events);
 	return woken;
 }
@@ -664,7 +668,7 @@ void polldesc_fork_child(void)
 		struct polldesc *pd = pd_at(i);
 
 		lock_init(&pd->lock, Polldesc);
-		pd->links = NULL;
+		store_relaxed(&pd->links, NULL);
 		store_relaxed(&pd->incalls, 0);
 		for (int dir = 0; dir < 2; dir++)
 			store_relaxed(&pd->nwait[dir], 0);

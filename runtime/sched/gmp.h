@@ -580,9 +580,17 @@ struct p *p_new(int id) hidden;
 struct p *pidleget(void) hidden;   /* sched.lock held */
 void pidleput(struct p *pp) hidden; /* sched.lock held */
 #ifdef WEFT_DEBUG
+/* ---- check.c; lot_check() is in parkinglot.c, heap_check() in timer.c ---- */
+enum { CHECK_MOST = 64 }; /* entries of a queue that one check looks at */
 void p_check(void) hidden;         /* sched.lock held: each P without an M is where it can be found */
+void runq_check(struct p *pp) hidden; /* the owner */
+void globrunq_check(void) hidden;  /* sched.lock held */
+void g_check(const struct m *mp, const struct g *gp) hidden; /* gp is about to run on mp */
 #else
 #define p_check() ((void)0)
+#define runq_check(pp) ((void)0)
+#define globrunq_check() ((void)0)
+#define g_check(mp, gp) ((void)0)
 #endif
 int procresize(unsigned n, unsigned ncpu) hidden;
 bool p_retire_if_dying(struct m *mp) hidden;

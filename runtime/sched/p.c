@@ -30,31 +30,6 @@ struct p *releasep(struct m *mp)
 	return pp;
 }
 
-#ifdef WEFT_DEBUG
-static int32_t check_list(const struct p *pp, const char *which)
-{
-	int32_t n = 0;
-
-	for (; pp; pp = pp->link, n++)
-		if (pp->m || load_seqcst(&pp->status) != Pidle)
-			throw("p%d in %s: it has an M, or status %u", pp->id, which, load_seqcst(&pp->status));
-	return n;
-}
-
-void p_check(void)
-{
-	int32_t n = check_list(sched.pidle, "pidle");
-
-	if (n != load_seqcst(&sched.npidle))
-		throw("p_check: %d idle Ps, counted as %d", n, load_seqcst(&sched.npidle));
-	n = check_list(sched.pstart, "pstart");
-	if (n != load_seqcst(&sched.npstart))
-		throw("p_check: %d Ps in pstart, counted as %d", n, load_seqcst(&sched.npstart));
-	if (sched.pstart && sched.midle)
-		throw("p_check: p%d waits for an M, and m%d is idle", sched.pstart->id, sched.midle->id);
-}
-#endif
-
 struct p *pidleget(void)
 {
 	struct p *pp = sched.pidle;

@@ -50,6 +50,8 @@ static bool runqputslow(struct p *pp, struct g *gp, uint32_t h, uint32_t t)
 	struct gqueue q;
 	uint32_t n = (t - h) / 2;
 
+	if (unlikely(t - h > RUNQ_SIZE))
+		throw("runqput: p%d has %u Gs, which is more than the ring holds", pp->id, t - h);
 	for (uint32_t i = 0; i < n; i++)
 		batch[i] = load_relaxed(&pp->runq[(h + i) % RUNQ_SIZE]);
 	if (!cas_release(&pp->runqhead, &h, h + n))
@@ -206,6 +208,8 @@ void runqdrain(struct p *pp, struct gqueue *q)
 
 static void setsize(int32_t n)
 {
+	if (unlikely(n < 0))
+		throw("globrunq: %d Gs", n);
 	sched.runq.size = n;
 	store_seqcst(&sched.runqsize, n + sched.wakeupq.size);
 }
@@ -231,6 +235,7 @@ void globrunqwoken(struct g *gp)
 	sched.wakeupq.size++;
 	store_seqcst(&sched.wakeupqsize, sched.wakeupq.size);
 	setsize(sched.runq.size);
+	globrunq_check();
 }
 
 static struct g *wakeupqget(void)
@@ -243,6 +248,7 @@ static struct g *wakeupqget(void)
 	sched.wakeupq.size--;
 	store_seqcst(&sched.wakeupqsize, sched.wakeupq.size);
 	setsize(sched.runq.size);
+	globrunq_check();
 	return gp;
 }
 
@@ -275,6 +281,7 @@ struct g *globrunqget_owner(void)
 		gp = unlink_owner(&sched.runq);
 	store_seqcst(&sched.wakeupqsize, sched.wakeupq.size);
 	setsize(sched.runq.size);
+	globrunq_check();
 	return gp;
 }
 
@@ -294,6 +301,7 @@ void globrunqput(struct g *gp, bool front)
 		sched.runq.tail = gp;
 	}
 	setsize(sched.runq.size + 1);
+	globrunq_check();
 }
 
 void globrunqputbatch(struct gqueue *q, bool front)
@@ -313,6 +321,7 @@ void globrunqputbatch(struct gqueue *q, bool front)
 		sched.runq.tail = q->tail;
 	}
 	setsize(sched.runq.size + q->size);
+	globrunq_check();
 }
 
 /*
@@ -347,5 +356,6 @@ struct g *globrunqget(struct p *pp, int32_t max, bool wakeupq)
 	}
 	if (!sched.runq.head)
 		sched.runq.tail = NULL;
+	globrunq_check();
 	return gp;
 }

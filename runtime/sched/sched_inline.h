@@ -75,6 +75,8 @@ static inline void prepare_switch(struct m *mp, struct g *gp, bool inherit)
 		g_await_off(gp);
 	if (unlikely(gstatus(gp) != Grunnable))
 		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
+	g_check(mp, gp);
+	runq_check(mp->p);
 	store_relaxed(&mp->curg, gp);
 	store_relaxed(&gp->m, mp);
 	if (unlikely(load_relaxed(&duties) & DutyCputime))

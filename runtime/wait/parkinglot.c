@@ -56,6 +56,36 @@ struct bucket *lot_lock_waiter(struct waiter *w)
 	}
 }
 
+#ifdef WEFT_DEBUG
+/* A G that waits here can be interrupted here, and is not run before it is dequeued. */
+static void check_waiter(const struct bucket *b, const struct waiter *w)
+{
+	const void *addr = load_relaxed(&w->addr);
+
+	if (!w->queued || bucket_of(addr) != b)
+		throw("lot_check: a waiter that is not queued, or not in this bucket");
+	if (w->next && !lot_before(w, w->next))
+		throw("lot_check: turn %lu stands before %lu", w->turn, w->next->turn);
+	if (w->g && (w->g->parked != w || load_relaxed(&w->g->parkaddr) != addr ||
+		     gstatus(w->g) != Gwaiting))
+		throw("lot_check: g%lu waits, with status %u, and cannot be interrupted", w->g->goid,
+		      gstatus(w->g));
+}
+
+void lot_check(const struct bucket *b)
+{
+	const struct waiter *before = NULL, *w = b->head;
+
+	for (unsigned n = 0; w && n < CHECK_MOST; before = w, w = w->next, n++) {
+		if (w->prev != before)
+			throw("lot_check: a waiter has another one before it than the queue");
+		check_waiter(b, w);
+	}
+	if (!w && b->tail != before)
+		throw("lot_check: the last waiter is not the last");
+}
+#endif
+
 void lot_insert(struct bucket *b, struct waiter *w)
 {
 	struct waiter *next = b->head;
@@ -120,6 +150,7 @@ static inline unsigned wake_head(struct bucket *b, struct waiter *w, const void 
 
 	lot_pull(b, w);
 	w->result = decide ? decide(arg, 1, waits_behind(w, addr)) : 0;
+	lot_check(b);
 	unlock_pinned(&b->lock);
 	gp = lot_release(w);
 	if (gp)
@@ -158,6 +189,7 @@ static unsigned wake_some(struct bucket *b, const void *addr, unsigned n, uint32
 		result = decide(arg, woken, more);
 	for (w = chain; w; w = w->next)
 		w->result = result;
+	lot_check(b);
 	unlock(&b->lock);
 	wakeall(chain, how);
 	return woken;
@@ -226,6 +258,8 @@ int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove
 			break;
 		}
 	}
+	lot_check(a);
+	lot_check(b);
 	if (first != second)
 		unlock(&second->lock);
 	unlock(&first->lock);

@@ -112,8 +112,16 @@ static inline void lot_unlink(struct bucket *b, struct waiter *w)
 	*(w->next ? &w->next->prev : &b->tail) = w->prev;
 }
 
+#ifdef WEFT_DEBUG
+void lot_check(const struct bucket *b) hidden; /* locked, and its queue was changed */
+#else
+#define lot_check(b) ((void)0)
+#endif
+
 static inline void lot_pull(struct bucket *b, struct waiter *w)
 {
+	if (unlikely(!w->queued))
+		throw("lot: a waiter is dequeued twice");
 	w->queued = false;
 	lot_unlink(b, w);
 	if (likely(w->g))

@@ -27,6 +27,7 @@ static struct g *expire(void *arg)
 		lot_pull(b, w);
 		w->result = -ETIMEDOUT;
 	}
+	lot_check(b);
 	unlock(&b->lock);
 	return mine ? lot_release(w) : NULL;
 }
@@ -42,6 +43,7 @@ static bool cancel_wait(struct waiter *w, int result)
 		w->result = result;
 		store_relaxed(&w->state, WAITER_WOKEN);
 	}
+	lot_check(b);
 	unlock(&b->lock);
 	return mine;
 }
@@ -97,6 +99,7 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 			lot_publish(w);
 		}
 	}
+	lot_check(b);
 	unlock_pinned(&b->lock);
 	return err;
 }
@@ -251,6 +254,7 @@ bool g_interrupt(struct g *gp)
 	lot_pull(b, w);
 	w->result = -EINTR;
 	store_seqcst(&gp->interrupted, false);
+	lot_check(b);
 	unlock(&b->lock);
 	goready(gp, READY_TAIL);
 	return true;

@@ -70,11 +70,36 @@ static struct timer *first(const struct p *pp)
 	return best;
 }
 
+#ifdef WEFT_DEBUG
+/* The lock is held: each timer knows its place, and none is due before its parent. */
+static void heap_check(const struct p *pp)
+{
+	/* Where there are many, the others in turn. */
+	uint32_t from = pp->ntimers > CHECK_MOST ? load_relaxed(&pp->schedtick) % pp->ntimers : 0, n = 0;
+
+	for (uint32_t i = from; i < pp->ntimers && n < CHECK_MOST; i++, n++) {
+		const struct timer *t = pp->timers[i];
+
+		if (t->idx != i || load_relaxed(&t->pp) != pp)
+			throw("heap_check: p%d: a timer at %u has its place at %u, or on another P", pp->id, i,
+			      t->idx);
+		if (i && pp->timers[(i - 1) / 4]->when > t->when)
+			throw("heap_check: p%d: the timer at %u is due before its parent", pp->id, i);
+	}
+	for (const struct timer *t = pp->timerlist; t; t = t->next)
+		if (t->idx != LISTED || load_relaxed(&t->pp) != pp)
+			throw("heap_check: p%d: a timer in the list has its place elsewhere", pp->id);
+}
+#else
+#define heap_check(pp) ((void)0)
+#endif
+
 static void settimer0(struct p *pp)
 {
 	struct timer *t = first(pp);
 
 	store_seqcst(&pp->timer0, t ? t->when : 0);
+	heap_check(pp);
 }
 
 static void unlist(struct p *pp, struct timer *t)
@@ -97,6 +122,8 @@ static void unheap(struct p *pp, struct timer *t)
 		unlist(pp, t);
 		return;
 	}
+	if (unlikely(i >= pp->ntimers || pp->timers[i] != t))
+		throw("timer: p%d has another one at %u of %u", pp->id, i, pp->ntimers);
 	last = pp->timers[--pp->ntimers];
 	t->idx = NOWHERE;
 	if (last != t) {
