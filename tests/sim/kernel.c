@@ -17,8 +17,6 @@
 #include "tests/sim/sim.h"
 
 #include <errno.h>
-#include <link.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,145 +31,30 @@
 
 enum {
 	COST_ATOMIC = 8, COST_LOCKED = 25, COST_CALL = 250, /* ns */
+	TURN = 1000000,       /* ns after which those on other CPUs go on, too */
 	SLICE = 3000000,      /* ns for which a task keeps its CPU while others wait for one */
 	LATENCY = 4000,       /* ns from a wake-up until the task runs, at least */
 	LATE = 3000000,       /* the same, at most */
+	AUDIT = 1000000,      /* ns between two looks at what is late */
 	PCT_CHANGES = 6, PCT_STEPS = 60000,
-	PCT_ROW = 3000,       /* points of one task in a row */
+	PCT_ROW = 3000,       /* points of one task, after which it falls, too */
 };
 
 struct sim sim;
 static struct task *oncpu[MAXCPUS];
 static uint64_t cpuclock[MAXCPUS];    /* when it became idle */
 static unsigned nrunning, nready;
-static uint64_t nextdue, limit;
+static uint64_t nextdue, nextaudit, limit;
 static uint64_t stay;                 /* points until the next choice */
+static uint64_t evict;                /* points until the kernel takes the CPU away */
 static unsigned restless;             /* points between two choices, mean; of this seed */
+static bool yields;                   /* the task that runs has had its turn */
 static uint64_t changes[PCT_CHANGES];
-static bool choosing;
 static uint64_t lowest = 1 << 20;
-
-/* ---- chance ---------------------------------------------------------------------------------- */
-
-static uint64_t next_random(void)
-{
-	uint64_t z = sim.rng += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return z ^ (z >> 31);
-}
-
-uint64_t sim_random(uint64_t below)
-{
-	return below ? next_random() % below : 0;
-}
-
-/* ---- words ----------------------------------------------------------------------------------- */
 
 uint64_t sim_now(void)
 {
 	return sim.cur->clock;
-}
-
-static char last_lines[32][160];
-static unsigned nlines;
-
-void sim_trace(const char *fmt, ...)
-{
-	char *line = last_lines[nlines++ % 32];
-	struct g *gp = weft_tls.g ? weft_tls.g : NULL;
-	va_list ap;
-	int n;
-
-	n = snprintf(line, 160, "%12.3f us  %-10s cpu%-3d %s%-5lu ", (double)sim.cur->clock / 1000, sim.cur->name,
-		     sim.cur->cpu, gp ? "g" : " -", gp ? (unsigned long)g_id(gp) : 0);
-	va_start(ap, fmt);
-	vsnprintf(line + n, (size_t)(160 - n), fmt, ap);
-	va_end(ap);
-	if (opt.trace)
-		puts(line);
-}
-
-static const char *state_name(enum taskstate s)
-{
-	static const char *const names[] = { "free", "ready", "running", "blocked", "ended" };
-
-	return names[s];
-}
-
-void sim_fail(const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!opt.trace)
-		for (unsigned i = nlines > 32 ? nlines - 32 : 0; i < nlines; i++)
-			printf("  %s\n", last_lines[i % 32]);
-	for (unsigned i = 0; i < sim.ntasks; i++) {
-		struct task *t = &sim.tasks[i];
-
-		if (t->state != TASK_FREE && t->state != TASK_ENDED)
-			printf("  task %d %s: %s, cpu %d, at %.3f us, until %.3f us, futex %p, epoll %d\n", t->tid, t->name,
-			       state_name(t->state), t->cpu, (double)t->clock / 1000, (double)t->deadline / 1000, t->futex,
-			       t->epoll - 1);
-	}
-	printf("FAULT seed=%lu workload=%s procs=%u cpus=%u %s%s%s step=%lu: ", opt.seed, opt.workload, opt.procs, opt.cpus,
-	       opt.fine ? "fine" : "coarse", opt.pct ? " pct" : "", opt.tso ? " tso" : "", sim.steps);
-	va_start(ap, fmt);
-	vprintf(fmt, ap);
-	va_end(ap);
-	putchar('\n');
-	fflush(stdout);
-	_exit(1);
-}
-
-/* ---- thread blocks --------------------------------------------------------------------------- */
-
-enum { TCB = 2304 }; /* more than glibc's struct pthread */
-static uintptr_t tls_lowest;
-static char *first;        /* the first task's block, for good */
-
-static int lowest_of(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	uintptr_t at = (uintptr_t)info->dlpi_tls_data;
-
-	(void)size;
-	(void)arg;
-	if (at && at < tls_lowest)
-		tls_lowest = at;
-	return 0;
-}
-
-static size_t below(void)
-{
-	uintptr_t fs = (uintptr_t)first;
-
-	if (!tls_lowest) {
-		tls_lowest = fs;
-		dl_iterate_phdr(lowest_of, NULL);
-	}
-	return (fs - tls_lowest + 63) & ~63UL;
-}
-
-size_t block_size(void)
-{
-	return below() + TCB;
-}
-
-void *block_at(void *area)
-{
-	char *fs = (char *)area + below();
-
-	memcpy(area, first - below(), below() + TCB);
-	memset(fs + ((char *)&weft_tls - (char *)arch_getfs()), 0, sizeof(weft_tls));
-	*(void **)fs = fs;
-	*(void **)(fs + 0x10) = fs;
-	return fs;
-}
-
-void *block_new(void)
-{
-	return block_at(aligned_alloc(64, (block_size() + 63) & ~63UL));
 }
 
 /* ---- CPUs ------------------------------------------------------------------------------------ */
@@ -189,6 +72,15 @@ static void put_on(struct task *t, int cpu, uint64_t at)
 		t->clock = cpuclock[cpu];
 }
 
+static void ready(struct task *t)
+{
+	static uint64_t order;
+
+	t->state = TASK_READY;
+	t->order = ++order;
+	nready++;
+}
+
 static void take_off(struct task *t, enum taskstate now)
 {
 	sim_drain(t); /* a context switch of the kernel is a fence */
@@ -198,7 +90,7 @@ static void take_off(struct task *t, enum taskstate now)
 	t->cpu = -1;
 	t->state = now;
 	if (now == TASK_READY)
-		nready++;
+		ready(t);
 }
 
 /* The first of those that wait for a CPU; NULL: none does. */
@@ -212,16 +104,25 @@ static struct task *first_ready(void)
 	return first;
 }
 
+/* The one that waits longest, or any. */
 static struct task *pick_ready(void)
 {
 	uint64_t n = opt.measured ? 0 : sim_random(nready);
+	struct task *longest = NULL;
 
 	if (opt.measured)
 		return first_ready();
-	for (unsigned i = 0; i < sim.ntasks; i++)
-		if (sim.tasks[i].state == TASK_READY && n-- == 0)
-			return &sim.tasks[i];
-	return NULL;
+	for (unsigned i = 0; i < sim.ntasks; i++) {
+		struct task *t = &sim.tasks[i];
+
+		if (t->state != TASK_READY)
+			continue;
+		if (n && --n == 0)
+			return t;
+		if (!longest || t->order < longest->order)
+			longest = t;
+	}
+	return longest;
 }
 
 static void fill_cpus(void)
@@ -238,7 +139,7 @@ static void fill_cpus(void)
 
 static uint64_t latency(void)
 {
-	return LATENCY + (sim_random(64) ? sim_random(30000) : sim_random(LATE));
+	return LATENCY + sim_random(sim_chance(64) ? LATE : 30000);
 }
 
 /*
@@ -263,8 +164,7 @@ static void place(struct task *t, uint64_t at, bool timer)
 		put_on(t, cpu, at + cost_latency(at > cpuclock[cpu] ? at - cpuclock[cpu] : 0, timer));
 		return;
 	}
-	t->state = TASK_READY;
-	nready++;
+	ready(t);
 	if (t->vdeadline < last->vdeadline)
 		last->giveway = true;
 }
@@ -287,8 +187,7 @@ void task_wake(struct task *t, int why)
 	if (t->clock < sim.cur->clock)
 		t->clock = sim.cur->clock;
 	t->clock += latency();
-	t->state = TASK_READY;
-	nready++;
+	ready(t);
 }
 
 static void find_due(void)
@@ -350,19 +249,20 @@ static uint64_t second_clock(const struct task *t)
 
 static struct task *choose(uint64_t least)
 {
-	struct task *best = NULL;
-	unsigned may = 0;
+	struct task *may[MAXCPUS], *best = NULL;
+	unsigned n = 0, from = sim.cur->cpu < 0 ? 0 : (unsigned)sim.cur->cpu + yields;
 
-	for (unsigned c = 0; c < opt.cpus; c++) {
-		struct task *t = oncpu[c];
+	yields = false;
+	for (unsigned i = 0; i < opt.cpus; i++) {
+		struct task *t = oncpu[(from + i) % opt.cpus];
 
 		if (!t || t->clock > least)
 			continue;
-		may++;
-		if (opt.pct ? !best || t->priority > best->priority : sim_random(may) == 0)
+		if (!best || t->priority > best->priority)
 			best = t;
+		may[n++] = t;
 	}
-	return best;
+	return opt.pct ? best : may[sim_random(n)];
 }
 
 static void switched(void *arg)
@@ -395,6 +295,8 @@ static void schedule_cpus(void)
 			uint64_t due = nextdue;
 
 			if (!nrunning)
+				audit_quiet();
+			if (!nrunning)
 				sim.cur->clock = sim.cur->clock > due ? sim.cur->clock : due;
 			wake_due(due);
 			continue;
@@ -410,7 +312,7 @@ static void reschedule(void)
 	struct task *next;
 	uint64_t least;
 
-	choosing = true;
+	sim.choosing = true;
 	schedule_cpus();
 	least = least_clock();
 	if (!opt.measured && least < sim.lastnow)
@@ -419,10 +321,12 @@ static void reschedule(void)
 	if (!opt.measured)
 		next->clock = least;
 	limit = opt.measured ? second_clock(next) : UINT64_MAX;
-	stay = sim_random(2 * restless) + 1;
+	stay = opt.measured || opt.pct ? UINT64_MAX : sim_gap(restless);
+	if (!opt.measured && next->clock + TURN < limit)
+		limit = next->clock + TURN;
 	if (nextdue < limit)
 		limit = nextdue;
-	choosing = false;
+	sim.choosing = false;
 	if (next->clock > sim.lastnow)
 		sim.lastnow = next->clock;
 	go_on_with(next);
@@ -440,16 +344,19 @@ void sim_charge(uint64_t ns)
 		sim.lastnow = sim.cur->clock;
 }
 
+static void audit(void)
+{
+	sim.choosing = true;
+	nextaudit = sim.cur->clock + AUDIT;
+	audit_running(sim.cur->clock);
+	sim.choosing = false;
+}
+
 /* A task that never blocks must not keep all others from running: it falls below them, too. */
 static void pct_step(void)
 {
-	static unsigned row;
-	static struct task *last;
-
-	row = last == sim.cur ? row + 1 : 0;
-	last = sim.cur;
-	if (row > PCT_ROW) {
-		row = 0;
+	if (++sim.cur->row > PCT_ROW) {
+		sim.cur->row = 0;
 		sim.cur->priority = --lowest;
 		limit = 0;
 	}
@@ -469,11 +376,26 @@ static bool may_lose_cpu(struct task *t)
 	return fair_over(t, first_ready());
 }
 
-void sim_point(enum point kind, const char *what)
+/* The same by chance. */
+static bool loses_cpu(struct task *t)
+{
+	if (t->slice <= SLICE && --evict)
+		return false;
+	evict = sim_gap(opt.fine ? 8192 : 1024);
+	return true;
+}
+
+void sim_yield(void)
+{
+	yields = true;
+	limit = 0;
+}
+
+void sim_access(enum point kind, const char *what, const void *pc, const volatile void *at)
 {
 	struct task *t = sim.cur;
 
-	if (choosing || !t)
+	if (sim.choosing || !t)
 		return;
 	sim.steps++;
 	if (opt.measured)
@@ -484,21 +406,32 @@ void sim_point(enum point kind, const char *what)
 		sim_fail("%lu steps, and no end", sim.steps);
 	if (t->clock > opt.maxtime && !sim.over)
 		sim_fail("%lu ms, and no end", t->clock / 1000000);
+	if (t->clock >= nextaudit)
+		audit();
 	if (kind == POINT_CALL)
 		sim_drain(t); /* the kernel's own locks */
-	if (kind != POINT_ATOMIC)
-		sim_trace("%s", what);
+	if (kind != POINT_ATOMIC || opt.trace > 1)
+		sim_trace_access(what, pc, (const void *)at);
 	if (opt.pct)
 		pct_step();
 	/* The kernel takes the CPU away: at the end of a slice, and at bad moments. */
-	if (nready && (opt.measured ? may_lose_cpu(t) : t->slice > SLICE || sim_random(opt.fine ? 8192 : 1024) == 0)) {
+	if (nready && (opt.measured ? may_lose_cpu(t) : loses_cpu(t))) {
 		take_off(t, TASK_READY);
 		limit = 0;
 	}
-	if (t->clock >= limit || (!opt.measured && !opt.pct && --stay == 0))
+	if (--stay == 0)
+		sim_yield();
+	if (t->clock >= limit) {
+		yields = true;
 		reschedule();
+	}
 	if (t->pending & ~t->sigmask && !t->inhandler)
 		deliver(t);
+}
+
+void sim_point(enum point kind, const char *what)
+{
+	sim_access(kind, what, NULL, NULL);
 }
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
@@ -534,8 +467,7 @@ struct task *task_new(void *(*fn)(void *), void *arg, void *stack, size_t size, 
 	}
 	t->clock = sim.cur->clock + latency();
 	t->priority = (1 << 21) + sim_random(1 << 20);
-	t->state = TASK_READY;
-	nready++;
+	ready(t);
 	return t;
 }
 
@@ -546,11 +478,12 @@ struct task *task_by_tid(int tid)
 	return t && t->state != TASK_FREE && t->state != TASK_ENDED ? t : NULL;
 }
 
-int task_block(uint64_t deadline, const char *what)
+int task_block(uint64_t deadline, const char *why)
 {
 	struct task *t = sim.cur;
 
-	sim_trace("sleeps: %s", what);
+	sim_trace("sleeps: %s", (uintptr_t)why, 0);
+	t->why = why;
 	/* A signal that is there ends the sleep at once. */
 	if (t->pending & ~t->sigmask && !t->inhandler) {
 		t->futex = NULL;
@@ -577,7 +510,7 @@ void task_end(void)
 {
 	struct task *t = sim.cur;
 
-	sim_trace("ends");
+	sim_trace("ends", 0, 0);
 	take_off(t, TASK_ENDED);
 	for (unsigned i = 0; i < sim.ntasks; i++)
 		if (sim.tasks[i].futex == t)
@@ -620,7 +553,7 @@ static void deliver(struct task *t)
 	t->pending &= t->sigmask;
 	t->inhandler = true;
 	s.mask = t->sigmask;
-	sim_trace("handler of signal 32");
+	sim_trace("handler of signal 32", 0, 0);
 	if (opt.measured)
 		sim_charge(cost_point(POINT_CALL, "handler of signal 32"));
 	what = runtime_on_sig32(&s, SIG32_ARRIVED);
@@ -633,16 +566,17 @@ static void deliver(struct task *t)
 
 void sim_init(void)
 {
-	sim.rng = opt.seed * 0x9e3779b97f4a7c15 + 12345;
-	for (int i = 0; i < 4; i++)
-		next_random();
-	restless = opt.measured ? 1 << 20 : 1u << (1 + sim_random(9));
+	sim_chance_init(opt.seed);
+	restless = opt.measured ? 1 << 20 : 1u << (9 - sim_random(9));
+	evict = sim_gap(opt.fine ? 8192 : 1024);
 	for (int i = 0; i < PCT_CHANGES; i++)
 		changes[i] = sim_random(PCT_STEPS);
-	first = arch_getfs();
+	block_init();
+	points_init();
+	sim.tasks = arena_alloc(MAXTASKS * sizeof(*sim.tasks), 64);
 	sim.ntasks = 1;
 	sim.cur = &sim.tasks[0];
-	*sim.cur = (struct task){ .tid = 1000, .cpu = -1, .clock = 1000000000, .fs = arch_getfs(), .name = "M0" };
+	*sim.cur = (struct task){ .tid = 1000, .cpu = -1, .clock = SIM_BEGIN, .fs = arch_getfs(), .name = "m0" };
 	sim.cur->priority = (1 << 21) + sim_random(1 << 20);
 	nextdue = UINT64_MAX;
 	put_on(sim.cur, 0, sim.cur->clock);

@@ -15,7 +15,7 @@ enum { LINES = 1 << 18, WORDS = MAXCPUS / 64 };
 static struct line {
 	uintptr_t at;          /* 0: free */
 	uint64_t has[WORDS];   /* a bit for each CPU */
-} lines[LINES];
+} *lines;
 static unsigned nlines;
 
 static struct line *line_of(const volatile void *p)
@@ -23,6 +23,8 @@ static struct line *line_of(const volatile void *p)
 	uintptr_t at = (uintptr_t)p >> 6;
 	unsigned i = (unsigned)((at * 0x9e3779b97f4a7c15) >> 46) % LINES;
 
+	if (!lines)
+		lines = arena_alloc(LINES * sizeof(*lines), 64);
 	for (; lines[i].at != at; i = (i + 1) % LINES) {
 		if (lines[i].at)
 			continue;

@@ -1,7 +1,7 @@
 /*
  * os: os.h on the simulated kernel.
  *
- * Memory is the real kernel's.  Futexes, sleeps, signals to threads, epoll, eventfd and clocks are made of tasks that
+ * Memory is arena.c's.  Futexes, sleeps, signals to threads, epoll, eventfd and clocks are made of tasks that
  * block (kernel.c).  A futex wait may end for no reason, a wake-up may come late, and a call that can fail for want of
  * something may fail (sim_fails()).  What a workload reads and writes are streams: a count of bytes, and an end.
  */
@@ -51,10 +51,11 @@ void os_forbid(const struct os_forbidden *what, bool everywhere)
 
 bool sim_fails(const char *what)
 {
-	if (opt.measured || sim.fault <= 0 || sim_random(200))
+	if (opt.measured || sim.fault <= 0 || !sim_chance(200))
 		return false;
 	sim.fault--;
-	sim_trace("fails: %s", what);
+	sim.refused = true;
+	sim_trace("fails: %s", (uintptr_t)what, 0);
 	return true;
 }
 
@@ -85,17 +86,10 @@ long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void *pages(size_t n)
-{
-	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
 void *os_alloc(size_t n)
 {
 	sim_point(POINT_CALL, "mmap");
-	return sim_fails("mmap") ? NULL : pages(n);
+	return sim_fails("mmap") ? NULL : arena_alloc(n, 4096);
 }
 
 void *os_reserve(size_t n)
@@ -118,7 +112,8 @@ void os_populate(void *p, size_t n)
 int os_free(void *p, size_t n)
 {
 	sim_point(POINT_CALL, "munmap");
-	return munmap(p, n) ? -EINVAL : 0;
+	arena_close(p, n);
+	return 0;
 }
 
 bool os_memory_is_limited(void)
@@ -193,18 +188,20 @@ int os_clock_gettime(int clock, uint64_t *ns)
 void os_usleep(uint32_t us)
 {
 	sim_point(POINT_CALL, "usleep");
-	task_block(sim_now() + us * 1000ULL + 1, "usleep");
+	task_block(sim_now() + us * 1000ULL + 1, WHY_USLEEP);
 }
 
 void os_osyield(void)
 {
 	sim.cur->priority = sim.cur->priority > (1 << 21) ? (1 << 20) + sim_random(1 << 20) : sim.cur->priority;
-	/* It gives up its turn, as sched_yield(2) does: others come before it. */
+	/* It gives up its turn, as sched_yield(2) does. */
 	if (opt.measured) {
 		fair_yield(sim.cur);
 		sim.cur->giveway = true;
-	} else
+	} else {
 		sim_charge(500);
+		sim_yield();
+	}
 	sim_point(POINT_CALL, "sched_yield");
 }
 
@@ -229,11 +226,11 @@ int os_futex_wait(uint32_t *w, uint32_t v, uint64_t deadline)
 		return -EAGAIN;
 	if (deadline && deadline <= sim_now())
 		return -ETIMEDOUT;
-	if (!opt.measured && sim_random(100) == 0)
+	if (!opt.measured && sim_chance(100))
 		return sim_random(2) ? 0 : -EINTR; /* for no reason */
 	sim.cur->futex = w;
 	sim.cur->order = ++order;
-	return task_block(deadline, "futex");
+	return task_block(deadline, WHY_FUTEX);
 }
 
 int os_futex_wait_realtime(uint32_t *w, uint32_t v, uint64_t at)
@@ -255,7 +252,7 @@ void os_futex_wake(uint32_t *w, int n)
 		}
 		if (!first)
 			return;
-		sim_trace("wakes %s", first->name);
+		sim_trace("wakes %s", (uintptr_t)first->name, 0);
 		task_wake(first, 0);
 	}
 }
@@ -271,7 +268,7 @@ int os_tgkill(int pid, int tid, int sig)
 		return -ESRCH;
 	if (sim_fails("tgkill"))
 		return -EAGAIN;
-	sim_trace("signal %d to %s", sig, t->name);
+	sim_trace("signal %lu to %s", (uintptr_t)sig, (uintptr_t)t->name);
 	task_signal(t, sig);
 	return 0;
 }
@@ -361,9 +358,12 @@ int os_sigaltstack(void *sp, size_t size, int flags)
 	return 0;
 }
 
+/* sysmon alone asks for one. */
 void os_timerslack(uint64_t ns)
 {
 	sim.cur->slack = ns;
+	sim.cur->sysmon = true;
+	snprintf(sim.cur->name, sizeof(sim.cur->name), "sysmon");
 }
 
 void os_cpuslice(uint64_t ns)
@@ -472,6 +472,15 @@ int fd_file(int fd)
 	return numbers[fd] - 1;
 }
 
+bool fd_readable(int fd)
+{
+	struct fd *f;
+
+	sim_point(POINT_CALL, "poll");
+	f = file_of(fd);
+	return !f || f->data || f->shut;
+}
+
 int fd_read(int fd, unsigned most)
 {
 	struct fd *f;
@@ -500,6 +509,23 @@ void fd_shut(int file)
 	sim_point(POINT_CALL, "the peer ends");
 	files[file].shut = true;
 	changed(file);
+}
+
+bool fd_any_ready(void)
+{
+	for (int i = 0; i < fds(); i++)
+		if (watches[i].used && (watches[i].level || watches[i].edge) && files[watches[i].file].kind == FD_STREAM &&
+		    ready(&files[watches[i].file]) & watches[i].events)
+			return true;
+	return false;
+}
+
+bool fd_event_is_set(void)
+{
+	for (int i = 0; i < fds(); i++)
+		if (files[i].refs && files[i].kind == FD_EVENT && files[i].data)
+			return true;
+	return false;
 }
 
 int os_poll_create(void)
@@ -576,7 +602,7 @@ int os_poll_wait(int ep, struct os_event *ev, int n, uint64_t deadline, const ui
 		sim.cur->sigmask = *mask;
 	while (!found && !r) {
 		sim.cur->epoll = ep + 1;
-		r = task_block(deadline, "epoll");
+		r = task_block(deadline, WHY_EPOLL);
 		found = collect(ev, n);
 	}
 	if (mask)
@@ -650,7 +676,7 @@ ssize_t os_write(int fd, const void *p, size_t n)
 	struct fd *f = file_of(fd);
 
 	if (fd <= 2) {
-		sim_trace("says: %.*s", (int)n - 1, (const char *)p);
+		sim_trace("says: %s", (uintptr_t)strncpy(arena_alloc(n, 1), p, n - 1), 0);
 		if (!f || opt.trace)
 			printf("%.*s", (int)n, (const char *)p);
 		return (ssize_t)n;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/runtime.h"
 #include "tests/sim/cost.h"
 #include "tests/sim/pause.h"
 #include "tests/sim/sim.h"
@@ -21,10 +22,13 @@ struct entry {
 	volatile void *p;
 	uint64_t v;
 	unsigned size;
+	bool plain;            /* v is what others still see: the store itself cannot be held back */
 };
 
 static void write_entry(const struct entry *e)
 {
+	if (e->plain)
+		return;
 	switch (e->size) {
 	case 1:
 		__atomic_store_n((volatile uint8_t *)e->p, (uint8_t)e->v, __ATOMIC_SEQ_CST);
@@ -43,7 +47,15 @@ enum { ENTRIES = 8 };
 static struct {
 	struct entry e[ENTRIES];
 	unsigned n;
-} buffers[MAXTASKS];
+} *buffers;        /* of each task */
+static unsigned nplain;
+static unsigned lazy;     /* one in so many accesses makes a store visible; of this seed */
+
+void points_init(void)
+{
+	buffers = arena_alloc(MAXTASKS * sizeof(*buffers), 64);
+	lazy = opt.tso ? 2u << sim_random(5) : 1;
+}
 
 static unsigned me(void)
 {
@@ -52,8 +64,10 @@ static unsigned me(void)
 
 static void drain_some(unsigned t, unsigned k)
 {
-	for (unsigned i = 0; i < k; i++)
+	for (unsigned i = 0; i < k; i++) {
 		write_entry(&buffers[t].e[i]);
+		nplain -= buffers[t].e[i].plain;
+	}
 	buffers[t].n -= k;
 	for (unsigned i = 0; i < buffers[t].n; i++)
 		buffers[t].e[i] = buffers[t].e[i + k];
@@ -77,9 +91,9 @@ void sim_drain_all(void)
 /* Some CPU's oldest store becomes visible. */
 static void chance(void)
 {
-	if (!opt.tso || sim_random(3))
+	if (!opt.tso || sim.choosing || sim_random(lazy))
 		return;
-	if (buffers[me()].n && sim_random(2))
+	if (buffers[me()].n && !sim_random(2))
 		drain_some(me(), 1);
 	else {
 		unsigned t = (unsigned)sim_random(sim.ntasks);
@@ -91,27 +105,51 @@ static void chance(void)
 
 static bool buffered(const volatile void *p, uint64_t *v)
 {
-	for (unsigned i = buffers[me()].n; i-- > 0;)
-		if (buffers[me()].e[i].p == p) {
-			*v = buffers[me()].e[i].v;
+	unsigned own = me();
+
+	for (unsigned i = buffers[own].n; i-- > 0;)
+		if (buffers[own].e[i].p == p && !buffers[own].e[i].plain) {
+			*v = buffers[own].e[i].v;
 			return true;
 		}
+	for (unsigned t = 0; nplain && t < sim.ntasks; t++)
+		for (unsigned i = 0; t != own && i < buffers[t].n; i++)
+			if (buffers[t].e[i].p == p && buffers[t].e[i].plain) {
+				*v = buffers[t].e[i].v;
+				return true;
+			}
 	return false;
+}
+
+static void put(struct entry e)
+{
+	unsigned t = me();
+
+	if (buffers[t].n == ENTRIES)
+		drain_some(t, 1);
+	buffers[t].e[buffers[t].n++] = e;
+	nplain += e.plain;
+}
+
+/*
+ * The G's count of its locks is the one plain word that others read (pin()).  Its store comes right after this call and is
+ * not held back: instead others see the old value until the entry leaves the buffer.
+ */
+static void put_off_plain(void *p)
+{
+	if (opt.tso && sim.cur && p == &weft_tls.locks)
+		put((struct entry){ p, weft_tls.locks, sizeof(weft_tls.locks), true });
 }
 
 static bool put_off(volatile void *p, uint64_t v, unsigned size, int order)
 {
-	unsigned t = me();
-
 	if (!opt.tso || !sim.cur)
 		return false;
 	if (order == __ATOMIC_SEQ_CST) {
 		sim_drain(sim.cur);
 		return false;
 	}
-	if (buffers[t].n == ENTRIES)
-		drain_some(t, 1);
-	buffers[t].e[buffers[t].n++] = (struct entry){ p, v, size };
+	put((struct entry){ p, v, size, false });
 	return true;
 }
 
@@ -127,6 +165,8 @@ static inline void plain(const void *p, unsigned size, bool write)
 	for (unsigned i = 0; i < buffers[t].n; i++) {
 		const char *at = (const char *)(uintptr_t)buffers[t].e[i].p;
 
+		if (buffers[t].e[i].plain)
+			continue;
 		if (at < (const char *)p + size && (const char *)p < at + buffers[t].e[i].size) {
 			sim_drain(sim.cur);
 			return;
@@ -160,24 +200,25 @@ void __tsan_func_exit(void)
 	}
 }
 
-static inline void atomic_point(const volatile void *p, bool write)
+static inline void atomic_point(const char *what, const volatile void *p, const void *pc, bool write)
 {
 	if (opt.measured && sim.cur)
 		line_atomic(p, write, false);
 	if (opt.fine)
-		sim_point(POINT_ATOMIC, "atomic");
+		sim_access(POINT_ATOMIC, what, pc, p);
 	chance();
 }
 
-static inline void locked_point(const volatile void *p)
+static inline void locked_point(const char *what, const volatile void *p, const void *pc)
 {
 	if (opt.measured && sim.cur)
 		line_atomic(p, true, true);
-	sim_point(opt.fine ? POINT_ATOMIC : POINT_LOCKED, "locked");
+	sim_access(opt.fine ? POINT_ATOMIC : POINT_LOCKED, what, pc, p);
 	if (opt.tso && sim.cur)
 		sim_drain(sim.cur);
 }
 
+#define PC __builtin_return_address(0)
 #define ORDER __ATOMIC_SEQ_CST
 #define OPS(bits, type)                                                                                       \
 	type __tsan_atomic##bits##_load(const volatile type *p, int order);                                   \
@@ -186,7 +227,7 @@ static inline void locked_point(const volatile void *p)
 		uint64_t v;                                                                                   \
                                                                                                               \
 		(void)order;                                                                                  \
-		atomic_point(p, false);                                                                               \
+		atomic_point("load", p, PC, false);                                                                   \
 		if (opt.tso && sim.cur && buffered(p, &v))                                                    \
 			return (type)v;                                                                       \
 		return __atomic_load_n(p, ORDER);                                                             \
@@ -194,7 +235,7 @@ static inline void locked_point(const volatile void *p)
 	void __tsan_atomic##bits##_store(volatile type *p, type v, int order);                                \
 	void __tsan_atomic##bits##_store(volatile type *p, type v, int order)                                 \
 	{                                                                                                     \
-		atomic_point(p, true);                                                                        \
+		atomic_point("store", p, PC, true);                                                           \
 		if (opt.measured)                                                                             \
 			line_left(p);                                                                         \
 		if (!put_off(p, v, bits / 8, order))                                                          \
@@ -204,7 +245,7 @@ static inline void locked_point(const volatile void *p)
 	type __tsan_atomic##bits##_exchange(volatile type *p, type v, int order)                              \
 	{                                                                                                     \
 		(void)order;                                                                                  \
-		locked_point(p);                                                                              \
+		locked_point("exchange", p, PC);                                                              \
 		return __atomic_exchange_n(p, v, ORDER);                                                      \
 	}                                                                                                     \
 	int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *want, type v, int a, int b); \
@@ -212,7 +253,7 @@ static inline void locked_point(const volatile void *p)
 	{                                                                                                     \
 		(void)a;                                                                                      \
 		(void)b;                                                                                      \
-		locked_point(p);                                                                              \
+		locked_point("compare and swap", p, PC);                                                      \
 		if (!__atomic_compare_exchange_n(p, want, v, false, ORDER, ORDER))                            \
 			return 0;                                                                             \
 		if (opt.measured)                                                                             \
@@ -231,7 +272,7 @@ static inline void locked_point(const volatile void *p)
 	type __tsan_atomic##bits##_fetch_##op(volatile type *p, type v, int order)                            \
 	{                                                                                                     \
 		(void)order;                                                                                  \
-		locked_point(p);                                                                              \
+		locked_point("fetch_" #op, p, PC);                                                            \
 		return __atomic_fetch_##op(p, v, ORDER);                                                      \
 	}
 
@@ -275,7 +316,13 @@ void __tsan_atomic_thread_fence(int order)
 		plain(p, size, write);                                                                        \
 	}
 PLAIN(read1, 1, false) PLAIN(read2, 2, false) PLAIN(read4, 4, false) PLAIN(read8, 8, false) PLAIN(read16, 16, false)
-PLAIN(write1, 1, true) PLAIN(write2, 2, true) PLAIN(write4, 4, true) PLAIN(write8, 8, true) PLAIN(write16, 16, true)
+void __tsan_write4(void *p);
+void __tsan_write4(void *p)
+{
+	plain(p, 4, true);
+	put_off_plain(p);
+}
+PLAIN(write1, 1, true) PLAIN(write2, 2, true) PLAIN(write8, 8, true) PLAIN(write16, 16, true)
 PLAIN(unaligned_read2, 2, false) PLAIN(unaligned_read4, 4, false) PLAIN(unaligned_read8, 8, false) PLAIN(unaligned_read16, 16, false)
 PLAIN(unaligned_write2, 2, true) PLAIN(unaligned_write4, 4, true) PLAIN(unaligned_write8, 8, true) PLAIN(unaligned_write16, 16, true)
 PLAIN(volatile_read1, 1, false) PLAIN(volatile_read2, 2, false) PLAIN(volatile_read4, 4, false) PLAIN(volatile_read8, 8, false)

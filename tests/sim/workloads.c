@@ -8,29 +8,29 @@
 #include <errno.h>
 #include <string.h>
 
-#include "runtime/os/os.h"
-#include "runtime/netpoll.h"
 #include "runtime/running.h"
 #include "runtime/runtime.h"
+#include "tests/sim/workloads.h"
 
 unsigned long progress;
-
-static uint64_t some(uint64_t least, uint64_t most)
-{
-	return least + sim_random(most - least + 1);
-}
 
 /* Threads and their end. */
 enum { MANY = 64 };
 static struct thread *threads[MANY];
 static unsigned nthreads;
 
-static void start(void (*fn)(void *), void *arg)
+struct thread *start(void (*fn)(void *), void *arg)
 {
-	threads[nthreads++] = go(fn, arg);
+	return threads[nthreads++] = go(fn, arg);
 }
 
-static void join_all(void)
+void need_slices(void)
+{
+	if (!weft_opt.slice)
+		weft_opt.slice = 1000000;
+}
+
+void join_all(void)
 {
 	for (unsigned i = 0; i < nthreads; i++)
 		join(threads[i]);
@@ -274,55 +274,33 @@ static void unseen(void)
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
 enum { STREAMS = 3 };
-static struct {
-	int fd;
-	pollslot slot;
-	unsigned sent;
-	_Atomic unsigned got;
-	_Atomic bool closed;
-} streams[STREAMS];
-
-/* As shim/fd/fdwait.c: a try by the number, then the file is held until a try has found something. */
-static int read_or_wait(unsigned s)
-{
-	struct netwait w;
-	int n;
-
-	netpoll_look(&w, &streams[s].slot, NETPOLL_IN);
-	n = fd_read(streams[s].fd, (unsigned)some(1, 60));
-	if (n != -EAGAIN)
-		return n;
-	switch (netpoll_hold(&w, streams[s].fd, true)) {
-	case NETPOLL_HELD:
-		break;
-	default: /* no memory, no descriptor, or another file by now */
-		gosched();
-		return load_seqcst(&streams[s].closed) ? -EBADF : -EAGAIN;
-	}
-	if (w.moved)
-		netpoll_next(&w);
-	while (n == -EAGAIN) {
-		if (!w.moved)
-			netpoll_park(&w, sim_random(4) ? 0 : sim_now() + some(0, 500000), WaitIO);
-		w.moved = false;
-		n = w.fd < 0 ? -EBADF : fd_read(w.fd, (unsigned)some(1, 60));
-		if (n == -EAGAIN)
-			w.woken = false;
-	}
-	netpoll_release(&w, false);
-	return n;
-}
+static struct stream streams[STREAMS];
 
 static void reader(void *arg)
 {
 	unsigned s = (unsigned)(uintptr_t)arg;
 	int n;
 
-	while ((n = read_or_wait(s)) > 0 || n == -EAGAIN) {
-		if (n > 0) {
-			fetch_add_seqcst(&streams[s].got, (unsigned)n);
-			progress++;
-		}
+	do {
+		n = stream_read(&streams[s], (unsigned)some(1, 60), sim_random(4) ? 0 : sim_now() + some(0, 500000));
+		progress++;
+	} while (n > 0 || n == -EAGAIN || n == -ETIMEDOUT);
+}
+
+/* Waits for any of them. */
+static void poller(void *arg)
+{
+	unsigned n = (unsigned)(uintptr_t)arg;
+	struct stream *s[STREAMS];
+
+	for (unsigned i = 0; i < n; i++)
+		s[i] = &streams[i];
+	while (n) {
+		int r = stream_poll(s, n, sim_chance(3) ? sim_now() + some(0, 300000) : 0);
+
+		if (r >= 0 && stream_read(s[r], (unsigned)some(1, 60), 0) == 0)
+			s[r] = s[--n];
+		progress++;
 	}
 }
 
@@ -331,28 +309,29 @@ static void writer(void *arg)
 	unsigned s = (unsigned)(uintptr_t)arg;
 
 	for (uint64_t i = some(1, 10); i > 0; i--) {
-		unsigned n = (unsigned)some(1, 100);
-
-		streams[s].sent += n;
-		fd_write(fd_file(streams[s].fd), n);
-		if (sim_random(3) == 0)
+		stream_write(&streams[s], (unsigned)some(1, 100));
+		if (sim_random(3) == 1)
 			nap(some(0, 100000));
-		else if (sim_random(3) == 0)
+		else if (sim_random(3) == 1)
 			ksleep_seen(some(0, 100000), false);
 	}
-	fd_shut(fd_file(streams[s].fd));
+	stream_end(&streams[s]);
 }
 
 static void descriptors(void)
 {
 	unsigned n = (unsigned)some(1, STREAMS);
+	bool polled = sim_chance(4);
 
+	for (unsigned s = 0; s < n; s++)
+		stream_open(&streams[s]);
 	for (unsigned s = 0; s < n; s++) {
-		streams[s].fd = fd_stream();
-		for (uint64_t i = some(1, 3); i > 0; i--)
+		for (uint64_t i = polled ? 0 : some(1, 3); i > 0; i--)
 			start(reader, (void *)(uintptr_t)s);
 		start(writer, (void *)(uintptr_t)s);
 	}
+	if (polled)
+		start(poller, (void *)(uintptr_t)n);
 	join_all();
 	for (unsigned s = 0; s < n; s++)
 		if (streams[s].sent != streams[s].got)
@@ -367,12 +346,9 @@ static void closer(void *arg)
 	int file = fd_file(streams[s].fd);
 
 	nap(some(0, 200000));
-	if (sim_random(4) == 0)
+	if (sim_random(4) == 1)
 		fd_shut(file);
-	store_seqcst(&streams[s].closed, true);
-	netpoll_closing(&streams[s].slot, streams[s].fd);
-	os_close(streams[s].fd);
-	netpoll_closed(&streams[s].slot);
+	stream_close(&streams[s]);
 	/* What the peer does after that, those who were reading still see. */
 	nap(some(0, 200000));
 	fd_shut(file);
@@ -380,10 +356,10 @@ static void closer(void *arg)
 
 static void closes(void)
 {
-	streams[0].fd = fd_stream();
+	stream_open(&streams[0]);
 	for (uint64_t i = some(1, 3); i > 0; i--)
 		start(reader, (void *)0);
-	fd_write(fd_file(streams[0].fd), 5);
+	stream_write(&streams[0], 5);
 	start(closer, (void *)0);
 	join_all();
 }
@@ -410,9 +386,7 @@ static void setter(void *arg)
 
 static void spinners(void)
 {
-	/* Without preemption it may never end. */
-	if (!weft_opt.slice)
-		weft_opt.slice = 1000000;
+	need_slices();
 	for (uint64_t i = some(1, 4); i > 0; i--)
 		start(spinner, NULL);
 	start(setter, NULL);
@@ -427,7 +401,7 @@ static void napper(void *arg)
 {
 	(void)arg;
 	/* Only an interrupt ends it. */
-	while (nap(some(0, 3) ? 400000000 : 1000) != -EINTR)
+	while (nap(some(0, 3) ? 1000 : 400000000) != -EINTR)
 		;
 	fetch_add_seqcst(&naps_over, 1);
 }
@@ -464,7 +438,7 @@ static void mixed(void)
 	for (uint64_t i = some(0, 3); i > 0; i--)
 		start(blocker, NULL);
 	if (sim_random(2)) {
-		streams[0].fd = fd_stream();
+		stream_open(&streams[0]);
 		start(reader, (void *)0);
 		start(writer, (void *)0);
 	}
@@ -486,5 +460,16 @@ const struct workload workloads[] = {
 	{ "spinners", spinners },
 	{ "interrupts", interrupts },
 	{ "mixed", mixed },
+	{ "edges", workload_edges },
+	{ "replies", workload_replies },
+	{ "sharers", workload_sharers },
+	{ "timers", workload_timers },
+	{ "alarms", workload_alarms },
+	{ "broadcasts", workload_broadcasts },
+	{ "cancels", workload_cancels },
+	{ "resizes", workload_resizes },
+	{ "storms", workload_storms },
+	{ "aside", workload_aside },
+	{ "outside", workload_outside },
 	{ NULL, NULL },
 };

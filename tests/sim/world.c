@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@ struct thread {
 	void *arg;
 	struct g *g;
 	struct thread *next;
+	bool detached;
 	_Atomic uint32_t state; /* 1: ended; 2: joined */
 };
 
@@ -31,13 +31,13 @@ static struct thread *all;
 static int newosproc(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os)
 {
 	static int n;
-	char name[16];
+	char name[24];
 	struct task *t;
 
 	sim_point(POINT_CALL, "clone");
 	if (sim_fails("clone"))
 		return -EAGAIN;
-	snprintf(name, sizeof(name), "M%d", ++n);
+	snprintf(name, sizeof(name), "thread%d", ++n);
 	t = task_new(fn, arg, stack, size, name);
 	*os = (uintptr_t)t;
 	return 0;
@@ -49,7 +49,7 @@ static void joinosproc(uintptr_t os)
 
 	while (t->state != TASK_ENDED) {
 		sim.cur->futex = t;
-		task_block(0, "join of a task");
+		task_block(0, WHY_JOIN);
 	}
 	t->state = TASK_FREE;
 }
@@ -87,12 +87,54 @@ static const struct runtime_hooks world_hooks = {
 	.start_sigthread = start_sigthread,
 };
 
+/* ---- parks ----------------------------------------------------------------------------------- */
+
+/*
+ * Where the waiter and its timer were: nothing may be written there once the wait is over.  The frame is that of lot_park(),
+ * for both are called by the same function.
+ */
+static __attribute__((noinline)) void frame_is_left_alone(void)
+{
+	enum { PATTERN = 90 };
+	volatile unsigned char frame[640];
+
+	for (unsigned i = 0; i < sizeof(frame); i++)
+		frame[i] = PATTERN;
+	for (int i = 0; i < 3; i++)
+		sim_point(POINT_WORK, "the frame is another's");
+	for (unsigned i = 0; i < sizeof(frame); i++)
+		if (frame[i] != PATTERN)
+			sim_fail("a wait that is over was written to");
+}
+
+static int park(struct park *pk)
+{
+	int r = lot_park(pk);
+
+	if (pk->deadline && sim_random(2) == 0)
+		frame_is_left_alone();
+	return r;
+}
+
 /* ---- threads --------------------------------------------------------------------------------- */
+
+static void drop(struct thread *t)
+{
+	struct thread **link;
+
+	for (link = &all; *link != t; link = &(*link)->next)
+		;
+	*link = t->next;
+}
 
 static bool ended(void *arg)
 {
 	struct thread *t = arg;
 
+	if (t->detached) {
+		drop(t);
+		return true;
+	}
 	store_seqcst(&t->state, 1);
 	lot_wake(&t->state, 1, 0, READY_NEXT, NULL, NULL);
 	return false;
@@ -109,9 +151,9 @@ static void gmain(struct g *gp)
 	goexit(ended, t);
 }
 
-struct thread *go(void (*fn)(void *), void *arg)
+static struct thread *start_thread(void (*fn)(void *), void *arg, bool detached)
 {
-	struct thread *t = calloc(1, sizeof(*t));
+	struct thread *t = arena_alloc(sizeof(*t), 64);
 	struct gattr a = { .stacksize = 64 * 1024, .guardsize = 4096, .tlsarea = block_size(), .tlsalign = 64 };
 	struct g *gp;
 	void *fs;
@@ -127,12 +169,23 @@ struct thread *go(void (*fn)(void *), void *arg)
 	t->fn = fn;
 	t->arg = arg;
 	t->g = gp;
+	t->detached = detached;
 	t->next = all;
 	all = t;
 	live++;
 	g_start(gp);
 	runtime_checkyield();
 	return t;
+}
+
+struct thread *go(void (*fn)(void *), void *arg)
+{
+	return start_thread(fn, arg, false);
+}
+
+struct thread *go_detached(void (*fn)(void *), void *arg)
+{
+	return start_thread(fn, arg, true);
 }
 
 static int has_ended(void *arg)
@@ -142,19 +195,16 @@ static int has_ended(void *arg)
 
 void join(struct thread *t)
 {
-	struct thread **link;
+	struct g *gp = t->g;
 
 	while (load_seqcst(&t->state) != 1) {
 		struct park pk = { .addr = &t->state, .refuse = has_ended, .arg = t, .reason = WaitJoin };
 
-		lot_park(&pk);
+		park(&pk);
 	}
-	g_await_off(t->g);
-	for (link = &all; *link != t; link = &(*link)->next)
-		;
-	*link = t->next;
-	g_free(t->g);
-	free(t);
+	g_await_off(gp);
+	g_free(gp);
+	drop(t);
 }
 
 void interrupt(struct thread *t)
@@ -179,7 +229,7 @@ void compute(uint64_t ns)
 void ksleep(uint64_t ns)
 {
 	sim_point(POINT_CALL, "blocks");
-	while (task_block(sim_now() + ns + 1, "in the kernel") == -EINTR)
+	while (task_block(sim_now() + ns + 1, WHY_KERNEL) == -EINTR)
 		;
 }
 
@@ -200,6 +250,56 @@ int nap(uint64_t ns)
 	return lot_sleep(&pk) == -EINTR ? -EINTR : 0;
 }
 
+int nap_for_ever(void)
+{
+	struct park pk = { .reason = WaitSleep };
+
+	return lot_sleep(&pk);
+}
+
+void resize(unsigned procs)
+{
+	sim_point(POINT_CALL, "resize");
+	procresize(procs, 0);
+}
+
+/* ---- threads that are no Gs ------------------------------------------------------------------- */
+
+struct native {
+	void (*fn)(void *);
+	void *arg;
+	_Atomic bool over;
+};
+
+static void *native_main(void *arg)
+{
+	struct native *t = arg;
+
+	sim.cur->sigmask = ~0ULL;
+	t->fn(t->arg);
+	store_seqcst(&t->over, true);
+	return NULL;
+}
+
+struct native *native_start(void (*fn)(void *), void *arg)
+{
+	static int n;
+	struct native *t = arena_alloc(sizeof(*t), 64);
+	enum { STACK = 1 << 18 };
+	char name[24];
+
+	*t = (struct native){ .fn = fn, .arg = arg };
+	snprintf(name, sizeof(name), "native%d", ++n);
+	task_new(native_main, t, arena_alloc(STACK, 4096), STACK, name);
+	return t;
+}
+
+void native_join(struct native *t)
+{
+	while (!load_seqcst(&t->over))
+		nap(50000);
+}
+
 /* ---- locks ----------------------------------------------------------------------------------- */
 
 static int not_contended(void *arg)
@@ -207,17 +307,22 @@ static int not_contended(void *arg)
 	return load_seqcst(&((struct mutex *)arg)->word) != 2;
 }
 
+/* Others may wait: the word says so until they do not. */
+static void mutex_lock_behind(struct mutex *m)
+{
+	while (exchange_seqcst(&m->word, 2) != 0) {
+		struct park pk = { .addr = m, .refuse = not_contended, .arg = m, .reason = WaitMutexLock };
+
+		park(&pk);
+	}
+}
+
 void mutex_lock(struct mutex *m)
 {
 	uint32_t free = 0;
 
-	if (cas_seqcst(&m->word, &free, 1))
-		return;
-	while (exchange_seqcst(&m->word, 2) != 0) {
-		struct park pk = { .addr = m, .refuse = not_contended, .arg = m, .reason = WaitMutexLock };
-
-		lot_park(&pk);
-	}
+	if (!cas_seqcst(&m->word, &free, 1))
+		mutex_lock_behind(m);
 }
 
 void mutex_unlock(struct mutex *m)
@@ -248,15 +353,23 @@ static void unlock_mutex(void *arg)
 	mutex_unlock(w->m);
 }
 
-int cond_wait(struct cond *c, struct mutex *m, uint64_t ns)
+int cond_wait_once(struct cond *c, struct mutex *m, uint64_t ns)
 {
 	struct condwait w = { c, m, load_seqcst(&c->seq), false };
 	struct park pk = { .addr = c, .refuse = signalled, .queued = unlock_mutex, .arg = &w, .reason = WaitCondWait,
 			   .deadline = ns ? os_nanotime() + ns : 0 };
-	int r = lot_park(&pk);
+	int r = park(&pk);
 
+	/* Woken from the mutex's queue, perhaps, where others stand. */
 	if (w.unlocked)
-		mutex_lock(m);
+		mutex_lock_behind(m);
+	return r;
+}
+
+int cond_wait(struct cond *c, struct mutex *m, uint64_t ns)
+{
+	int r = cond_wait_once(c, m, ns);
+
 	return r == -ETIMEDOUT ? r : 0;
 }
 
@@ -264,6 +377,32 @@ void cond_signal(struct cond *c, unsigned n)
 {
 	fetch_add_seqcst(&c->seq, 1);
 	lot_wake(c, n, 0, READY_NEXT, NULL, NULL);
+}
+
+struct move {
+	struct mutex *m;
+	bool kick; /* the mutex is free: no unlock will wake those that were moved */
+};
+
+static void mark_contended(void *arg, unsigned n)
+{
+	struct move *mv = arg;
+	uint32_t v = load_seqcst(&mv->m->word);
+
+	while (n && v == 1 && !cas_seqcst(&mv->m->word, &v, 2))
+		;
+	mv->kick = n && v == 0;
+}
+
+void cond_broadcast(struct cond *c, struct mutex *m)
+{
+	struct move mv = { m, false };
+	unsigned moved;
+
+	fetch_add_seqcst(&c->seq, 1);
+	lot_requeue(c, m, 0, ~0u, NULL, mark_contended, &mv, &moved);
+	if (mv.kick)
+		lot_wake(m, 1, 0, READY_TAIL, NULL, NULL);
 }
 
 /* ---- the world ------------------------------------------------------------------------------- */
@@ -276,11 +415,12 @@ void world_run(void (*main_fn)(void))
 		static const uint64_t slices[] = { 10000000, 200000, 0 };
 
 		weft_opt.slice = (typeof(weft_opt.slice))slices[sim_random(3)];
-		weft_opt.readywake = sim_random(4) == 0;
+		weft_opt.readywake = sim_chance(4);
 		weft_opt.wakesurplus = (unsigned)sim_random(2);
-		weft_opt.nap = sim_random(4) ? weft_opt.nap : 0;
-		weft_opt.spin = sim_random(4) ? weft_opt.spin : 0;
-		weft_opt.stealage = sim_random(3) ? weft_opt.stealage : 0;
+		weft_opt.nap = sim_chance(3) ? 0 : weft_opt.nap;
+		weft_opt.spin = sim_chance(4) ? 0 : weft_opt.spin;
+		weft_opt.stealage = sim_chance(3) ? 0 : weft_opt.stealage;
+		weft_opt.chaos = sim_chance(6) ? 1 + (typeof(weft_opt.chaos))sim_random(1000) : 0;
 	}
 	sim.cur->sigmask = 0;
 	if (!runtime_probe())
@@ -288,7 +428,8 @@ void world_run(void (*main_fn)(void))
 	if (runtime_start(&world_hooks, arch_getfs(), 1000))
 		sim_fail("runtime_start");
 	if (!opt.measured)
-		sim.fault = sim_random(3) ? 0 : (int)sim_random(4);
+		sim.fault = sim_chance(3) ? (int)sim_random(4) : 0;
+	sim.judged = !opt.measured;
 	main_fn();
 	if (live)
 		sim_fail("%u threads have not ended", live);

@@ -216,6 +216,7 @@ int main(int argc, char **argv)
 	if (!row || !opt.cpus || opt.cpus > MAXCPUS || !scale)
 		return usage();
 	opt.workload = row->name;
+	arena_init();
 	sim_init();
 	world_run(main_g);
 	_exit(0);

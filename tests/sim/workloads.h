@@ -1,0 +1,44 @@
+/* workloads: what workloads.c, races.c and streams.c share. */
+#ifndef WEFT_TESTS_SIM_WORKLOADS_H
+#define WEFT_TESTS_SIM_WORKLOADS_H
+
+#include "runtime/netpoll.h"
+#include "tests/sim/sim.h"
+
+#define some sim_some
+
+struct thread *start(void (*fn)(void *), void *arg);
+void join_all(void);      /* all that were started */
+void need_slices(void);   /* it may never end without preemption */
+
+/* ---- streams.c ---------------------------------------------------------------------------------- */
+
+struct stream {
+	int fd;
+	pollslot slot;
+	unsigned sent;
+	_Atomic unsigned got;
+	_Atomic bool closed;
+};
+void stream_open(struct stream *s);
+int stream_read(struct stream *s, unsigned most, uint64_t deadline); /* also -EBADF, -EAGAIN: again, -ETIMEDOUT, -EINTR */
+int stream_poll(struct stream *const *s, unsigned n, uint64_t deadline);
+void stream_write(struct stream *s, unsigned n);
+void stream_end(struct stream *s);
+void stream_close(struct stream *s);
+
+/* ---- races.c ------------------------------------------------------------------------------------ */
+
+void workload_edges(void);
+void workload_replies(void);
+void workload_sharers(void);
+void workload_timers(void);
+void workload_alarms(void);
+void workload_broadcasts(void);
+void workload_cancels(void);
+void workload_resizes(void);
+void workload_storms(void);
+void workload_aside(void);
+void workload_outside(void);
+
+#endif
