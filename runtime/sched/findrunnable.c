@@ -16,6 +16,7 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 	uint64_t now = nanotime();
 
 	mp->young = NULL;
+	mp->stole = false;
 	while (n < MAXPROCS && allp[n])
 		n++;
 	for (int pass = 0; pass < STEAL_PASSES; pass++) {
@@ -60,6 +61,7 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 			gp = runqsteal(pp, v, last, now);
 			if (gp) {
 				*inherit = false;
+				mp->stole = true;
 				return gp;
 			}
 			if (last && !mp->young && load_relaxed(&v->status) == Prunning && !runqempty(v)) {

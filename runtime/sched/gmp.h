@@ -186,6 +186,7 @@ struct m {
 	uint64_t napns;           /* (o) current nap of an idle M */
 	/* (o) a P with queued work that this M's last look found too young; NULL: it found none */
 	struct p *young;
+	bool stole;               /* (o) its last look at other Ps' queues found work */
 	uint32_t youngtail, youngruns; /* (o) young->runqtail and runs at that look */
 	uint64_t idlesince;       /* (L sched) */
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
