@@ -545,14 +545,16 @@ const struct row *row_of(const char *name)
 	return NULL;
 }
 
-void row_measure(const struct row *r, unsigned cpus, unsigned scale, void (*begun)(void), void (*over)(void),
-		 struct rowtimes *out)
+void row_measure(const struct row *r, unsigned cpus, unsigned scale, void (*settle)(void), void (*begun)(void),
+		 void (*over)(void), struct rowtimes *out)
 {
 	unsigned rounds = r->rounds / scale > 4 ? r->rounds / scale : 4;
 	uint64_t began;
 
 	r->run(cpus, rounds / 4);
 	nsamples = 0;
+	settle();
+	nap(SETTLE);
 	begun();
 	began = rows_now();
 	r->run(cpus, rounds);

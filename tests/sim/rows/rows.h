@@ -53,15 +53,17 @@ extern const struct row rows[];
 const struct row *row_of(const char *name);
 
 /*
- * One row: a quarter of its rounds first, so that threads and memory are there; then what is measured.  begun and over
- * are called around that.
+ * One row: a quarter of its rounds first, so that threads and memory are there; then what is measured.  settle is called in
+ * between: after it all threads sleep for SETTLE, in which sysmon's looks become rare again.  begun and over are called
+ * around what is measured; none of the three may block.
  */
+enum { SETTLE = 30000000 };   /* ns */
 struct rowtimes {
 	uint64_t ns, ideal;
 	uint64_t p50, p99;     /* ns from a wake-up until the thread runs */
 	unsigned samples;
 };
-void row_measure(const struct row *r, unsigned cpus, unsigned scale, void (*begun)(void), void (*over)(void),
-		 struct rowtimes *out);
+void row_measure(const struct row *r, unsigned cpus, unsigned scale, void (*settle)(void), void (*begun)(void),
+		 void (*over)(void), struct rowtimes *out);
 
 #endif

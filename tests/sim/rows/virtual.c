@@ -136,6 +136,10 @@ static void count(uint64_t *woken, uint64_t *used)
 	}
 }
 
+static void settle(void)
+{
+}
+
 static void begun(void)
 {
 	count(&wakes, &sysmon);
@@ -158,7 +162,7 @@ static void main_g(void)
 	double seconds;
 
 	line_watch(&sched.lock.word);
-	row_measure(row, opt.cpus, scale, begun, over, &t);
+	row_measure(row, opt.cpus, scale, settle, begun, over, &t);
 	seconds = (double)t.ns / 1e9;
 	printf("%s\t%u\t%lu\t%lu\t%lu\t%lu\t%.0f\t%.5f\t%.5f\t%lu\n", row->name, opt.cpus, t.ns, t.ideal, t.p50, t.p99,
 	       (double)wakes / seconds, (double)sysmon / (double)t.ns, (double)held / (double)t.ns, sim.steps);
