@@ -9,6 +9,14 @@
  */
 #include "runtime/sched/sched_inline.h"
 
+/* A G runs on pp: its M is not in the scheduler, where it would come to pp's queue by itself.  A hint. */
+bool p_computes(struct p *pp)
+{
+	struct m *mp = load_relaxed(&pp->m);
+
+	return load_relaxed(&pp->status) == Prunning && mp && load_relaxed(&mp->curg);
+}
+
 static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 {
 	struct p *pp = mp->p;
@@ -64,9 +72,8 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 				mp->stole = true;
 				return gp;
 			}
-			if (last && !mp->young && load_relaxed(&v->status) == Prunning && !runqempty(v)) {
+			if (last && !mp->young && !runqempty(v) && p_computes(v)) {
 				mp->young = v;
-				mp->youngtail = load_relaxed(&v->runqtail);
 				mp->youngruns = load_relaxed(&v->runs);
 			}
 		}

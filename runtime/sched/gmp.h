@@ -187,7 +187,7 @@ struct m {
 	/* (o) a P with queued work that this M's last look found too young; NULL: it found none */
 	struct p *young;
 	bool stole;               /* (o) its last look at other Ps' queues found work */
-	uint32_t youngtail, youngruns; /* (o) young->runqtail and runs at that look */
+	uint32_t youngruns;       /* (o) young->runs at that look */
 	uint64_t idlesince;       /* (L sched) */
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
 
@@ -631,6 +631,7 @@ struct g *findwork(struct m *mp, bool *inherit) hidden; /* with a P: something t
 struct g *findrunnable(struct m *mp, bool *inherit) hidden; /* may idle; returns with a P */
 void idle(struct m *mp) hidden;        /* without a P, until there is one */
 void setspinning(struct m *mp) hidden;
+bool p_computes(struct p *pp) hidden;
 bool nobody_polls(void) hidden;
 bool anywork(void) hidden;
 bool poll_is_due(struct p *pp) hidden;

@@ -185,44 +185,38 @@ void idle(struct m *mp)
 	}
 }
 
-/* Has mp->young begun to run all that was queued when mp looked? */
-static bool young_moved(const struct m *mp)
-{
-	const struct p *pp = mp->young;
-
-	return (int32_t)(mp->youngtail - load_relaxed(&pp->runqhead)) <= 0 && load_relaxed(&pp->runs) != mp->youngruns;
-}
-
 /*
  * A spinning M waits a little for work before it gives its P up: sleeping and waking cost more.
  *
- * Where its look found queued work that was too young (stealage), it waits until that has aged, but only while some of it
- * is queued still: then it waits for as long as the Gs there compute.  (Without this the next look was that after the next
- * nap, which found other work, as young.  Two threads that computed 1 ms between barriers shared one of two Ps for good.)
- * What takes longer than a nap to age is left to one.
+ * Where its look found queued work that was too young (stealage), it waits until that has aged, but only while the P of
+ * that work runs the same G: then it waits for as long as that computes.  (Without this the next look was that after the
+ * next nap, which found other work, as young.  Two threads that computed 1 ms between barriers shared one of two Ps for
+ * good.)  What takes longer than a nap to age is left to one.
  */
-static bool spin_for_work(const struct m *mp)
+static bool spin_for_work(struct p *young, uint32_t runs)
 {
-	bool young = mp->young && (!weft_opt.nap || weft_opt.stealage <= weft_opt.nap);
-	uint64_t began = nanotime(), until = began + (young ? weft_opt.stealage : weft_opt.spin);
+	uint64_t until = nanotime() + (young ? weft_opt.stealage : weft_opt.spin);
 
 	while (nanotime() < until) {
-		if (young && young_moved(mp)) {
-			young = false;
-			until = began + weft_opt.spin;
-		} else if (young ? load_seqcst(&sched.runqsize) > 0 : anywork()) {
+		if (young && (load_relaxed(&young->runs) != runs || !p_computes(young)))
+			return false;
+		if (young ? load_seqcst(&sched.runqsize) > 0 : anywork())
 			return true;
-		} else {
-			for (int i = 0; i < SPIN_PAUSES; i++)
-				arch_pause();
-		}
+		for (int i = 0; i < SPIN_PAUSES; i++)
+			arch_pause();
 	}
-	return young;
+	return young != NULL;
+}
+
+/* What to wait for the ageing of: NULL, nothing. */
+static struct p *young_work(const struct m *mp)
+{
+	return !weft_opt.nap || weft_opt.stealage <= weft_opt.nap ? mp->young : NULL;
 }
 
 struct g *findrunnable(struct m *mp, bool *inherit)
 {
-	bool waited = false;
+	bool waited = weft_opt.spin == 0, aged = false;
 
 	for (;;) {
 		struct g *gp = findwork(mp, inherit);
@@ -230,13 +224,18 @@ struct g *findrunnable(struct m *mp, bool *inherit)
 
 		if (gp)
 			return gp;
-		if (weft_opt.spin && spun && !waited && (mp->young || !nobody_polls())) {
+		if (spun && !aged && weft_opt.spin && young_work(mp)) {
+			/* Once between two sleeps. */
+			aged = true;
+			if (spin_for_work(young_work(mp), mp->youngruns))
+				continue;
+		} else if (spun && !waited && !nobody_polls()) {
 			/*
-			 * Once between two sleeps: work that is queued elsewhere and has not aged must
-			 * not keep this M here.
+			 * Once: work that is queued elsewhere and has not aged must not keep this M
+			 * here.
 			 */
 			waited = true;
-			if (spin_for_work(mp))
+			if (spin_for_work(NULL, 0))
 				continue;
 		}
 		lock(&sched.lock);
@@ -265,6 +264,6 @@ struct g *findrunnable(struct m *mp, bool *inherit)
 			}
 		}
 		idle(mp);
-		waited = false;
+		aged = false;
 	}
 }
