@@ -461,10 +461,13 @@ bool sigmask_add_idle(uint64_t set)
 {
 	struct m *mp = weft_tls.m;
 
-	/* M0 looks before each sleep what all keep out (m_block_idle()), and shuts out nothing else. */
-	if (weft_tls.g || !mp || mp == &m0)
+	/*
+	 * M0 looks before each sleep what all keep out (m_block_idle()), and shuts out nothing else.  An M
+	 * that is about to run a G gets that G's mask in this moment, and the note must say just that.
+	 */
+	if (weft_tls.g || !mp || mp == &m0 || mp->curg)
 		return false;
-	mp->sigmask |= set; /* finish_switch() takes it back */
+	mp->sigmask |= set; /* until it sleeps, or runs a G */
 	return true;
 }
 

@@ -238,10 +238,17 @@ void m_block_idle(void)
 	do {
 		if (mp == &m0)
 			out = load_seqcst(&sched.allblocked);
-		if (mp->sigmask != out) {
-			os_sigmask(out);
-			store_seqcst(&mp->sigmask, out);
-		}
+		if (mp->sigmask == out)
+			continue;
+		/*
+		 * The note first, then the word again, then the kernel: a signal that a handler here has just
+		 * taken must not be one that the note says is kept out (sigmask_all_ms_block()).
+		 */
+		store_seqcst(&mp->sigmask, 0);
+		if (mp == &m0)
+			out = load_seqcst(&sched.allblocked);
+		os_sigmask(out);
+		store_seqcst(&mp->sigmask, out);
 	} while (mp == &m0 && out != load_seqcst(&sched.allblocked));
 }
 

@@ -338,6 +338,12 @@ enum {
 	FLUSH_SLEEPS = 100,
 	/* ns, sigroute.c: of each of them, unless it is woken.  From: SYSCALL_SLICE. */
 	FLUSH_SLEEP_NS = 10000000,
+	/* yields, sigretarget.c: of a thread that waits until others have handed on what they keep out.  From: FLUSH_YIELDS. */
+	RECALL_YIELDS = 20,
+	/* one in, sigroute.c: with chaos a kernel thread holds on to so many of the signals it took for others.  From: trying. */
+	CHAOS_TRANSIT = 4,
+	/* ns, sigroute.c: so long: more than a look for what is pending takes.  From: BLOCK_SLEEP_NS. */
+	CHAOS_TRANSIT_NS = 2000000,
 	/* sleeps, sigroute.c: until all kernel threads keep a signal out, at most: 2 s.  From: trying. */
 	BLOCK_TRIES = 20000,
 	/* ns, sigroute.c: of each of them.  From: trying. */

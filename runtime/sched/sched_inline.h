@@ -91,13 +91,10 @@ static inline void prepare_switch(struct m *mp, struct g *gp, bool inherit)
 static inline void finish_switch(struct m *mp, struct g *gp)
 {
 	if (unlikely(mp->sigmask != gp->sigmask)) {
-		/*
-		 * Between the two notes it says what both keep out (sigmask_all_ms_block()); and a
-		 * handler that the call lets in may add to it (sigmask_add_idle()).
-		 */
+		/* Between the two notes it says what both keep out (sigmask_all_ms_block()). */
 		fetch_and_relaxed(&mp->sigmask, gp->sigmask);
 		os_sigmask(gp->sigmask);
-		fetch_or_release(&mp->sigmask, gp->sigmask);
+		store_release(&mp->sigmask, gp->sigmask);
 	}
 	if (unlikely(mp->gs != gp->gs)) {
 		mp->gs = gp->gs;

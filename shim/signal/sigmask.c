@@ -28,17 +28,17 @@ static void closed(uint64_t set)
 
 void sigroute_mask_closed(uint64_t set)
 {
+	if (set)
+		signals_hand_on(set);
 	/* A signal with a handler the signal thread gives back when no G wants it. */
 	closed(set & ~(action_handled() | SIGS_NEVER));
 }
 
-void sigmask_counted(int sig)
+void sigmask_counted(uint64_t set)
 {
-	if (sig < 1 || sig > NSIG_)
-		return;
-	fetch_or_acq_rel(&counted, SIGBIT(sig));
+	fetch_or_acq_rel(&counted, set);
 	if (on_g())
-		sigroute_keep_out(SIGBIT(sig) & sigmask_of(getg()) & ~SIGS_NEVER);
+		sigroute_keep_out(set & sigmask_of(getg()) & ~SIGS_NEVER);
 }
 
 uint64_t sigmask_finds_out(void)
@@ -49,10 +49,13 @@ uint64_t sigmask_finds_out(void)
 void sigroute_mask_changed(uint64_t was, uint64_t mask)
 {
 	if (was & ~mask) {
+		signals_recall(was & ~mask);
 		sigroute_flush();
 		sigroute_unblocked(was & ~mask);
 		signals_deliver();
 	}
+	if (mask & ~was)
+		signals_hand_on(mask & ~was);
 	closed(mask & ~was & ~(sigmask_finds_out() | SIGS_NEVER));
 }
 

@@ -132,16 +132,20 @@ static uint64_t status_set(const char *field, uint64_t unknown)
  */
 EXPORT int sigpending(sigset_t *set)
 {
+	uint64_t kept = 0;
 	int r;
 
-	if (on_g())
+	if (on_g()) {
+		/* In this order: it goes from a thread to the ring, and from there to the kernel. */
+		kept = signals_kept(sigmask_of(getg()));
 		sigroute_settle(sigmask_of(getg()));
+	}
 	r = real.sigpending(set);
 	if (r || !on_g())
 		return r;
 	if (unlikely(sigs_of(set)) && getg() != g_main())
 		*(uint64_t *)(void *)set &= status_set("ShdPnd:\t", ~0ULL);
-	*(uint64_t *)(void *)set |= signals_pending();
+	*(uint64_t *)(void *)set |= signals_pending() | kept;
 	return 0;
 }
 TWIN(sigpending);
@@ -158,7 +162,7 @@ static bool first_of(struct thread *th, int sig, bool shared)
 }
 
 /* One is off its list; there is another only if a timer sent one of them. */
-static void no_more(struct thread *th, int sig, bool shared)
+void signode_gone(struct thread *th, int sig, bool shared)
 {
 	if (sig < 34 && !sigpending_has(th->held, sig, shared))
 		fetch_and_acq_rel(&th->pending[shared], ~SIGBIT(sig));
@@ -175,7 +179,7 @@ static bool ignored(int sig)
  * A list that its thread will not take: signals that were sent to the process go to any thread that
  * lets them in.
  */
-static void abandon(struct signode *n)
+void signode_abandon(struct signode *n)
 {
 	while (n) {
 		struct signode *next = n->next;
@@ -208,7 +212,7 @@ void signals_end(void)
 	sigroute_blocked(~sigmask_of(getg()));
 	n = th->held;
 	th->held = NULL;
-	abandon(n);
+	signode_abandon(n);
 }
 
 /*
@@ -239,6 +243,7 @@ void signals_described(uint64_t set)
 	siginfo_t info;
 
 	fetch_or_acq_rel(&described, set);
+	sigmask_counted(set);
 	if (!on_g())
 		return;
 	/*
@@ -318,7 +323,7 @@ static int enqueue(struct thread *th, struct g *gp, int sig, const siginfo_t *in
 	while (!cas_weak_seqcst(&g_shim(gp)->mailbox, &first, n));
 	if (unlikely((load_seqcst(&th->state) & (TH_ENDING | TH_EXITED)) ||
 		     load_relaxed(&th->g) != gp) && th != &self_thread) {
-		abandon(exchange_seqcst(&g_shim(gp)->mailbox, NULL));
+		signode_abandon(exchange_seqcst(&g_shim(gp)->mailbox, NULL));
 		return 0;
 	}
 	store_seqcst(&th->look, true);
@@ -326,7 +331,7 @@ static int enqueue(struct thread *th, struct g *gp, int sig, const siginfo_t *in
 		signals_deliver();
 		return 0;
 	}
-	if ((thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)))
+	if (!shared && (thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)))
 		return 0; /* masked: it will look when it unblocks */
 	sigroute_kick(gp);
 	if (load_seqcst(&g_shim(gp)->mailbox))
@@ -474,7 +479,7 @@ static void forget(struct thread *th)
  * Moves what arrived to held, oldest first.  Between this and sigpending_take() no handler may come:
  * taking.
  */
-static void collect(struct thread *th)
+void signode_collect(struct thread *th)
 {
 	struct signode *n, *fifo = NULL;
 
@@ -560,14 +565,14 @@ static int take_signal(uint64_t set, siginfo_t *si)
 
 	th->taking = true;
 	fence_compiler();
-	collect(th);
+	signode_collect(th);
 	while (!sig && (n = sigpending_take(&th->held, set))) {
 		sig = n->sig;
 		if (si)
 			*si = n->info;
 		if (unlikely(n->of.slot >= 0) && !timer_tells(n, si))
 			sig = 0;
-		no_more(th, n->sig, n->shared);
+		signode_gone(th, n->sig, n->shared);
 		node_put(n);
 	}
 	fence_compiler();
@@ -592,7 +597,7 @@ static uint64_t queued(struct thread *th)
 
 	th->taking = true;
 	fence_compiler();
-	collect(th);
+	signode_collect(th);
 	set = sigpending_set(th->held);
 	fence_compiler();
 	taking_ends(~UINT64_C(0));
@@ -653,6 +658,8 @@ int signals_next(void)
 	if (likely(!load_relaxed(mailbox(th)) && !th->held))
 		return 0;
 	out = thread_mask(th) & sigmask_of(th->g);
+	if (unlikely(load_relaxed(&th->pending[1]) & out))
+		signals_hand_on(out & ~REALTIME); /* chosen for it before its mask changed */
 	return queued(th) & ~out ? sigpending_first(th->held, ~out) : 0;
 }
 

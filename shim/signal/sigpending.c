@@ -51,6 +51,29 @@ struct signode *sigpending_take(struct signode **held, uint64_t set)
 	return first;
 }
 
+static bool has_shared(const struct signode *first)
+{
+	for (const struct signode *n = first;; n = n->next)
+		if (n->shared || n == first->last)
+			return n->shared;
+}
+
+struct signode *sigpending_take_shared(struct signode **held, uint64_t set)
+{
+	struct signode **link = held, *first, *before = NULL, *n;
+
+	while ((first = *link) && !((set & SIGBIT(first->sig)) && has_shared(first)))
+		link = &first->last->next;
+	if (!first || first->shared)
+		return sigpending_take(link, set);
+	for (n = first; !n->shared; n = n->next)
+		before = n;
+	before->next = n->next;
+	if (first->last == n)
+		first->last = before;
+	return n;
+}
+
 int sigpending_first(const struct signode *held, uint64_t set)
 {
 	while (held && !(set & SIGBIT(held->sig)))

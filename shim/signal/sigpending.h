@@ -32,11 +32,22 @@ struct signode {
 void sigpending_put(struct signode **held, struct signode *n) hidden;
 /* The first whose number is in set, out of the list; NULL: none. */
 struct signode *sigpending_take(struct signode **held, uint64_t set) hidden;
-/* Their numbers. */
-/* the signal of set that comes next; 0: none */
+/* The first of those that were sent to the process. */
+struct signode *sigpending_take_shared(struct signode **held, uint64_t set) hidden;
+/* The number of set that comes next; 0: none. */
 int sigpending_first(const struct signode *held, uint64_t set) hidden;
+/* All their numbers. */
 uint64_t sigpending_set(const struct signode *held) hidden;
 /* Is there one of this number that was sent to the process (shared), or to the thread? */
 bool sigpending_has(const struct signode *held, int sig, bool shared) hidden;
+
+
+/* signal.c, for the thread whose list it is, while taking: what has arrived comes to held, oldest first. */
+struct thread;
+void signode_collect(struct thread *th) hidden;
+/* One of sig is off its list. */
+void signode_gone(struct thread *th, int sig, bool shared) hidden;
+/* A list that its thread will not take: what was sent to the process goes to any thread that lets it in. */
+void signode_abandon(struct signode *n) hidden;
 
 #endif

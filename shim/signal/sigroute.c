@@ -214,7 +214,10 @@ bool sigroute_defer(int sig, const siginfo_t *si)
 	uint32_t i = load_seqcst(&head);
 	struct deferred *slot;
 	bool enough = is_sigthread && sig >= 34 && i - load_seqcst(&tail) >= ENOUGH;
+	struct timespec transit = { 0, CHAOS_TRANSIT_NS };
 
+	if (unlikely(weft_opt.chaos) && i % CHAOS_TRANSIT == 0)
+		own3(SYS_nanosleep, &transit, NULL, 0);
 	if (enough)
 		held_back |= SIGBIT(sig);
 	do {

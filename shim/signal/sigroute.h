@@ -16,6 +16,8 @@ enum { NSIG_ = 64 };
 #define SIGS_OURS (SIGBIT(32) | SIGBIT(33))
 #define SIGS_NEVER (SIGS_OURS | SIGBIT(SIGKILL) | SIGBIT(SIGSTOP)) /* in no mask */
 
+#define REALTIME (~(SIGBIT(34) - 1))
+
 static inline uint64_t sigs_of(const sigset_t *set)
 {
 	return *(const uint64_t *)(const void *)set;
@@ -78,6 +80,10 @@ void sigroute_settle(uint64_t set) hidden;
  */
 void sigroute_mask_changed(uint64_t was, uint64_t mask) hidden;
 void sigroute_mask_closed(uint64_t set) hidden;
+void signals_hand_on(uint64_t out) hidden; /* the calling G keeps these out from now on */
+/* Of set, standard signals that wait for the process on a thread that keeps them out. */
+uint64_t signals_kept(uint64_t set) hidden;
+void signals_recall(uint64_t set) hidden; /* the caller lets these in: others that do not hand them on */
 void signals_described(uint64_t set) hidden; /* a signalfd was made for these */
 /*
  * The G that takes a signal sent to the process now; here (or NULL) comes before others that are
@@ -143,9 +149,10 @@ int timer_row(const siginfo_t *si) hidden;
 struct thread *timer_target(const siginfo_t *si) hidden; /* NULL: ended, or no such timer */
 /*
  * Signals with a handler of which the signal thread does not find out by getting one that all keep
- * them out: a timer sends them, and the kernel counts expirations while its signal waits there.
+ * them out: a timer sends them, and the kernel counts expirations while its signal waits there; or a
+ * descriptor is for them, which is read, and polled, in the kernel.
  */
-void sigmask_counted(int sig) hidden;
+void sigmask_counted(uint64_t set) hidden;
 uint64_t sigmask_finds_out(void) hidden; /* all others that have a handler */
 void timer_fired(const siginfo_t *si) hidden; /* signal 32 that the signal thread got from a timer */
 /* sigchild.c: the thread that made the child whose end this tells; NULL: not known, or no such signal. */

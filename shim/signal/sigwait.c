@@ -26,6 +26,10 @@ static long await(const sigset_t *set, siginfo_t *info, const struct timespec *t
 
 	th->waitset = bits;
 	fence_seqcst(); /* seq_cst with the mailbox, as in suspend(): a sender queues, then reads waitset */
+	signals_recall(bits);
+	/* A call that does not wait finds what has been sent; one that waits is told of it by its kick. */
+	if (timeout && !timeout->tv_sec && !timeout->tv_nsec)
+		sigroute_settle(bits);
 	r = signals_take(bits, info);
 	if (!r) {
 		r = block4(SYS_rt_sigtimedwait, set, info, timeout, SIGSET_BYTES);

@@ -52,11 +52,11 @@ static int reserve(void)
 enum { TIMER_NONE = TIMERS };
 static int reroute(const struct sigevent *ev, struct sigevent *to)
 {
-	int slot;
+	int slot, sig = ev ? ev->sigev_signo : SIGALRM;
 
 	activate_for(ev);
-	if (!ev || ev->sigev_notify == SIGEV_SIGNAL)
-		sigmask_counted(ev ? ev->sigev_signo : SIGALRM);
+	if ((!ev || ev->sigev_notify == SIGEV_SIGNAL) && sig >= 1 && sig <= NSIG_)
+		sigmask_counted(SIGBIT(sig));
 	if (!ev || ev->sigev_notify != SIGEV_THREAD_ID)
 		return TIMER_NONE;
 	*to = *ev;

@@ -1,0 +1,96 @@
+/*
+ * sigretarget: a signal that was sent to the process, and is queued on a thread that begins to keep it out.
+ *
+ * It waits for the process then, as in the kernel, and any thread that lets it in may have it.  The thread
+ * that changes its mask hands it on (signals_hand_on()).  A sender may have chosen that thread before the
+ * change and queue its signal after it; then the thread does it at its next look, and until then the signal
+ * is a bit of th->pending[1], which sigpending() reads.  A thread that lets the signal in, or waits for it,
+ * makes the other one look (signals_recall()).
+ *
+ * Must never: take from the lists of another thread.
+ */
+#include "runtime/sched/policy.h"
+#include "shim/signal/sigforget.h"
+#include "shim/signal/sigpending.h"
+#include "shim/signal/sigroute.h"
+
+/* The calling G's that were sent to the process and that it keeps out go to a thread that does not, or to the kernel. */
+static void hand_on(struct thread *th, uint64_t out)
+{
+	struct signode *others = NULL, **last = &others;
+
+	out &= ~th->waitset; /* which lets them in: no other thread is chosen for them */
+	th->taking = true;
+	fence_compiler();
+	signode_collect(th);
+	for (struct signode *n; (n = sigpending_take_shared(&th->held, out)); last = &n->next)
+		*last = n;
+	*last = NULL;
+	fence_compiler();
+	taking_ends(~UINT64_C(0));
+	while (others) {
+		struct signode *next = others->next;
+		int sig = others->sig;
+
+		others->next = NULL;
+		signode_abandon(others);
+		signode_gone(th, sig, true); /* afterwards: until then sigpending() finds it here */
+		others = next;
+	}
+}
+
+/*
+ * What was sent to the process waits for it, and for no thread that keeps it out: any other may have it.
+ * (The kernel calls it retargeting.)  Real-time signals, of which thousands may wait here, only go on to a
+ * thread that lets them in now: given back to the kernel and taken anew, each would cost more than its
+ * handler.
+ */
+void signals_hand_on(uint64_t out)
+{
+	struct thread *th = &self_thread;
+
+	if (likely(!load_relaxed(mailbox(th)) && !th->held))
+		return;
+	for (uint64_t left = out & REALTIME; left; left &= left - 1)
+		if (!sigroute_choose(__builtin_ctzll(left) + 1, NULL, NULL))
+			out &= ~(left & -left);
+	hand_on(th, out);
+}
+
+/* Standard signals that were sent to the process and are queued on gp, which keeps them out. */
+static uint64_t kept_from_others(struct g *gp, uint64_t set)
+{
+	struct thread *th = g_shim(gp)->thread;
+
+	return th ? set & load_acquire(&th->pending[1]) & thread_mask(th) & ~th->waitset : 0;
+}
+
+uint64_t signals_kept(uint64_t set)
+{
+	uint64_t kept = 0;
+	uint32_t i = 0;
+
+	for (struct g *gp; signals_queued() && (gp = g_next(&i));)
+		if (gp != getg())
+			kept |= kept_from_others(gp, set);
+	return kept;
+}
+
+/*
+ * The caller lets set in, or waits for it: those threads hand on what they have.  Each does so at its next
+ * look; the bound is there for the same reason as sigroute_flush()'s.
+ */
+void signals_recall(uint64_t set)
+{
+	set &= ~REALTIME;
+	for (int i = 0; i < RECALL_YIELDS && unlikely(signals_kept(set)); i++) {
+		uint32_t at = 0;
+
+		for (struct g *gp; (gp = g_next(&at));)
+			if (gp != getg() && kept_from_others(gp, set))
+				sigroute_kick(gp);
+		if (!runtime_busy())
+			gosched();
+		own3(SYS_sched_yield, 0, 0, 0);
+	}
+}
