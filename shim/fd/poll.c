@@ -17,6 +17,7 @@
 #include "shim/fd/pollset.h"
 #include "shim/signal/sigroute.h"
 #include "shim/sync/sync.h"
+#include "shim/syscall/usermem.h"
 
 #include <limits.h>
 #include <string.h>
@@ -47,7 +48,8 @@ static long ask_kernel(long nr, long a, long b, long c, long d, long e, long f)
 struct how {
 	bool now;              /* must not wait */
 	uint64_t deadline;     /* 0: none */
-	const sigset_t *mask;  /* NULL: the G's own */
+	const uint64_t *mask;  /* bits; NULL: the G's own */
+	uint64_t bits;
 	const struct timespec *bad; /* a time that the kernel shall refuse */
 	long nr;               /* of epoll_wait's family: as it came */
 };
@@ -63,6 +65,13 @@ static bool how_long(struct how *h, const struct timespec *ts)
 	}
 	h->now = ts->tv_sec == 0 && ts->tv_nsec == 0;
 	return true;
+}
+
+/* The same. */
+static bool how_masked(struct how *h, const sigset_t *mask)
+{
+	h->mask = mask ? &h->bits : NULL;
+	return !mask || user_get(&h->bits, mask, sizeof(h->bits));
 }
 
 static void how_many_ms(struct how *h, int ms)
@@ -156,6 +165,8 @@ static long wait_poll(struct pollfd *fds, nfds_t n, const struct how *h)
 	runtime_checkyield();
 	testcancel_inline();
 	r = ask_poll(&call);
+	if (r == -EFAULT) /* what cannot be written alone is an error after the wait */
+		return FDWAIT_FALLBACK;
 	if (r)
 		return r;
 	if (n > POLLWAIT_MAX && !h->now)
@@ -193,12 +204,14 @@ EXPORT int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room)
 
 EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)
 {
-	struct how h = { .mask = mask };
+	struct how h = { 0 };
 	struct timespec left;
 	long r = FDWAIT_FALLBACK;
 
 	if (!on_g())
 		return real.ppoll(fds, n, timeout, mask);
+	if (unlikely(!how_masked(&h, mask)))
+		return (int)syscall_ret(block5(SYS_ppoll, fds, n, timeout, mask, SIGSET_BYTES));
 	if (how_long(&h, timeout))
 		r = wait_poll(fds, n, &h);
 	if (r == FDWAIT_FALLBACK)
@@ -371,8 +384,8 @@ static long wait_select(int n, fd_set *in, fd_set *out, fd_set *except, const st
 			while (pollwait_goes_on(r));
 	}
 	for (int i = 0; r >= 0 && i < SETS; i++)
-		if (c.user[i])
-			memcpy(c.user[i], &c.ready[i], set_bytes(n));
+		if (c.user[i] && n && !user_put(c.user[i], &c.ready[i], set_bytes(n)))
+			r = -EFAULT;
 	return r;
 }
 
@@ -407,17 +420,21 @@ ALIAS(__select, select);
 EXPORT int pselect(int n, fd_set *in, fd_set *out, fd_set *except, const struct timespec *timeout,
 		   const sigset_t *mask)
 {
-	struct how h = { .mask = mask };
+	struct how h = { 0 };
 	struct timespec left;
 	/* pselect6 takes its sixth and seventh arguments through memory. */
 	struct {
 		const sigset_t *mask;
 		size_t bytes;
-	} set = { mask ? waitmask() : NULL, SIGSET_BYTES };
+	} set = { mask, SIGSET_BYTES };
 	long r = FDWAIT_FALLBACK;
 
 	if (!on_g())
 		return real.pselect(n, in, out, except, timeout, mask);
+	if (unlikely(!how_masked(&h, mask)))
+		return (int)syscall_ret(block6(SYS_pselect6, n, in, out, except, timeout, &set));
+	if (mask)
+		set.mask = waitmask();
 	if (how_long(&h, timeout))
 		r = wait_select(n, in, out, except, &h);
 	if (r == FDWAIT_FALLBACK)
@@ -491,9 +508,11 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 
 static int epoll_ms(long nr, int ep, struct epoll_event *events, int max, int timeout, const sigset_t *mask)
 {
-	struct how h = { .mask = mask, .nr = nr };
+	struct how h = { .nr = nr };
 	long r;
 
+	if (unlikely(!how_masked(&h, mask)))
+		return (int)syscall_ret(block6(nr, ep, events, max, timeout, mask, SIGSET_BYTES));
 	how_many_ms(&h, timeout);
 	r = wait_epoll(ep, events, max, &h);
 	if (r == FDWAIT_FALLBACK)
@@ -519,13 +538,15 @@ EXPORT int epoll_wait(int ep, struct epoll_event *events, int max, int timeout)
 EXPORT int epoll_pwait2(int ep, struct epoll_event *events, int max, const struct timespec *timeout,
 			const sigset_t *mask)
 {
-	struct how h = { .mask = mask, .nr = SYS_epoll_pwait2 };
-	struct timespec left;
+	struct how h = { .nr = SYS_epoll_pwait2 };
+	struct timespec left, asked;
 	long r = FDWAIT_FALLBACK;
 
 	if (!on_g())
 		return real.epoll_pwait2(ep, events, max, timeout, mask);
-	if (how_long(&h, timeout))
+	if (unlikely(!how_masked(&h, mask) || (timeout && !user_get(&asked, timeout, sizeof(asked)))))
+		return (int)syscall_ret(block6(SYS_epoll_pwait2, ep, events, max, timeout, mask, SIGSET_BYTES));
+	if (how_long(&h, timeout ? &asked : NULL))
 		r = wait_epoll(ep, events, max, &h);
 	if (r == FDWAIT_FALLBACK)
 		r = kernel_waits(&h, block6(SYS_epoll_pwait2, ep, events, max,

@@ -5,6 +5,7 @@
  * P to others before it does.  Message calls are cancellation points, semop is none.
  */
 #include "shim/syscall/rawsyscall.h"
+#include "shim/syscall/usermem.h"
 
 /* With IPC_NOWAIT nothing sleeps: an empty or full queue is ENOMSG or EAGAIN at once. */
 EXPORT ssize_t msgrcv(int id, void *msg, size_t n, long type, int flags)
@@ -35,9 +36,11 @@ EXPORT int msgsnd(int id, const void *msg, size_t n, int flags)
 	return (int)syscall_ret(r);
 }
 
-static bool valid(const struct timespec *ts)
+/* Into *copy; false: for the kernel to refuse. */
+static bool valid(struct timespec *copy, const struct timespec *ts)
 {
-	return !ts || (ts->tv_sec >= 0 && ts->tv_nsec >= 0 && ts->tv_nsec < 1000000000);
+	return !ts || (user_get(copy, ts, sizeof(*copy)) && copy->tv_sec >= 0 && copy->tv_nsec >= 0 &&
+		       copy->tv_nsec < 1000000000);
 }
 
 /*
@@ -48,14 +51,13 @@ static long semaphore(int id, const struct sembuf *ops, size_t n, const struct t
 {
 	enum { SEMOP_FEW = 8 };
 	struct sembuf now[SEMOP_FEW];
+	struct timespec time;
 	long r;
 
-	if (n > SEMOP_FEW || !valid(timeout))
+	if (n > SEMOP_FEW || !n || !valid(&time, timeout) || !user_get(now, ops, n * sizeof(now[0])))
 		return nocp4(SYS_semtimedop, id, ops, n, timeout);
-	for (size_t i = 0; i < n; i++) {
-		now[i] = ops[i];
+	for (size_t i = 0; i < n; i++)
 		now[i].sem_flg |= IPC_NOWAIT;
-	}
 	r = nocp4(SYS_semtimedop, id, now, n, NULL);
 	if (r == -EAGAIN)
 		r = await_nocp(SYS_semtimedop, id, (long)ops, (long)n, (long)timeout, 0, 0);
@@ -80,9 +82,10 @@ EXPORT int semop(int id, struct sembuf *ops, size_t n)
 static long queue(long nr, mqd_t q, long msg, long n, long prio, const struct timespec *until)
 {
 	static const struct timespec past;
+	struct timespec time;
 	long r;
 
-	if (!valid(until))
+	if (!valid(&time, until))
 		return block5(nr, q, msg, n, prio, until);
 	r = block5(nr, q, msg, n, prio, &past);
 	return r == -ETIMEDOUT ? await5(nr, q, msg, n, prio, until) : r;

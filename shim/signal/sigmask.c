@@ -14,6 +14,7 @@
  * Must never: let a program block 32 or 33.
  */
 #include "shim/signal/sigroute.h"
+#include "shim/syscall/usermem.h"
 
 static _Atomic uint64_t counted;
 
@@ -63,6 +64,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 {
 	struct g *gp = getg();
 	uint64_t mask = sigmask_of(gp), was = mask, bits;
+	int err = 0;
 
 	if (set) {
 		bits = *(const uint64_t *)(const void *)set & ~SIGS_NEVER;
@@ -82,17 +84,15 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 	}
 	/*
 	 * Before: POSIX delivers what is unblocked before the call returns, and not after old is
-	 * read.
+	 * read.  The kernel changes the mask also when it cannot write the old one.
 	 */
-	if (old) {
-		sigemptyset(old);
-		*(uint64_t *)(void *)old = was;
-	}
+	if (old && !user_put(old, &was, sizeof(was)))
+		err = EFAULT;
 	if (mask != was) {
 		sigmask_set(gp, mask);
 		sigroute_mask_changed(was, mask);
 	}
-	return 0;
+	return err;
 }
 
 EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)

@@ -17,9 +17,8 @@
 #define SIGSET_BYTES 8L /* the kernel's signal set, not libc's 128 bytes */
 
 /* One round of waiting in the kernel, or a signal directed at this G. */
-static long await(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+static long await(uint64_t bits, siginfo_t *info, const struct timespec *timeout)
 {
-	uint64_t bits = *(const uint64_t *)(const void *)set;
 	struct thread *th = &self_thread;
 	uint64_t done = th->sigdone;
 	long r;
@@ -32,7 +31,7 @@ static long await(const sigset_t *set, siginfo_t *info, const struct timespec *t
 		sigroute_settle(bits);
 	r = signals_take(bits, info);
 	if (!r) {
-		r = block4(SYS_rt_sigtimedwait, set, info, timeout, SIGSET_BYTES);
+		r = block4(SYS_rt_sigtimedwait, &bits, info, timeout, SIGSET_BYTES);
 		if (r == -EINTR) {
 			r = signals_take(bits, info);
 			if (!r) /* -ERESTART: nothing of the program's ran */
@@ -40,7 +39,7 @@ static long await(const sigset_t *set, siginfo_t *info, const struct timespec *t
 		}
 	}
 	th->waitset = 0;
-	if (r > 0 && info)
+	if (r > 0)
 		sigroute_original(info);
 	return r;
 }
@@ -49,6 +48,7 @@ EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct times
 {
 	struct timespec left;
 	uint64_t deadline = 0, bits;
+	siginfo_t si;
 	long r;
 
 	if (!on_g())
@@ -63,15 +63,18 @@ EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct times
 		if (!deadline)
 			timeout = NULL; /* longer than there is time */
 	}
-	while ((r = await(set, info, timeout ? &left : NULL)) == -ERESTART) {
+	while ((r = await(bits, &si, timeout ? &left : NULL)) == -ERESTART) {
 		uint64_t now = nanotime(), ns = deadline > now ? deadline - now : 0;
 
 		left = (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 	}
 	/* POSIX has no code for a signal that was sent to one thread: glibc shows it as sent by
 	 * kill(). */
-	if (r >= 0 && info && info->si_code == SI_TKILL)
-		info->si_code = SI_USER;
+	if (r >= 0 && si.si_code == SI_TKILL)
+		si.si_code = SI_USER;
+	/* The signal is taken all the same, as by the kernel. */
+	if (r >= 0 && info && !user_put(info, &si, sizeof(si)))
+		r = -EFAULT;
 	return (int)syscall_ret(r);
 }
 TWIN(sigtimedwait);
@@ -84,12 +87,16 @@ EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 /* Returns the error, and never EINTR: a handler that ran does not end the wait. */
 EXPORT int sigwait(const sigset_t *set, int *sig)
 {
+	uint64_t bits;
+	siginfo_t si;
 	long r;
 
 	if (!on_g())
 		return real.sigwait(set, sig);
+	if (!user_get(&bits, set, sizeof(bits)))
+		return EFAULT;
 	do
-		r = await(set, NULL, NULL);
+		r = await(bits, &si, NULL);
 	while (r == -EINTR || r == -ERESTART);
 	if (r < 0)
 		return (int)-r;
@@ -109,9 +116,11 @@ static long suspend(const void *mask)
 
 EXPORT int sigsuspend(const sigset_t *mask)
 {
+	uint64_t bits;
+
 	if (!on_g())
 		return real.sigsuspend(mask);
-	return (int)syscall_ret(suspend(mask));
+	return (int)syscall_ret(user_get(&bits, mask, sizeof(bits)) ? suspend(&bits) : -EFAULT);
 }
 ALIAS(__sigsuspend, sigsuspend);
 TWIN(sigsuspend);

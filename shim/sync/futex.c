@@ -5,8 +5,8 @@
  *	else		the kernel's, with the P given away
  *
  * A private futex and a pthread object never share a word, so futex words have keys of their own
- * kind.  The word is read in place, so the kernel is asked once whether its page can be read, and says
- * EFAULT.  (A page that was unmapped since faults, with no lock held.)
+ * kind.  The word is read in place, so usermem.c is asked first whether it is there.  A call that only
+ * looks for waiters reads nothing, and takes any address that a program can have.
  *
  * A native thread uses the lot too: the thread that will wake it may be a G.
  *
@@ -38,30 +38,16 @@ bool futex_bad_word(const uint32_t *w, long *err)
 {
 	if ((uintptr_t)w % sizeof(*w))
 		*err = -EINVAL;
-	else if ((uintptr_t)w < 4096)
+	else if ((intptr_t)w < 0) /* the kernel's half */
 		*err = -EFAULT;
 	else
 		return false;
 	return true;
 }
 
-/*
- * Pages where a word was read; the last of each place.  The kernel is asked about others: not about each
- * word, which would lengthen each wait by a system call.
- */
 static bool is_there(const uint32_t *at)
 {
-	enum { PAGE_BITS = 12, PAGES = 256 };
-	static _Atomic uintptr_t pages_read[PAGES];
-	uintptr_t page = (uintptr_t)at >> PAGE_BITS;
-	uint32_t word;
-
-	if (likely(load_relaxed(&pages_read[page % PAGES]) == page))
-		return true;
-	if (!user_read(&word, at, sizeof(word)))
-		return false;
-	store_relaxed(&pages_read[page % PAGES], page);
-	return true;
+	return user_readable(at, sizeof(*at));
 }
 
 long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bool ends)
@@ -88,13 +74,16 @@ long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bo
 	}
 }
 
-static long wait_by_op(uint32_t *at, uint32_t value, int op, const struct timespec *ts,
+static long wait_by_op(uint32_t *at, uint32_t value, int op, const struct timespec *user,
 		       uint32_t bits)
 {
+	struct timespec time, *ts = user ? &time : NULL;
 	int clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
 	struct park pk = park_time(WaitFutex);
 	int err = 0;
 
+	if (ts && !user_get(ts, user, sizeof(*ts)))
+		return -EFAULT;
 	if (!bits)
 		return -EINVAL;
 	if (ts && (bad_nsec(ts) || ts->tv_sec < 0))
@@ -207,7 +196,7 @@ static long futex_wake_op(uint32_t *at, int n, int n2, uint32_t *at2, uint32_t c
 
 	if (code >> 28 & FUTEX_OP_OPARG_SHIFT)
 		arg = (int)(1u << (arg & 31));
-	if (!is_there(at2))
+	if (!user_word_writable(at2))
 		return -EFAULT;
 	if (wake_cmp(cmp, 0, 0) < 0 || !wake_op(at2, op, arg, &old))
 		return -ENOSYS;

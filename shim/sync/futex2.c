@@ -16,6 +16,7 @@
 #include "shim/sync/futex.h"
 
 #include "shim/sync/sync.h"
+#include "shim/syscall/usermem.h"
 
 /* From headers newer than those that weft is built with. */
 enum { NR_WAKE = 454, NR_WAIT = 455, NR_REQUEUE = 456 };
@@ -69,7 +70,8 @@ long wakes_futex2(const struct call *x)
 long waits_futex2(const struct call *x)
 {
 	uint32_t *at = (uint32_t *)x->a;
-	const struct timespec *ts = (const struct timespec *)x->e;
+	const struct timespec *user = (const struct timespec *)x->e;
+	struct timespec time, *ts = user ? &time : NULL;
 	struct park pk = park_time(WaitFutex);
 	long err;
 
@@ -79,7 +81,11 @@ long waits_futex2(const struct call *x)
 		return -ENOSYS;
 	if ((unsigned long)x->b > UINT32_MAX || (unsigned long)x->c > UINT32_MAX || !x->c)
 		return -EINVAL;
-	if (ts && (!wait_clock((clockid_t)x->f) || ts->tv_sec < 0))
+	if (ts && !wait_clock((clockid_t)x->f))
+		return -EINVAL;
+	if (ts && !user_get(ts, user, sizeof(*ts)))
+		return -EFAULT;
+	if (ts && ts->tv_sec < 0)
 		return -EINVAL;
 	err = ts ? park_until((clockid_t)x->f, ts, &pk) : 0;
 	if (err)
@@ -95,12 +101,12 @@ long waits_futex2(const struct call *x)
  */
 long moves_futex2(const struct call *x)
 {
-	const struct futex_waitv *w = (const struct futex_waitv *)x->a;
+	struct futex_waitv w[2];
 	uint32_t *from, *to, value;
 	int nwake = (int)x->c, nmove = (int)x->d;
 	long err;
 
-	if (!w || (!on_lot(w[0].flags) && !on_lot(w[1].flags)))
+	if (!user_get(w, (const void *)x->a, sizeof(w)) || (!on_lot(w[0].flags) && !on_lot(w[1].flags)))
 		return call_plain(x);
 	if (!kernel_has())
 		return -ENOSYS;
@@ -118,6 +124,8 @@ long moves_futex2(const struct call *x)
 		return err;
 	if (on_lot(w[1].flags))
 		return futex_requeue(from, nwake, nmove, to, &value);
+	if (!user_readable(from, sizeof(*from)))
+		return -EFAULT;
 	if (load_acquire(from) != value)
 		return -EAGAIN;
 	return nwake | nmove ? futex_wake(from, (unsigned)nwake + (unsigned)nmove,

@@ -16,6 +16,7 @@
 
 #include "shim/thread/tid.h"
 #include "shim/sync/sync.h"
+#include "shim/syscall/usermem.h"
 
 enum { OP_LOCK_PI2 = 13 }; /* Linux 5.14 */
 
@@ -239,8 +240,12 @@ static long requeue(uint32_t *at, int nwake, int nmove, uint32_t *to, uint32_t v
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
-static long until(int clock, const struct timespec *ts, struct park *pk)
+static long until(int clock, const struct timespec *user, struct park *pk)
 {
+	struct timespec time, *ts = user ? &time : NULL;
+
+	if (ts && !user_get(ts, user, sizeof(*ts)))
+		return -EFAULT;
 	if (ts && (bad_nsec(ts) || ts->tv_sec < 0))
 		return -EINVAL;
 	return ts ? -park_until(clock, ts, pk) : 0;
@@ -260,35 +265,58 @@ bool futexpi_is(int op)
 	return false;
 }
 
+/* CMP_REQUEUE_PI and WAIT_REQUEUE_PI.  What the kernel would not look at is not looked at here. */
+static long by_two_words(const struct call *x, uint32_t *at, uint32_t *to, int clock)
+{
+	struct park pk = park_time(WaitFutex);
+	long r;
+
+	if (futex_bad_word(to, &r))
+		return r;
+	if (!user_readable(at, sizeof(*at)))
+		return -EFAULT;
+	if (at == to)
+		return -EINVAL;
+	if (((int)x->b & FUTEX_CMD_MASK) == FUTEX_CMP_REQUEUE_PI)
+		return user_readable(to, sizeof(*to))
+			       ? requeue(at, (int)x->c, (int)x->d, to, (uint32_t)x->f)
+			       : -EFAULT;
+	r = until(clock, (const struct timespec *)x->d, &pk);
+	if (r)
+		return r;
+	if (load_acquire(at) != (uint32_t)x->c)
+		return -EAGAIN;
+	/* It will be the waiter's to take. */
+	return user_word_writable(to) ? wait_requeue(at, (uint32_t)x->c, to, &pk) : -EFAULT;
+}
+
 static long by_op(const struct call *x)
 {
-	uint32_t *at = (uint32_t *)x->a, *to = (uint32_t *)x->e, seen;
+	uint32_t *at = (uint32_t *)x->a, seen;
 	int op = (int)x->b & FUTEX_CMD_MASK;
 	int clock = x->b & FUTEX_CLOCK_REALTIME || op == FUTEX_LOCK_PI ? CLOCK_REALTIME : CLOCK_MONOTONIC;
 	const struct timespec *ts = (const struct timespec *)x->d;
 	struct park pk = park_time(WaitFutex);
 	long r;
 
+	/* As the kernel, which reads the word before it looks at its address. */
+	if (op == FUTEX_UNLOCK_PI && !user_readable(at, sizeof(*at)))
+		return -EFAULT;
 	if (futex_bad_word(at, &r))
 		return r;
 	switch (op) {
 	case FUTEX_UNLOCK_PI:
 		return unlock_word(at, own_tid(), 0) ? 0 : -EPERM;
 	case FUTEX_TRYLOCK_PI:
-		return take(at, own_tid(), false, &seen);
+		return user_word_writable(at) ? take(at, own_tid(), false, &seen) : -EFAULT;
 	case FUTEX_LOCK_PI:
 	case OP_LOCK_PI2:
 		r = until(clock, ts, &pk);
+		if (!r && !user_word_writable(at))
+			r = -EFAULT;
 		return r ? r : lock_word(at, &pk);
 	}
-	if (futex_bad_word(to, &r))
-		return r;
-	if (at == to)
-		return -EINVAL;
-	if (op == FUTEX_CMP_REQUEUE_PI)
-		return requeue(at, (int)x->c, (int)x->d, to, (uint32_t)x->f);
-	r = until(clock, ts, &pk);
-	return r ? r : wait_requeue(at, (uint32_t)x->c, to, &pk);
+	return by_two_words(x, at, (uint32_t *)x->e, clock);
 }
 
 long futexpi_call(const struct call *x)

@@ -484,21 +484,28 @@ EXPORT int pthread_setschedprio(pthread_t t, int priority)
 	return (int)-set_attrs(th, &a, POLICY);
 }
 
+enum { MOST_CPUS = 8192 }; /* that a kernel may be built for */
+
 /* -errno; libc and the kernel read as many bytes as they need. */
 static long set_cpus(struct thread *th, size_t n, const void *set)
 {
+	unsigned char now[MOST_CPUS / 8];
 	struct attrs a = {0};
+	long size;
 
 	n = n < sizeof(a.cpus) ? n : sizeof(a.cpus);
-	if (n && !user_read(a.cpus, set, n))
-		return -EFAULT;
+	if (n && !user_read(a.cpus, set, n)) {
+		size = direct3(SYS_sched_getaffinity, 0, sizeof(now), now); /* what the kernel reads */
+		if (size <= 0 || (size_t)size >= n || !user_read(a.cpus, set, (size_t)size))
+			return -EFAULT;
+	}
 	return set_attrs(th, &a, CPUS);
 }
 
 /* Bytes that the kernel would fill, or -errno. */
 static long get_cpus(struct thread *th, size_t n, void *set)
 {
-	unsigned char bytes[8192 / 8]; /* the most CPUs that a kernel may be built for */
+	unsigned char bytes[MOST_CPUS / 8];
 	struct attrs a;
 	long size;
 

@@ -258,13 +258,15 @@ long counts_events(const struct call *x)
 long makes_ring(const struct call *x)
 {
 	enum { SINGLE_ISSUER = 1 << 12 };
-	const struct {
+	struct {
 		uint32_t sq, cq, flags;
-	} *params = (const void *)x->b;
+	} params;
 
+	if (!user_read(&params, (const void *)x->b, sizeof(params)))
+		params.flags = 0;
 	/* A caller that hands something in: it is ended with the kernel thread. */
 	runtime_keepms();
-	return params && params->flags & SINGLE_ISSUER ? threadstate_change(false, x) : call_blocks(x);
+	return params.flags & SINGLE_ISSUER ? threadstate_change(false, x) : call_blocks(x);
 }
 
 long registers_ring(const struct call *x)

@@ -55,6 +55,8 @@ EXPORT pid_t pthread_gettid_np(pthread_t t)
 	return gp ? (pid_t)g_tid(gp) : real.pthread_gettid_np(t);
 }
 
+enum { KERNEL_SIGINFO = 48 }; /* bytes that the kernel uses of a siginfo_t */
+
 /* Result or -errno.  info NULL: as tgkill(2) makes it. */
 static long kill_by_id(long tid, int sig, const siginfo_t *info)
 {
@@ -66,7 +68,8 @@ static long kill_by_id(long tid, int sig, const siginfo_t *info)
 	if (!th || (load_seqcst(&th->state) & TH_EXITED))
 		return -ESRCH;
 	if (info) {
-		if (!user_read(&si, info, sizeof(si)))
+		memset(&si, 0, sizeof(si));
+		if (!user_read(&si, info, KERNEL_SIGINFO))
 			return -EFAULT;
 		si.si_signo = sig;
 	}
@@ -95,7 +98,7 @@ bool tid_kill(long nr, long a, long b, long c, long d, long *r)
 	case SYS_rt_tgsigqueueinfo:
 		if ((int)a == -1 || !ours((int)a, (int)b))
 			return false;
-		*r = kill_by_id((int)b, (int)c, (const siginfo_t *)d);
+		*r = d ? kill_by_id((int)b, (int)c, (const siginfo_t *)d) : -EFAULT;
 		return true;
 	}
 	return false;

@@ -126,19 +126,22 @@ bool clock_sleep(clockid_t clock, int flags, const struct timespec *req, struct 
 		 int *err)
 {
 	struct thread *th = clock_thread(clock);
-	struct timespec now;
+	struct timespec now, want;
 	int64_t until;
 	long r;
 
 	if (!th && !our_clock(clock))
 		return false;
+	*err = EFAULT;
+	if (!user_get(&want, req, sizeof(want)))
+		return true;
 	*err = EINVAL;
-	if (req->tv_nsec < 0 || req->tv_nsec >= 1000000000 || req->tv_sec < 0 || th == &self_thread ||
+	if (want.tv_nsec < 0 || want.tv_nsec >= 1000000000 || want.tv_sec < 0 || th == &self_thread ||
 	    !cpuclock_call(clock, &now, &r) || r)
 		return true; /* one's own does not go on while one sleeps: as the kernel */
 	until = flags & TIMER_ABSTIME ? 0 : now.tv_sec * 1000000000LL + now.tv_nsec;
-	if (__builtin_add_overflow(until, (int64_t)req->tv_nsec, &until) || req->tv_sec > INT32_MAX ||
-	    __builtin_add_overflow(until, req->tv_sec * 1000000000LL, &until))
+	if (__builtin_add_overflow(until, (int64_t)want.tv_nsec, &until) || want.tv_sec > INT32_MAX ||
+	    __builtin_add_overflow(until, want.tv_sec * 1000000000LL, &until))
 		until = INT64_MAX;
 	if (cp)
 		testcancel();
@@ -147,7 +150,9 @@ bool clock_sleep(clockid_t clock, int flags, const struct timespec *req, struct 
 		int64_t left = until - (now.tv_sec * 1000000000LL + now.tv_nsec);
 
 		left = left > 0 ? left : 0;
-		*rem = (struct timespec){ left / 1000000000, left % 1000000000 };
+		now = (struct timespec){ left / 1000000000, left % 1000000000 };
+		if (!user_put(rem, &now, sizeof(now)))
+			*err = EFAULT;
 	}
 	return true;
 }
@@ -160,15 +165,16 @@ void cpuclock_init(void)
 
 EXPORT int clock_gettime(clockid_t clock, struct timespec *ts)
 {
+	struct timespec now;
 	long r;
 
 	if (likely((unsigned int)clock < KERNEL_CLOCKS && clock != CLOCK_THREAD_CPUTIME_ID))
 		return real.clock_gettime(clock, ts);
 	if (!weft_on)
 		asked = true;
-	if (!cpuclock_call(clock, ts, &r))
+	if (!cpuclock_call(clock, &now, &r))
 		return real.clock_gettime(clock, ts);
-	return (int)syscall_ret(r);
+	return (int)syscall_ret(r == 0 && !user_put(ts, &now, sizeof(now)) ? -EFAULT : r);
 }
 
 EXPORT int clock_getres(clockid_t clock, struct timespec *ts)

@@ -22,6 +22,7 @@
 #include "shim/thread/tid.h"
 #include "shim/signal/sigroute.h"
 #include "shim/sync/sync.h"
+#include "shim/syscall/usermem.h"
 
 enum { CPUTIMERS = 2048 };
 
@@ -168,13 +169,14 @@ static void shift(const struct cputimer *t, struct itimerspec *it)
 bool cputimer_set(timer_t timer, int flags, const struct itimerspec **new, struct itimerspec *old,
 		  struct itimerspec *room, long *r)
 {
+	bool ours, good, read;
+	struct itimerspec was;
 	struct cputimer *t;
-	bool ours, good;
 
 	if (likely(!load_acquire(&used)) || !*new)
 		return false;
-	*room = **new;
-	good = timer_valid(room);
+	read = user_read(room, *new, sizeof(*room));
+	good = read && timer_valid(room);
 	shimlock(&lock);
 	t = find(timer);
 	ours = t && t->kind == OTHERS;
@@ -182,20 +184,22 @@ bool cputimer_set(timer_t timer, int flags, const struct itimerspec **new, struc
 		shift(t, room);
 		*new = room;
 	} else if (ours && good) {
-		if (old)
-			remains(t, old);
+		remains(t, &was);
 		arm(t, flags, room);
 	}
 	shimunlock(&lock);
 	if (!ours)
 		return false;
-	*r = good ? 0 : -EINVAL;
+	*r = good ? 0 : read ? -EINVAL : -EFAULT;
+	if (good && old && !user_write(old, &was, sizeof(was)))
+		*r = -EFAULT;
 	sigroute_ring();
 	return true;
 }
 
-bool cputimer_get(timer_t timer, struct itimerspec *it)
+bool cputimer_get(timer_t timer, struct itimerspec *it, long *r)
 {
+	struct itimerspec now;
 	struct cputimer *t;
 	bool ours;
 
@@ -205,8 +209,10 @@ bool cputimer_get(timer_t timer, struct itimerspec *it)
 	t = find(timer);
 	ours = t && t->kind == OTHERS;
 	if (ours)
-		remains(t, it);
+		remains(t, &now);
 	shimunlock(&lock);
+	if (ours)
+		*r = user_write(it, &now, sizeof(now)) ? 0 : -EFAULT;
 	return ours;
 }
 

@@ -16,7 +16,7 @@ void cputimer_forget(timer_t timer) hidden;
 bool cputimer_set(timer_t timer, int flags, const struct itimerspec **new, struct itimerspec *old,
 		  struct itimerspec *room, long *r) hidden;
 bool timer_valid(const struct itimerspec *it) hidden; /* else it is EINVAL */
-bool cputimer_get(timer_t timer, struct itimerspec *it) hidden; /* false: the kernel's */
+bool cputimer_get(timer_t timer, struct itimerspec *it, long *r) hidden; /* false: the kernel's */
 /* The signal thread: what is due goes off; when to look again (CLOCK_MONOTONIC ns), 0: not. */
 uint64_t cputimer_look(void) hidden;
 bool cputimer_any(void) hidden; /* there is, or has been, one */

@@ -196,8 +196,8 @@ EXPORT int timer_settime(timer_t timer, int flags, const struct itimerspec *new,
 	if (cputimer_set(timer, flags, &new, old, &shifted, &r))
 		return (int)syscall_ret(r);
 	r = real.timer_settime(timer, flags, new, stopped ? NULL : old);
-	if (stopped && !r && old)
-		*old = was;
+	if (stopped && !r && old && !user_write(old, &was, sizeof(was)))
+		return (int)syscall_ret(-EFAULT);
 	return (int)r;
 }
 
@@ -210,7 +210,9 @@ EXPORT int timer_getoverrun(timer_t timer)
 
 EXPORT int timer_gettime(timer_t timer, struct itimerspec *it)
 {
-	return cputimer_get(timer, it) ? 0 : real.timer_gettime(timer, it);
+	long r;
+
+	return cputimer_get(timer, it, &r) ? (int)syscall_ret(r) : real.timer_gettime(timer, it);
 }
 
 /* The same by number, where a timer is an int. */
@@ -277,7 +279,9 @@ long counts_overruns(const struct call *x)
 
 long reads_timer(const struct call *x)
 {
-	return cputimer_get((timer_t)x->a, (struct itimerspec *)x->b) ? 0 : call_plain(x);
+	long r;
+
+	return cputimer_get((timer_t)x->a, (struct itimerspec *)x->b, &r) ? r : call_plain(x);
 }
 
 long ends_timer(const struct call *x)

@@ -8,6 +8,7 @@
  * An absolute time stays one of its clock: the runtime follows when that is set.
  */
 #include "runtime/netpoll.h"
+#include "shim/syscall/usermem.h"
 #include "shim/thread/tid.h"
 
 #define SECOND 1000000000LL
@@ -114,6 +115,20 @@ static int sleep_in(const struct timespec *rel, struct timespec *left)
 	return EINTR;
 }
 
+/* The same of times in the program's memory: EFAULT too. */
+static int sleep_asked(const struct timespec *req, struct timespec *rem)
+{
+	struct timespec rel, left;
+	int err;
+
+	if (!user_get(&rel, req, sizeof(rel))) {
+		testcancel();
+		return EFAULT;
+	}
+	err = sleep_in(&rel, rem ? &left : NULL);
+	return err == EINTR && rem && !user_put(rem, &left, sizeof(left)) ? EFAULT : err;
+}
+
 /* Sleeps until clock shows abs; 0, EINTR or EINVAL. */
 static int sleep_until(int clock, const struct timespec *abs)
 {
@@ -131,6 +146,7 @@ static int sleep_until(int clock, const struct timespec *abs)
 EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *req,
 			   struct timespec *rem)
 {
+	struct timespec abs;
 	int err;
 
 	if (!on_g())
@@ -141,9 +157,12 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *re
 		return err;
 	if (!known_clock(clock))
 		return (int)-block4(SYS_clock_nanosleep, clock, flags, req, rem);
-	if (flags & TIMER_ABSTIME)
-		return sleep_until(clock, req);
-	return sleep_in(req, rem);
+	if (!(flags & TIMER_ABSTIME))
+		return sleep_asked(req, rem);
+	if (user_get(&abs, req, sizeof(abs)))
+		return sleep_until(clock, &abs);
+	testcancel();
+	return EFAULT;
 }
 
 EXPORT int nanosleep(const struct timespec *req, struct timespec *rem)
@@ -152,7 +171,7 @@ EXPORT int nanosleep(const struct timespec *req, struct timespec *rem)
 
 	if (!on_g())
 		return real.nanosleep(req, rem);
-	err = sleep_in(req, rem);
+	err = sleep_asked(req, rem);
 	if (err) {
 		errno = err;
 		return -1;
@@ -189,6 +208,6 @@ EXPORT int thrd_sleep(const struct timespec *req, struct timespec *rem)
 
 	if (!on_g())
 		return real.thrd_sleep(req, rem);
-	err = sleep_in(req, rem);
+	err = sleep_asked(req, rem);
 	return err == 0 ? 0 : err == EINTR ? -1 : -2;
 }
