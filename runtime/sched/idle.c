@@ -249,6 +249,13 @@ struct g *findrunnable(struct m *mp, bool *inherit)
 			unlock(&sched.lock);
 			continue;
 		}
+		/* The number changes under this lock alone.  What the P holds must not stay in a dead one. */
+		if (unlikely(mp->p->id >= load_relaxed(&gomaxprocs))) {
+			unlock(&sched.lock);
+			if (p_retire_if_dying(mp))
+				idle(mp);
+			continue;
+		}
 		pidleput(releasep(mp));
 		unlock(&sched.lock);
 		if (spun) {

@@ -439,7 +439,8 @@ void handoffp(struct p *pp)
 		}
 	}
 	lock(&sched.lock);
-	if (load_seqcst(&sched.runqsize) > 0) {
+	/* Something came; or the P is to die, which an M sees to: its timers must not stay in it. */
+	if (load_seqcst(&sched.runqsize) > 0 || unlikely(pp->id >= load_relaxed(&gomaxprocs))) {
 		unlock(&sched.lock);
 		startm(pp, false);
 		return;
