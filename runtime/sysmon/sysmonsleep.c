@@ -74,6 +74,7 @@ static bool missed_wakeup(uint64_t until)
 static bool sleep_polling(uint64_t until)
 {
 	struct os_event ev[NETPOLL_BATCH];
+	uint64_t first;
 	int n = 0;
 
 	if (!netpoll_watching() || load_seqcst(&sched.lastpoll) == 0 ||
@@ -81,6 +82,13 @@ static bool sleep_polling(uint64_t until)
 		return false;
 	store_seqcst(&sched.polluntil, until);
 	store_seqcst(&sched.sysmonpolls, true);
+	/*
+	 * As the poller sysmon has all timers: an M that goes idle leaves its own to it.  Those that came before polluntil
+	 * was written woke nobody.  (One that is due already is another's affair, or sysmon would not sleep.)
+	 */
+	first = timers_next();
+	if (first > sysmon.sleep_began && first < until)
+		until = first;
 	if (!load_seqcst(&sched.sysmonwake) && !missed_wakeup(until))
 		n = netpoll_wait(ev, until);
 	store_seqcst(&sched.sysmonpolls, false);
