@@ -33,8 +33,8 @@ enum {
 	COST_ATOMIC = 8, COST_LOCKED = 25, COST_CALL = 250, /* ns */
 	TURN = 1000000,       /* ns after which those on other CPUs go on, too */
 	SLICE = 3000000,      /* ns for which a task keeps its CPU while others wait for one */
-	LATENCY = 4000,       /* ns from a wake-up until the task runs, at least */
-	LATE = 3000000,       /* the same, at most */
+	LATENCY = 500,        /* ns from a wake-up until the task runs, at least */
+	SOON = 3000, LATER = 30000, LATE = 3000000, /* the same, at most: half of them, most of them, any */
 	AUDIT = 1000000,      /* ns between two looks at what is late */
 	PCT_CHANGES = 6, PCT_STEPS = 60000,
 	PCT_ROW = 3000,       /* points of one task, after which it falls, too */
@@ -139,7 +139,7 @@ static void fill_cpus(void)
 
 static uint64_t latency(void)
 {
-	return LATENCY + sim_random(sim_chance(64) ? LATE : 30000);
+	return LATENCY + sim_random(sim_chance(64) ? LATE : sim_random(2) ? LATER : SOON);
 }
 
 /*

@@ -85,12 +85,24 @@ static void edge_writer(void *arg)
 	}
 }
 
+/* Keeps another M from sleeping, which then polls. */
+static void edge_stirrer(void *arg)
+{
+	(void)arg;
+	while (load_seqcst(&edge.read) != edge.rounds) {
+		ksleep_seen(some(0, 20000), sim_random(2));
+		nap(some(0, 10000));
+	}
+}
+
 void workload_edges(void)
 {
 	struct native *t;
 
 	edge.rounds = (unsigned)some(1, 30);
 	stream_open(&edge.in);
+	for (uint64_t i = some(0, 2); i > 0; i--)
+		start(edge_stirrer, NULL);
 	start(edge_reader, NULL);
 	t = native_start(edge_writer, NULL);
 	join_all();
@@ -395,6 +407,31 @@ void workload_resizes(void)
 	for (uint64_t i = some(0, 5); i > 0; i--)
 		start(until_resized, NULL);
 	start(resizer, NULL);
+	join_all();
+}
+
+/* ---- yields, which pass through the runtime by the shortest way -------------------------------- */
+
+static unsigned yields;
+
+static void yielder(void *arg)
+{
+	(void)arg;
+	for (unsigned i = 0; i < yields; i++) {
+		gosched();
+		if (sim_random(4) == 1)
+			compute(some(0, 1000));
+		progress++;
+	}
+}
+
+void workload_yields(void)
+{
+	yields = (unsigned)some(1, 400);
+	if (!weft_opt.chaos && sim_random(4))
+		weft_opt.chaos = 1; /* Ps are taken from Ms that run */
+	for (uint64_t i = some(2, 5); i > 0; i--)
+		start(yielder, NULL);
 	join_all();
 }
 

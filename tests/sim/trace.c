@@ -175,6 +175,31 @@ static void print_task(const struct task *t)
 	printf(", at %.3f us\n", (double)(t->clock - SIM_BEGIN) / 1000);
 }
 
+static void print_p(struct p *pp)
+{
+	static const char *const names[] = { "idle", "running", "in a system call", "stopped", "dead", "asked to give way" };
+	uint64_t first = load_relaxed(&pp->timer0);
+
+	printf("  p%d: %s, %u Gs queued", pp->id, names[load_relaxed(&pp->status)], runqlen(pp));
+	if (pp->m)
+		printf(", m%d", pp->m->id);
+	if (first)
+		printf(", first timer at %.3f us", (double)(first - SIM_BEGIN) / 1000);
+	printf("%s\n", load_relaxed(&pp->mon.cpubound) ? ", computes" : "");
+}
+
+static void print_state(void)
+{
+	sim.choosing = true; /* none of it is a point */
+	for (unsigned i = 0; i < sim.ntasks; i++)
+		if (sim.tasks[i].state != TASK_FREE && sim.tasks[i].state != TASK_ENDED)
+			print_task(&sim.tasks[i]);
+	for (int i = 0; sim.judged && i < MAXPROCS && allp[i]; i++)
+		print_p(allp[i]);
+	printf("  %d Ps, %d idle; %d Gs in the global queues; %d Ms spin\n", load_relaxed(&gomaxprocs),
+	       load_relaxed(&sched.npidle), load_relaxed(&sched.runqsize), load_relaxed(&sched.nmspinning));
+}
+
 void sim_fail(const char *fmt, ...)
 {
 	va_list ap;
@@ -185,9 +210,7 @@ void sim_fail(const char *fmt, ...)
 	if (!opt.trace)
 		for (unsigned i = nlines > SHOWN ? nlines - SHOWN : 0; i < nlines; i++)
 			print(&lines[i % LINES]);
-	for (unsigned i = 0; i < sim.ntasks; i++)
-		if (sim.tasks[i].state != TASK_FREE && sim.tasks[i].state != TASK_ENDED)
-			print_task(&sim.tasks[i]);
+	print_state();
 	printf("FAULT seed=%lu workload=%s procs=%u cpus=%u %s%s%s step=%lu: ", opt.seed, opt.workload, opt.procs, opt.cpus,
 	       opt.fine ? "fine" : "coarse", opt.pct ? " pct" : "", opt.tso ? " tso" : "", sim.steps);
 	va_start(ap, fmt);

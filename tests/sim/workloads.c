@@ -468,6 +468,7 @@ const struct workload workloads[] = {
 	{ "broadcasts", workload_broadcasts },
 	{ "cancels", workload_cancels },
 	{ "resizes", workload_resizes },
+	{ "yields", workload_yields },
 	{ "storms", workload_storms },
 	{ "aside", workload_aside },
 	{ "outside", workload_outside },

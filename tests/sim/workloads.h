@@ -37,6 +37,7 @@ void workload_alarms(void);
 void workload_broadcasts(void);
 void workload_cancels(void);
 void workload_resizes(void);
+void workload_yields(void);
 void workload_storms(void);
 void workload_aside(void);
 void workload_outside(void);
