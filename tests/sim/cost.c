@@ -160,8 +160,8 @@ static uint64_t call_cost(const char *what)
 uint64_t cost_point(enum point kind, const char *what)
 {
 	switch (kind) {
-	case POINT_ATOMIC: /* line_atomic() has charged; but the clock is one */
-		return *what == 'c' ? call_cost(what) : 0;
+	case POINT_ATOMIC: /* line_atomic() has charged; but reading the clock is one, too */
+		return !strcmp(what, "clock") ? call_cost(what) : 0;
 	case POINT_LOCKED:
 	case POINT_WORK:
 		return 0;
