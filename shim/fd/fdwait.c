@@ -42,7 +42,7 @@ void fdwait_fork_child(void)
 
 static bool writes_locally(const struct fdop *op)
 {
-	return op->dir == NETPOLL_OUT && fdslot_kindnow(op->s) == FDK_STREAM;
+	return op->dir == NETPOLL_OUT && op->kind == FDK_STREAM;
 }
 
 static void start_clock(struct fdop *op, uint64_t ns)
@@ -85,7 +85,7 @@ static bool receives_no_more(const struct fdop *op, const struct netwait *w, int
 	struct pollfd p = { .fd = fd, .events = POLLRDHUP };
 	long r;
 
-	if (op->plain || op->dir != NETPOLL_IN || fdslot_kindnow(op->s) != FDK_DGRAM ||
+	if (op->plain || op->dir != NETPOLL_IN || op->kind != FDK_DGRAM ||
 	    (w && !netpoll_may_have_ended(w)))
 		return false;
 	do

@@ -30,6 +30,7 @@ struct fdop {
 	bool ends_short;   /* set by attempt: it moved less than there was room for */
 	bool hints;        /* a plain read of bytes: the last one may have told that there is nothing */
 	struct fdslot *s;
+	enum fdkind kind;  /* of the file that is used, whatever its number becomes; FDK_NEW: no matter */
 	uint32_t gen;      /* fdslot_gen() before the first try */
 	uint64_t deadline; /* from the first park on; 0: none */
 	uint64_t timeout;  /* its length in ns */

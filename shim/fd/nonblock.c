@@ -375,6 +375,7 @@ static long run(struct fdop *op, long (*on_socket)(struct fdop *, int),
 	enum fdkind kind = s ? fdslot_kind(s, op->fd) : FDK_FILE;
 	long r;
 
+	op->kind = kind;
 	op->attempt = kind == FDK_PIPE || kind == FDK_COUNTER ? on_pipe : on_socket;
 	switch (kind) {
 	case FDK_NEW:

@@ -172,4 +172,29 @@ static void UNUSED let_others_block(void)
 		;
 }
 
+/*
+ * Until the thread sleeps.  It has told its id last before the call that is to block, and nothing in
+ * between sleeps.
+ */
+static void UNUSED until_asleep(const volatile pid_t *tid)
+{
+	char path[64], text[256], *state;
+	FILE *f;
+
+	for (;;) {
+		sched_yield();
+		if (!*tid)
+			continue;
+		snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)*tid);
+		f = fopen(path, "r");
+		CHECK(f);
+		CHECK(fgets(text, sizeof text, f));
+		fclose(f);
+		state = strrchr(text, ')');
+		CHECK(state);
+		if (state[2] == 'S')
+			return;
+	}
+}
+
 #endif
