@@ -20,7 +20,7 @@
 static long await(uint64_t bits, siginfo_t *info, const struct timespec *timeout)
 {
 	struct thread *th = &self_thread;
-	uint64_t done = th->sigdone;
+	uint64_t done;
 	long r;
 
 	th->waitset = bits;
@@ -31,11 +31,15 @@ static long await(uint64_t bits, siginfo_t *info, const struct timespec *timeout
 		sigroute_settle(bits);
 	r = signals_take(bits, info);
 	if (!r) {
+		done = th->sigdone;
 		r = block4(SYS_rt_sigtimedwait, &bits, info, timeout, SIGSET_BYTES);
-		if (r == -EINTR) {
+		/*
+		 * The kernel looks once more before a handler runs: what a handler has raised stays pending.
+		 */
+		if (r == -EINTR && th->sigdone == done) {
 			r = signals_take(bits, info);
-			if (!r) /* -ERESTART: nothing of the program's ran */
-				r = th->sigdone != done ? -EINTR : -ERESTART;
+			if (!r)
+				r = -ERESTART; /* nothing of the program's ran */
 		}
 	}
 	th->waitset = 0;
