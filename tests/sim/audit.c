@@ -162,7 +162,7 @@ static bool polls(const struct task *t)
 	return t->state == TASK_BLOCKED && (t->epoll || t->futex == &sched.netpollwakesig);
 }
 
-/* The poller is up by then. */
+/* The poller is up by then; sysmon, if it polls, TICK_GAP_MIN later: it must not become a load. */
 static bool someone_by(uint64_t when)
 {
 	for (unsigned i = 0; i < sim.ntasks; i++) {
@@ -170,7 +170,7 @@ static bool someone_by(uint64_t when)
 
 		if (t->state != TASK_BLOCKED || !t->deadline)
 			continue;
-		if (polls(t) && t->deadline <= when)
+		if (polls(t) && t->deadline <= (!t->sysmon ? when : (when > t->clock ? when : t->clock) + TICK_GAP_MIN))
 			return true;
 	}
 	return false;

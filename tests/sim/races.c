@@ -52,24 +52,26 @@ void workload_replies(void)
 
 /* ---- edges that come while their only reader is about to wait ---------------------------------- */
 
+enum { EDGES = 3 };
 static struct {
 	struct stream in;
 	_Atomic unsigned read;
 	unsigned rounds;
-} edge;
+} edges[EDGES];
 
 static void edge_reader(void *arg)
 {
-	(void)arg;
-	for (unsigned i = 0; i < edge.rounds;) {
-		int n = stream_read(&edge.in, 1, 0);
+	unsigned me = (unsigned)(uintptr_t)arg;
+
+	for (unsigned i = 0; i < edges[me].rounds;) {
+		int n = stream_read(&edges[me].in, 1, 0);
 
 		if (n == 1)
-			store_seqcst(&edge.read, ++i);
+			store_seqcst(&edges[me].read, ++i);
 		else if (n != -EAGAIN)
 			sim_fail("a read said %d", n);
 		if (sim_random(4))
-			compute(some(0, 35000)); /* as long as a wake-up takes */
+			compute(some(0, 20000)); /* as long as a wake-up takes */
 		progress++;
 	}
 }
@@ -77,11 +79,15 @@ static void edge_reader(void *arg)
 /* No G: an M that idles polls, and tells of the edge at its own time. */
 static void edge_writer(void *arg)
 {
-	(void)arg;
-	for (unsigned i = 0; i < edge.rounds; i++) {
-		while (load_seqcst(&edge.read) != i)
-			ksleep(1000);
-		stream_write(&edge.in, 1);
+	unsigned me = (unsigned)(uintptr_t)arg;
+
+	for (unsigned i = 0; i < edges[me].rounds; i++) {
+		for (uint64_t each = 1000; load_seqcst(&edges[me].read) != i; each += each / 16) {
+			if (each > 100000000)
+				sim_fail("a reader sleeps beside its byte");
+			ksleep(each);
+		}
+		stream_write(&edges[me].in, 1);
 	}
 }
 
@@ -89,7 +95,7 @@ static void edge_writer(void *arg)
 static void edge_stirrer(void *arg)
 {
 	(void)arg;
-	while (load_seqcst(&edge.read) != edge.rounds) {
+	while (load_seqcst(&edges[0].read) != edges[0].rounds) {
 		ksleep_seen(some(0, 20000), sim_random(2));
 		nap(some(0, 10000));
 	}
@@ -97,16 +103,20 @@ static void edge_stirrer(void *arg)
 
 void workload_edges(void)
 {
-	struct native *t;
+	struct native *t[EDGES];
+	unsigned n = (unsigned)some(1, EDGES);
 
-	edge.rounds = (unsigned)some(1, 30);
-	stream_open(&edge.in);
+	for (unsigned i = 0; i < n; i++) {
+		edges[i].rounds = (unsigned)some(1, 30);
+		stream_open(&edges[i].in);
+		start(edge_reader, (void *)(uintptr_t)i);
+		t[i] = native_start(edge_writer, (void *)(uintptr_t)i);
+	}
 	for (uint64_t i = some(0, 2); i > 0; i--)
 		start(edge_stirrer, NULL);
-	start(edge_reader, NULL);
-	t = native_start(edge_writer, NULL);
 	join_all();
-	native_join(t);
+	for (unsigned i = 0; i < n; i++)
+		native_join(t[i]);
 }
 
 /* ---- several readers of one descriptor, each of which takes its part and goes ------------------ */
