@@ -84,6 +84,10 @@ struct gshim {
 	 * those
 	 */
 	void *_Atomic mailbox;    /* signals queued on it; stays from one life to the next */
+	/* inheriting locks that it holds or is about to take (o; others read) */
+	/* seq_cst with inherit_heir.listed: an ending thread writes this one, then reads that */
+	_Atomic uint32_t holds;
+	uint8_t ownp;             /* why it has a P of its own, 0: it has none (o; the runtime writes) */
 };
 static inline struct gshim *g_shim(struct g *gp)
 {

@@ -34,6 +34,8 @@ struct park {              /* made by the constructors below, each for one legal
 	int clock;
 	uint32_t bitset;   /* 0 means all bits */
 	uint8_t reason;    /* enum waitreason */
+	/* Inheriting locks that the caller does not hold yet, or gives up once it is queued: runtime_hold(). */
+	uint8_t gives;
 	/*
 	 * Place in the queue.  0: the last.  Written when a park ends, so that a waiter that lost a
 	 * race, or ran a handler, queues again where it stood; LOT_FIRST: before all.
@@ -158,5 +160,11 @@ int lot_sleep(struct park *pk);
  * parked.
  */
 bool g_interrupt(struct g *gp);
+
+/*
+ * gp's place among those that wait: the highest priority first.  Returns the kernel id of the M that gp is on,
+ * and stays on if it is a holder (runtime_hold()); 0: it is on its way to another, for a child process's sake.
+ */
+int g_set_priority(struct g *gp, int priority);
 
 #endif

@@ -6,26 +6,45 @@
 #ifndef WEFT_RUNNING_H
 #define WEFT_RUNNING_H
 
-#include "runtime/runtime.h"
+#include "runtime/g.h"
 
 void gosched(void);    /* to the global tail, as Go's Gosched (sched_yield) */
 
 void lockosthread(void); /* locks the calling G to its M until unlockosthread(); nests */
 void unlockosthread(void);
 
-/*
- * The calling G, which is locked, has a real-time policy with this priority (0: none any more) on its
- * kernel thread (realtime.c).
- */
-void runtime_realtime(int priority);
-void runtime_raised(int priority); /* one that has such a policy: another priority, for a time */
-extern _Atomic bool realtime hidden; /* some G has, or had, such a policy */
-bool realtime_self(void);
-
-/* The calling G's kernel thread is its own, and is to wait for descriptors by itself. */
+/* The calling G, which is locked, has a real-time policy on its kernel thread, or none any more (realtime.c). */
+void runtime_realtime(bool has);
+/* Some G has, or had, such a policy, or a lock whose waiters may have one. */
+extern _Atomic bool realtime hidden;
+/* A thread that has such a policy waits for descriptors in the kernel, and so does a holder of such a lock. */
 static inline bool runtime_waits_itself(void)
 {
-	return unlikely(load_relaxed(&realtime)) && realtime_self();
+	const struct gshim *s = (const struct gshim *)(const void *)getg();
+
+	return unlikely(load_relaxed(&realtime)) && s && (s->ownp || load_relaxed(&s->holds));
+}
+
+/*
+ * The calling G is about to take a lock whose holder inherits the priorities of its waiters: until
+ * runtime_release() it stays on its M while it runs, and has its M and a P for itself while it does not.
+ * stay: the caller may not switch; what it has for itself it has until the next release.
+ */
+static inline void runtime_hold(void)
+{
+	struct gshim *s = (struct gshim *)(void *)getg();
+
+	if (!s)
+		return;
+	if (unlikely(!load_relaxed(&realtime)))
+		store_relaxed(&realtime, true);
+	store_relaxed(&s->holds, load_relaxed(&s->holds) + 1);
+}
+void runtime_release(bool stay);
+
+static inline bool runtime_holds(struct g *gp, uint32_t more) /* more than so many such locks */
+{
+	return load_seqcst(&g_shim(gp)->holds) > more;
 }
 
 /*

@@ -138,6 +138,8 @@ void regainp(struct g *gp)
 		store_relaxed(&gp->status, Grunning);
 		return;
 	}
+	if (realtime_keeps(gp, 0) && realtime_keep(gp))
+		return;
 	mcall(exitsyscall0);
 }
 

@@ -138,7 +138,11 @@ void runtime_fork_child(void)
 	store_relaxed(&self->parkaddr, NULL);
 	self->parked = NULL;
 	self->sysdepth = 0;
-	self->priority = 0;
+	store_relaxed(&self->priority, 0);
+	if (self->shim.ownp & OwnHolds)
+		self->lockdepth--;
+	self->shim.ownp = 0;
+	store_relaxed(&self->shim.holds, 0);
 	self->home = NULL;
 	self->cputime = self->systime = 0; /* this process's begin here, as M0's readings do */
 	self->tid = (uint32_t)os_getpid();

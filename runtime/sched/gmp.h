@@ -143,7 +143,9 @@ struct g {
 	uint32_t allgidx;         /* (c) */
 	/* class of its stack, whose free list it goes to (c while it has one) */
 	uint8_t class;
-	int priority;             /* (o) real-time: it has a P of its own; 0: none */
+	/* real-time, its own or inherited; 0: none.  Written under the lock of its attributes (schedparam.c) */
+	/* seq_cst with parkaddr: g_set_priority() writes this one, then reads that; a G that parks the other way */
+	_Atomic int priority;
 	bool drop;                /* (o) freed as soon as its stack is left */
 };
 
@@ -624,7 +626,20 @@ void home_leave(struct g *gp) hidden; /* the caller ends: so its home is none, u
 void home_over(struct m *mp) hidden;  /* the G has ended elsewhere */
 
 /* ---- realtime.c ---- */
+enum {
+	OwnPolicy = 1, /* a real-time policy */
+	OwnHolds = 2,  /* it holds an inheriting lock and would have left its M, or waited for a P */
+};
 void realtime_fork_child(void) hidden;
+/* The calling G, pinned, holds an inheriting lock and is about to leave its M, or has no P: it stays. */
+bool realtime_keep(struct g *gp) hidden;
+void realtime_end(struct g *gp) hidden; /* the calling G ends */
+
+/* Is that to be done?  most: so many locks that gp is not yet, or no longer, the holder of. */
+static inline bool realtime_keeps(const struct g *gp, uint32_t most)
+{
+	return unlikely(load_relaxed(&realtime)) && load_relaxed(&gp->shim.holds) > most;
+}
 
 /* ---- findrunnable.c, idle.c ---- */
 struct g *findwork(struct m *mp, bool *inherit) hidden; /* with a P: something to run, or NULL */

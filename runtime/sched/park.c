@@ -83,7 +83,7 @@ static inline void ready_pinned(struct g *gp, enum readyhow how)
 	struct p *pp = getp();
 
 	if (unlikely(load_relaxed(&realtime))) {
-		if (gp->priority) {
+		if (gp->shim.ownp) {
 			mwake(gp->lockedm);
 			return;
 		}
@@ -146,6 +146,8 @@ static void gdestroy(struct g *gp)
 	gp->lockedm = NULL;
 	gp->lockdepth = 0;
 	gp->lockedforgood = false;
+	store_relaxed(&gp->shim.holds, 0);
+	store_relaxed(&gp->priority, 0);
 	store_relaxed(&gp->status, Gdead);
 	/* Release: pairs with g_await_off(), after which another thread may use gp. */
 	store_release(&gp->m, NULL);
@@ -196,8 +198,8 @@ void goexit(bool (*ended)(void *arg), void *arg)
 	struct g *gp = weft_tls.g;
 
 	syscall_reset();
-	if (unlikely(gp->priority))
-		runtime_realtime(0);
+	if (unlikely(gp->shim.ownp))
+		realtime_end(gp);
 	if (fetch_sub_acq_rel(&sched.nglive, 1) == 1)
 		hooks.lastexit();
 	pin(); /* for good */

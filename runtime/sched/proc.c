@@ -191,16 +191,22 @@ static void goyield_m(void *arg)
 
 void gosched(void)
 {
+	struct g *gp = weft_tls.g;
 	struct p *pp;
 	bool alone;
 
+	if (gp && realtime_keeps(gp, 0)) {
+		pin();
+		realtime_keep(gp);
+		unpin();
+	}
 	/*
 	 * The kernel's turn as well, where it decides between Ms that both have work: with more Ps
 	 * than CPUs, and for a locked G, whose M may share its only CPU, at a real-time priority,
 	 * with the one it yields to.
 	 */
 	if (unlikely(load_relaxed(&sched.oversubscribed) ||
-		     (weft_tls.g && weft_tls.g->lockdepth)))
+		     (gp && gp->lockdepth)))
 		os_osyield();
 	pin();
 	pp = getp();
@@ -229,8 +235,14 @@ void runtime_yieldhere(void)
 
 	if (unlikely(weft_tls.need_resched))
 		runtime_resched();
-	if (likely(!weft_opt.chaos) || !gp || gp->sysdepth)
+	if (likely(!weft_opt.chaos) || !gp || gp->sysdepth || gp->shim.ownp)
 		return;
+	if (realtime_keeps(gp, 0)) {
+		pin();
+		realtime_keep(gp);
+		unpin();
+		return;
+	}
 	mp = getm();
 	switch (nextrand(&mp->rng) % CHAOS_YIELDS) {
 	case 0:

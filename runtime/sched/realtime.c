@@ -1,5 +1,5 @@
 /*
- * realtime: a G with a real-time policy has a kernel thread and a P of its own.
+ * realtime: a G with a real-time policy has a kernel thread and a P of its own; so has one that may inherit one.
  *
  * The shim locks such a G to its M and gives that M the policy.  Here the M gets a P that is on no
  * list: no thread takes it, steals from it or runs its timers, so the G keeps it in system calls
@@ -13,7 +13,13 @@
  *
  * The lot's queues are in the order of priorities, of which all other threads have 0.
  *
- * Must never: be called by a G that is not locked.
+ * A G that holds an inheriting lock (runtime_hold()) may be given a priority at any moment, which its M gets.
+ * So it stays on its M until it has released the lock.  While it runs that needs nothing.  When it would
+ * leave the M (it parks, yields, its slice is over) or has come back from a call without a P, it is locked to
+ * the M and gets a P of its own, as if it had a real-time policy, until its last such lock is released: from
+ * then on the kernel decides when it runs (realtime_keep()).
+ *
+ * Must never: be called by a G that is not locked, but for that.
  */
 #include "runtime/sched/gmp.h"
 
@@ -48,25 +54,35 @@ static struct p *realtime_takep(void)
 	return pp;
 }
 
-static void realtime_enter(struct g *gp, struct m *mp, int priority)
+/* The calling G gets a P of its own; its M has a common one, or none.  False: no memory. */
+static bool own_enter(struct g *gp, struct m *mp, uint8_t why)
 {
-	struct p *pp = realtime_takep(), *before;
+	struct p *pp, *before;
 
-	if (!pp)
-		return; /* no memory: it stays among the others */
-	store_relaxed(&realtime, true);
-	before = releasep(mp);
-	acquirep(mp, pp);
-	gp->priority = priority;
-	handoffp(before);
+	if (!gp->shim.ownp) {
+		pp = realtime_takep();
+		if (!pp)
+			return false; /* it stays among the others */
+		store_relaxed(&realtime, true);
+		before = mp->p ? releasep(mp) : NULL;
+		acquirep(mp, pp);
+		store_relaxed(&gp->status, Grunning);
+		if (before)
+			handoffp(before);
+	}
+	gp->shim.ownp |= why;
+	return true;
 }
 
-/* To a P that all share; the caller may wait for one. */
-static void realtime_leave(struct g *gp, struct m *mp)
+/* To a P that all share, once it has no reason for its own; the caller may wait for one. */
+static void own_leave(struct g *gp, struct m *mp, uint8_t why)
 {
-	struct p *pp = releasep(mp);
+	struct p *pp;
 
-	gp->priority = 0;
+	gp->shim.ownp &= (uint8_t)~why;
+	if (gp->shim.ownp)
+		return;
+	pp = releasep(mp);
 	g_cachefree(pp);
 	lock(&sched.lock);
 	pp->link = unused;
@@ -75,33 +91,61 @@ static void realtime_leave(struct g *gp, struct m *mp)
 	regainp(gp);
 }
 
-bool realtime_self(void)
-{
-	return weft_tls.g && weft_tls.g->priority;
-}
-
-void runtime_raised(int priority)
+void runtime_realtime(bool has)
 {
 	struct g *gp = weft_tls.g;
 
-	if (gp->priority)
-		gp->priority = priority;
-}
-
-void runtime_realtime(int priority)
-{
-	struct g *gp = weft_tls.g;
-	struct m *mp;
-
-	if (likely(!priority && !gp->priority))
+	if (likely(has == !!(gp->shim.ownp & OwnPolicy)))
 		return;
 	pin();
-	mp = getm();
-	if (priority && gp->priority)
-		gp->priority = priority;
-	else if (priority)
-		realtime_enter(gp, mp, priority);
+	if (has)
+		own_enter(gp, getm(), OwnPolicy);
 	else
-		realtime_leave(gp, mp);
+		own_leave(gp, getm(), OwnPolicy);
+	unpin();
+}
+
+/* ---- holders of inheriting locks ------------------------------------------------------------- */
+
+void runtime_release(bool stay)
+{
+	struct g *gp = weft_tls.g;
+	uint32_t held = gp ? load_relaxed(&gp->shim.holds) : 0;
+
+	/* What was taken before weft started was not counted. */
+	if (!held)
+		return;
+	store_relaxed(&gp->shim.holds, held - 1);
+	if (likely(held > 1 || stay || !(gp->shim.ownp & OwnHolds) || gp->sysdepth))
+		return;
+	pin();
+	unlockosthread();
+	own_leave(gp, getm(), OwnHolds);
+	unpin();
+}
+
+/* Where it made children it is locked by its home alone. */
+bool realtime_keep(struct g *gp)
+{
+	struct m *mp = getm();
+
+	if (gp->shim.ownp || (gp->home && gp->home != mp) || !own_enter(gp, mp, OwnHolds))
+		return gp->shim.ownp;
+	if (!gp->lockdepth++) {
+		gp->lockedm = mp;
+		mp->lockedg = gp;
+	}
+	return true;
+}
+
+void realtime_end(struct g *gp)
+{
+	bool holds = gp->shim.ownp & OwnHolds;
+
+	store_relaxed(&gp->shim.holds, 0);
+	pin();
+	if (holds)
+		unlockosthread();
+	own_leave(gp, getm(), OwnPolicy | OwnHolds);
 	unpin();
 }

@@ -117,6 +117,8 @@ static bool give_way(struct g *gp, struct p *pp)
 {
 	if (gp->sysdepth || !pp || (pp->preemptused && load_seqcst(&sched.wakeupqsize) == 0))
 		return false;
+	if (realtime_keeps(gp, 0) && realtime_keep(gp))
+		return true;
 	mcall(gopreempt_m);
 	return true;
 }

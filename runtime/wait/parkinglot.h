@@ -40,7 +40,7 @@ struct waiter {
 	_Atomic uint32_t state;        /* of a kernel thread: WAITER_QUEUED or WAITER_WOKEN; its futex */
 	uint32_t bitset;               /* (c) */
 	int result;                    /* written by the thread that dequeues it */
-	int priority;                  /* (c) of a real-time G; else 0 */
+	int priority;                  /* (L bucket) of a real-time G; else 0 */
 	bool queued;                   /* (L bucket) */
 	struct timer timer;
 };

@@ -92,6 +92,7 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 		err = -EAGAIN;
 	} else {
 		w->turn = pk->turn;
+		w->priority = likely(gp) ? load_relaxed(&gp->priority) : 0;
 		lot_push(b, w);
 		if (likely(gp)) {
 			/* From the unlock on it may be readied. */
@@ -188,7 +189,6 @@ int lot_park(struct park *pk)
 	store_relaxed(&w.addr, pk->addr); /* a plain assignment would be a full fence */
 	w.g = gp;
 	w.bitset = pk->bitset ? pk->bitset : ~0u;
-	w.priority = gp ? gp->priority : 0;
 	w.result = 0;
 	if (!gp)
 		return park_native(&w, pk);
@@ -198,6 +198,11 @@ int lot_park(struct park *pk)
 		syscall_reset();
 	if (unlikely(!load_relaxed(&sched.sigthread_runs)))
 		start_sigthread();
+	if (realtime_keeps(gp, pk->gives)) {
+		pin();
+		realtime_keep(gp);
+		unpin();
+	}
 	err = park_g(&w, pk);
 	if (unlikely(depth)) {
 		entersyscall();
@@ -258,4 +263,31 @@ bool g_interrupt(struct g *gp)
 	unlock(&b->lock);
 	goready(gp, READY_TAIL);
 	return true;
+}
+
+/* struct m is never freed, so a stale pointer reads an old id at worst. */
+static int ostid_of(const struct g *gp)
+{
+	const struct m *mp = load_relaxed(&gp->lockedm);
+
+	return mp ? mp->ostid : g_ostid(gp);
+}
+
+int g_set_priority(struct g *gp, int priority)
+{
+	int ostid = ostid_of(gp);
+	struct bucket *b;
+	struct waiter *w;
+
+	/* Before the look for a waiter: pairs with enqueue(). */
+	store_seqcst(&gp->priority, priority);
+	b = lock_parked(gp);
+	if (!b)
+		return ostid;
+	w = gp->parked;
+	lot_unlink(b, w);
+	w->priority = priority;
+	lot_insert(b, w);
+	unlock(&b->lock);
+	return ostid;
 }

@@ -18,6 +18,7 @@
 #include "shim/syscall/rawsyscall.h"
 #include "shim/libc/dlopen.h"
 #include "shim/sync/futex.h"
+#include "shim/sync/inherit.h"
 #include "shim/sync/mutex.h"
 #include "shim/fd/fdevents.h"
 #include "shim/syscall/seccomp.h"
@@ -125,6 +126,7 @@ static void rebuild(void)
 	robust_fork_child();
 	signal_fork_child();
 	futexpi_fork_child();
+	inherit_fork_child();
 	self_thread.robustlist = NULL;
 	self_thread.robustlist_set = false;
 	dumpsig_fork_child();

@@ -229,7 +229,8 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 	struct waiting w __attribute__((cleanup(wait_left))) = {
 		.cond = c,
 		.mutex = mu,
-		.plain = normal || mutex_is_plain(mu) ? mu : NULL,
+		/* Those that wait for an inheriting one lock it themselves: each has its claim. */
+		.plain = normal || (mutex_is_plain(mu) && !(kind & MUTEX_INHERIT)) ? mu : NULL,
 		.shared = shared,
 	};
 	struct park pk = park_cond(lot_key(c, KEY_COND), wait_refuse, wait_queued, &w,
@@ -242,8 +243,10 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 		return err;
 	cancel_point();
 	runtime_checkyield();
-	if (unlikely(!normal))
+	if (unlikely(!normal)) {
+		pk.gives = !!(kind & MUTEX_INHERIT);
 		lock_m(&w, kind);
+	}
 	do {
 		r = lot_park(&pk);
 		if (likely(r >= 0))

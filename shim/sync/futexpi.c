@@ -9,7 +9,8 @@
  *
  * A thread that ends and owns words that others wait for gives them up, with FUTEX_OWNER_DIED.
  *
- * No priority is inherited: the owner goes on with its own.  Words that two processes share, and
+ * No priority is inherited: the owner goes on with its own, for nothing tells when it took the word by itself,
+ * and it may be on any M (inherit.c).  Words that two processes share, and
  * whose owner is in another, are the kernel's as ever, which refuses.
  */
 #include "shim/sync/futex.h"

@@ -8,6 +8,7 @@
  */
 #include <linux/futex.h>
 
+#include "shim/sync/inherit.h"
 #include "shim/sync/mutex.h"
 
 struct wordwait {
@@ -23,17 +24,24 @@ static int changed(void *arg)
 	return load_relaxed(w->word) != w->seen;
 }
 
-int futexword_wait(int *word, int seen, bool shared, const struct until *u)
+int futexword_wait(int *word, int seen, bool shared, const struct until *u, bool inherit)
 {
 	struct wordwait w = {word, seen};
 	struct park pk = park_wait(lot_key(word, KEY_OTHER), changed, &w, WaitMutexLock);
 	int op = FUTEX_WAIT_BITSET, err = until_park(u, &pk);
+	struct claim c;
 	long r;
 
 	if (err)
 		return err;
 	if (!shared) {
+		pk.gives = inherit;
+		if (inherit)
+			inherit_claim(&c, word);
 		r = lot_park(&pk);
+		/* Before a handler runs, which may not come back. */
+		if (inherit)
+			inherit_unclaim(&c);
 		if (r == -EINTR)
 			eintr_in_lock();
 		return r == -ETIMEDOUT ? ETIMEDOUT : 0;

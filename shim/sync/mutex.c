@@ -13,8 +13,8 @@
  * that, the word is set under its lock.  Always handing over was tried and costs a switch per lock; never doing so
  * starves.
  *
- * Private mutexes with priority inheritance are plain ones that check their owner: among Gs there
- * is no priority to inherit.  Process-shared plain mutexes are taken here when they are free and
+ * Private mutexes with priority inheritance are plain ones that check their owner, and whose owner inherits
+ * (inherit.c).  Process-shared plain mutexes are taken here when they are free and
  * else by libc's own function with the P given away, so that processes without weft understand
  * them.
  *
@@ -24,7 +24,9 @@
 
 #include "runtime/base/options.h"
 #include "runtime/sched/policy.h"
+#include "shim/sync/inherit.h"
 #include "shim/sync/mutex.h"
+#include "shim/thread/schedparam.h"
 
 /* ---- spinning -------------------------------------------------------------------------------- */
 
@@ -96,6 +98,17 @@ static int not_contended(void *arg)
 	return load_relaxed(&mu->__data.__lock) != 2;
 }
 
+static int park_inherit(pthread_mutex_t *mu, struct park *pk)
+{
+	struct claim c;
+	int r;
+
+	inherit_claim(&c, &mu->__data.__owner);
+	r = lot_park(pk);
+	inherit_unclaim(&c);
+	return r;
+}
+
 /*
  * Takes the word, queueing while another thread holds it. woken: the duty the caller arrives with.
  */
@@ -103,6 +116,7 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 {
 	struct park pk = park_lock(lot_key(mu, KEY_MUTEX), not_contended, mu, WaitMutexLock,
 				   woken > 0);
+	bool inherit = mutex_kind(mu) & MUTEX_INHERIT;
 	int *word = &mu->__data.__lock;
 	int err;
 
@@ -117,8 +131,9 @@ static int wait_word(pthread_mutex_t *mu, const struct until *u, int woken)
 		if (spin(mu))
 			return 0;
 	}
+	pk.gives = inherit;
 	while (exchange_acquire(word, 2) != 0) {
-		woken = lot_park(&pk);
+		woken = inherit ? park_inherit(mu, &pk) : lot_park(&pk);
 		if (woken == WOKEN_OWNER)
 			return 0;
 		if (woken == -ETIMEDOUT)
@@ -135,8 +150,12 @@ static int wake_decide(void *arg, unsigned woken, bool more)
 {
 	pthread_mutex_t *mu = arg;
 
-	/* A woken waiter means that the mutex lives; without one it may be gone. */
-	if (woken && lot_fair(lot_key(mu, KEY_MUTEX)) && word_take(&mu->__data.__lock, 0, more ? 2 : 1))
+	/*
+	 * A woken waiter means that the mutex lives; without one it may be gone.  A thread that has not run yet
+	 * cannot inherit: where priorities count it competes.
+	 */
+	if (woken && !(mutex_kind(mu) & MUTEX_INHERIT && schedparam_ordered()) &&
+	    lot_fair(lot_key(mu, KEY_MUTEX)) && word_take(&mu->__data.__lock, 0, more ? 2 : 1))
 		return WOKEN_OWNER;
 	return more ? WOKEN_MORE : WOKEN_LAST;
 }
@@ -182,10 +201,35 @@ static int lock_shared(pthread_mutex_t *mu, const struct until *u)
 	return HANDOFF(real.pthread_mutex_lock(mu));
 }
 
+static int take_plain(pthread_mutex_t *mu, int kind, const struct until *u, bool try)
+{
+	if (word_take(&mu->__data.__lock, 0, 1))
+		return 0;
+	if (try)
+		return EBUSY;
+	runtime_checkyield();
+	return kind & MUTEX_SHARED ? lock_shared(mu, u) : wait_word(mu, u, 0);
+}
+
+/* The same with priority inheritance; woken as in mutex_cond_lock(). */
+static int take_inherit(pthread_mutex_t *mu, int kind, const struct until *u, bool try, int woken)
+{
+	int err;
+
+	inherit_begin();
+	err = woken ? wait_word(mu, u, woken) : take_plain(mu, kind, u, try);
+	if (err) {
+		inherit_released(false);
+		return err;
+	}
+	exchange_seqcst(&mu->__data.__owner, self_id()); /* seq_cst with inherit_claims */
+	inherit_taken();
+	return 0;
+}
+
 static int lock_plain(pthread_mutex_t *mu, int kind, const struct until *u, bool try)
 {
-	int id = self_id();
-	int type = kind & MUTEX_TYPE;
+	int id = self_id(), type = kind & MUTEX_TYPE, err;
 
 	if (load_relaxed(&mu->__data.__owner) == id) {
 		if (type == MUTEX_RECURSIVE) {
@@ -197,18 +241,9 @@ static int lock_plain(pthread_mutex_t *mu, int kind, const struct until *u, bool
 		if (type == MUTEX_ERRORCHECK && !try)
 			return EDEADLK;
 	}
-	if (!word_take(&mu->__data.__lock, 0, 1)) {
-		int err;
-
-		if (try)
-			return EBUSY;
-		runtime_checkyield();
-		if (kind & MUTEX_SHARED)
-			return lock_shared(mu, u);
-		err = wait_word(mu, u, 0);
-		if (err)
-			return err;
-	}
+	err = kind & MUTEX_INHERIT ? take_inherit(mu, kind, u, try, 0) : take_plain(mu, kind, u, try);
+	if (err)
+		return err;
 	if (type == MUTEX_RECURSIVE)
 		mu->__data.__count = 1;
 	take_ownership(mu, id, true);
@@ -232,6 +267,13 @@ static int unlock_plain(pthread_mutex_t *mu, int kind, bool leave)
 		return 0;
 	store_relaxed(&mu->__data.__owner, 0);
 	mu->__data.__nusers -= leave;
+	if (unlikely(kind & MUTEX_INHERIT)) {
+		/* seq_cst with inherit_heir.listed; for the rest as release_word() */
+		if (exchange_seqcst(&mu->__data.__lock, 0) == 2)
+			mutex_wake_one(mu);
+		inherit_released(!leave);
+		return 0;
+	}
 	release_word(mu);
 	return 0;
 }
@@ -335,7 +377,10 @@ int mutex_cond_lock(pthread_mutex_t *mu, int woken)
 		mu->__data.__count++;
 		return 0;
 	}
-	wait_word(mu, FOREVER, woken);
+	if (kind & MUTEX_INHERIT)
+		take_inherit(mu, kind, FOREVER, false, woken);
+	else
+		wait_word(mu, FOREVER, woken);
 	if ((kind & MUTEX_TYPE) == MUTEX_RECURSIVE)
 		mu->__data.__count = 1;
 	take_ownership(mu, self_id(), false);

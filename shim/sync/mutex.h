@@ -61,7 +61,8 @@ bool mutex_mark_contended(pthread_mutex_t *mu) hidden;
 void mutex_wake_one(const void *mu) hidden;
 
 /* futexword.c: while *word is seen, 0 (look again) or an error. */
-int futexword_wait(int *word, int seen, bool shared, const struct until *u) hidden;
+/* inherit: the word names its owner, who inherits; not shared. */
+int futexword_wait(int *word, int seen, bool shared, const struct until *u, bool inherit) hidden;
 void futexword_wake(int *word, int n, bool shared) hidden;
 
 /* mutex_robust.c */

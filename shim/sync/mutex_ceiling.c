@@ -10,6 +10,7 @@
  * Process-shared ones are used in the same way; their waiters sleep in the kernel.
  */
 #include "shim/sync/mutex.h"
+#include "shim/thread/schedparam.h"
 
 enum { CEILING_SHIFT = 19, CEILING_MAX = 99 };
 #define STATE_MASK ((1 << CEILING_SHIFT) - 1)
@@ -40,11 +41,10 @@ static int apply(const struct raised *r)
 {
 	int c = highest(r);
 	struct sched_param sp = {.sched_priority = c > r->base ? c : r->base};
-	int err = (int)-plain_syscall(SYS_sched_setscheduler, 0, r->policy, (long)&sp);
 
-	if (!err && on_g())
-		runtime_raised(sp.sched_priority);
-	return err;
+	if (on_g())
+		return (int)-schedparam_ceiling(c > r->base ? c : 0);
+	return (int)-plain_syscall(SYS_sched_setscheduler, 0, r->policy, (long)&sp);
 }
 
 static int raise_to(int ceiling)
@@ -54,7 +54,9 @@ static int raise_to(int ceiling)
 	int err;
 
 	lockosthread();
-	if (!r->held) {
+	if (!r->held && on_g()) {
+		r->base = schedparam_own(&r->policy);
+	} else if (!r->held) {
 		r->policy = (int)plain_syscall(SYS_sched_getscheduler, 0, 0, 0);
 		plain_syscall(SYS_sched_getparam, 0, (long)&sp, 0);
 		r->base = sp.sched_priority;
@@ -120,7 +122,7 @@ static int ceiling_take(pthread_mutex_t *mu, int *ceiling, const struct until *u
 				continue;
 			v = (v & ~STATE_MASK) | 2;
 		}
-		err = futexword_wait(word, v, shared, u);
+		err = futexword_wait(word, v, shared, u, false);
 		if (err)
 			return err;
 		held = 2; /* others may be queued */
@@ -204,7 +206,7 @@ EXPORT int pthread_mutex_setprioceiling(pthread_mutex_t *mu, int ceiling, int *o
 				break;
 		} else if ((v & STATE_MASK) == 2 ||
 			   cas_acquire(word, &v, (v & ~STATE_MASK) | 2)) {
-			futexword_wait(word, (v & ~STATE_MASK) | 2, kind & MUTEX_SHARED, FOREVER);
+			futexword_wait(word, (v & ~STATE_MASK) | 2, kind & MUTEX_SHARED, FOREVER, false);
 		}
 	}
 	v = load_relaxed(word);

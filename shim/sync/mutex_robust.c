@@ -24,6 +24,7 @@
 #include <linux/futex.h>
 #include <string.h>
 
+#include "shim/sync/inherit.h"
 #include "shim/sync/mutex.h"
 #include "shim/thread/thread.h"
 
@@ -138,7 +139,7 @@ static int word_id(int kind)
 /* ---- robust words ---------------------------------------------------------------------------- */
 
 /* 0, EOWNERDEAD (taken as well), EBUSY, ETIMEDOUT, EINVAL. */
-static int take_word(pthread_mutex_t *mu, int id, bool shared, const struct until *u, bool try)
+static int take_word(pthread_mutex_t *mu, int id, int kind, const struct until *u, bool try)
 {
 	int *word = &mu->__data.__lock;
 	int v = load_relaxed(word);
@@ -161,7 +162,7 @@ static int take_word(pthread_mutex_t *mu, int id, bool shared, const struct unti
 				continue;
 			v = (int)(v | FUTEX_WAITERS);
 		}
-		err = futexword_wait(word, v, shared, u);
+		err = futexword_wait(word, v, kind & MUTEX_SHARED, u, (kind & MUTEX_INHERIT) && !(kind & MUTEX_SHARED));
 		if (err)
 			return err;
 		waiters = FUTEX_WAITERS;
@@ -277,7 +278,7 @@ static int lock_first(struct held *h, pthread_mutex_t *mu, int kind, const struc
 	if (in_kernel(kind))
 		err = take_inheriting(mu, id, u, try);
 	else
-		err = take_word(mu, id, kind & MUTEX_SHARED, u, try);
+		err = take_word(mu, id, kind, u, try);
 	if (err == 0 && kind & MUTEX_ROBUST &&
 	    load_relaxed(&mu->__data.__owner) == NOTRECOVERABLE) {
 		mu->__data.__count = 0;
@@ -348,9 +349,18 @@ int robust_lock(pthread_mutex_t *mu, const struct until *u, bool try)
 			leavem0(); /* its end must be able to end its M */
 		share_enter(h);
 	}
+	if (kind & MUTEX_INHERIT)
+		inherit_begin();
 	err = lock_first(h, mu, kind, u, try);
 	if (kind & MUTEX_SHARED && err && err != EOWNERDEAD)
 		share_leave(h);
+	if (kind & MUTEX_INHERIT) {
+		fence_seqcst(); /* seq_cst: between the word and inherit_claims */
+		if (!err || err == EOWNERDEAD)
+			inherit_taken();
+		else
+			inherit_released(false);
+	}
 	if (unlikely(!on_g()) && (!err || err == EOWNERDEAD))
 		watch_native();
 	return err;
@@ -378,6 +388,10 @@ int robust_unlock(pthread_mutex_t *mu, bool leave)
 	h->list.pending = 0;
 	if (kind & MUTEX_SHARED)
 		share_leave(h);
+	if (kind & MUTEX_INHERIT) {
+		fence_seqcst(); /* seq_cst: between the word and inherit_heir.listed */
+		inherit_released(!leave);
+	}
 	return 0;
 }
 

@@ -10,6 +10,9 @@
  * thread that does not run needs no priority.  Whether the kernel would agree is found out by
  * asking for it for the caller's own kernel thread and taking it back at once.
  *
+ * A thread that holds a ceiling mutex, or a lock for which others wait that inherits their priority, runs at
+ * the highest of these and its own (tell_kernel()).  A program that asks is told its own.
+ *
  * Must never: touch a thread's own but under its lock; others ask for it at any moment.
  */
 #include "runtime/process.h"
@@ -36,11 +39,14 @@ struct own {
 	unsigned set;     /* which of attrs are not base's */
 	unsigned pending; /* which are not the kernel's yet */
 	bool m_locked;    /* (o) */
+	int ceiling;      /* the highest of the ceiling mutexes that it holds; 0: none */
+	int inherited;    /* of those that wait for what it holds; 0: none.  Others write it, too */
 	struct attrs attrs;
 };
 
 static __thread struct own own;
 static struct attrs base;
+_Atomic bool schedparam_order;
 
 static struct own *own_of(struct thread *th)
 {
@@ -76,26 +82,51 @@ static bool has_order(int policy)
 	return policy == SCHED_FIFO || policy == SCHED_RR;
 }
 
+/* With its lock. */
+static const struct attrs *attrs_of(const struct own *o)
+{
+	return o->set | o->pending ? &o->attrs : &base;
+}
+
+static int highest(const struct own *o, int priority)
+{
+	int more = o->ceiling > o->inherited ? o->ceiling : o->inherited;
+
+	return more > priority ? more : priority;
+}
+
 /*
  * Weft's own questions: libc asks none of them when a program sets something or asks by pthread_t for the
  * second time.  What the kernel does not answer stays what *a says.
  */
-static void kernel_read(struct attrs *a)
+static void read_policy(struct attrs *a)
 {
 	struct sched_param sp = {0};
 	long policy = own3(SYS_sched_getscheduler, 0, 0, 0);
-	long nice = own3(SYS_getpriority, PRIO_PROCESS, 0, 0);
 
 	if (policy >= 0)
 		a->policy = (int)policy;
 	if (own3(SYS_sched_getparam, 0, &sp, 0) == 0)
 		a->priority = sp.sched_priority;
+}
+
+static void kernel_read(struct attrs *a)
+{
+	long nice = own3(SYS_getpriority, PRIO_PROCESS, 0, 0);
+
+	/* With the lock: others raise it. */
+	own_lock(&own);
+	if (!highest(&own, 0))
+		read_policy(a);
+	own_unlock(&own);
 	if (nice > 0)
 		a->nice = 20 - (int)nice;
 	own3(SYS_sched_getaffinity, 0, sizeof(a->cpus), a->cpus);
 	/* POSIX 2.8.4: these policies say which thread is next. */
-	if (a->policy == SCHED_FIFO || a->policy == SCHED_RR)
+	if (has_order(a->policy)) {
 		runtime_promised();
+		store_relaxed(&schedparam_order, true);
+	}
 }
 
 static long kernel_policy(int policy, int priority)
@@ -105,6 +136,38 @@ static long kernel_policy(int policy, int priority)
 	return direct3(SYS_sched_setscheduler, 0, policy, &sp);
 }
 
+/*
+ * The highest of what o's thread has, with its lock.  tid: its kernel thread, 0: the calling one.  Natively the
+ * kernel does this by itself, so a filter may forbid it.
+ */
+static void tell_kernel(const struct own *o, int tid)
+{
+	const struct attrs *a = attrs_of(o);
+	bool order = has_order(a->policy);
+	struct sched_param sp = {.sched_priority = highest(o, order ? a->priority : 0)};
+	int policy = order || !sp.sched_priority ? a->policy : SCHED_FIFO | (a->policy & SCHED_RESET_ON_FORK);
+
+	own3(SYS_sched_setscheduler, tid, policy, &sp);
+}
+
+/* While the thread runs at another's priority, one that is lower is only noted. */
+static long write_policy(const struct attrs *a)
+{
+	int priority;
+	long r;
+
+	own_lock(&own);
+	priority = highest(&own, a->priority);
+	if (priority == a->priority)
+		r = kernel_policy(a->policy, priority);
+	else if (has_order(a->policy))
+		r = kernel_policy(a->policy, a->priority < 1 ? a->priority : priority);
+	else
+		r = a->priority ? -EINVAL : 0;
+	own_unlock(&own);
+	return r;
+}
+
 /* The first error; what can be set is. */
 static long kernel_write(const struct attrs *a, unsigned which)
 {
@@ -112,7 +175,7 @@ static long kernel_write(const struct attrs *a, unsigned which)
 
 	if (which & CPUS && (e = direct3(SYS_sched_setaffinity, 0, sizeof(a->cpus), a->cpus)) < 0)
 		r = e;
-	if (which & POLICY && (e = kernel_policy(a->policy, a->priority)) < 0 && !r)
+	if (which & POLICY && (e = write_policy(a)) < 0 && !r)
 		r = e;
 	if (which & NICE && (e = direct3(SYS_setpriority, PRIO_PROCESS, 0, a->nice)) < 0 && !r)
 		r = e;
@@ -162,6 +225,12 @@ static struct attrs known(struct own *o)
 	return a;
 }
 
+/* Among those that wait, with o's lock. */
+static int take_place(const struct own *o, struct g *gp)
+{
+	return g_set_priority(gp, highest(o, o->set & POLICY && has_order(o->attrs.policy) ? o->attrs.priority : 0));
+}
+
 /*
  * Takes over what the kernel has now; a G that is as all are is locked to its M no more.  changed: what the
  * kernel has just taken of a, should it not say so.
@@ -175,9 +244,10 @@ static void sync_attrs(struct own *o, const struct attrs *a, unsigned changed)
 	own_lock(o);
 	o->attrs = now;
 	o->set = differences(&now);
+	take_place(o, getg());
 	own_unlock(o);
 	if (o->m_locked)
-		runtime_realtime(o->set & POLICY && has_order(now.policy) ? now.priority : 0);
+		runtime_realtime(o->set & POLICY && has_order(now.policy));
 	if (!o->set && o->m_locked) {
 		o->m_locked = false;
 		unlockosthread();
@@ -235,6 +305,75 @@ void schedparam_apply_here(void)
 	apply(o);
 }
 
+/* ---- raised for others ----------------------------------------------------------------------- */
+
+/* The policy and priority that th has without the others; the priority counts where there is an order. */
+static int own_priority(const struct own *o, int *policy)
+{
+	const struct attrs *a = attrs_of(o);
+
+	*policy = a->policy;
+	return has_order(a->policy) ? a->priority : 0;
+}
+
+int schedparam_priority(struct thread *th)
+{
+	struct own *o = own_of(th);
+	int policy, priority;
+
+	own_lock(o);
+	priority = own_priority(o, &policy);
+	if (priority < o->ceiling)
+		priority = o->ceiling;
+	own_unlock(o);
+	return priority;
+}
+
+void schedparam_inherits(struct thread *th, int priority)
+{
+	struct own *o = own_of(th);
+	int tid;
+
+	own_lock(o);
+	if (o->inherited != priority) {
+		o->inherited = priority;
+		tid = take_place(o, th->g);
+		if (tid || th == &self_thread)
+			tell_kernel(o, th == &self_thread ? 0 : tid);
+	}
+	own_unlock(o);
+}
+
+int schedparam_own(int *policy)
+{
+	int priority;
+
+	schedparam_apply();
+	own_lock(&own);
+	priority = own_priority(&own, policy);
+	own_unlock(&own);
+	return priority;
+}
+
+long schedparam_ceiling(int ceiling)
+{
+	struct own *o = &own;
+	int policy, priority;
+	long r;
+
+	own_lock(o);
+	priority = own_priority(o, &policy);
+	if (priority < ceiling)
+		priority = ceiling;
+	/* Without an order of priorities the kernel refuses. */
+	r = kernel_policy(policy, priority > o->inherited ? priority : o->inherited);
+	if (!r)
+		o->ceiling = ceiling;
+	take_place(o, getg());
+	own_unlock(o);
+	return r;
+}
+
 void schedparam_leave(void)
 {
 	/* Any other M ends with the G that was locked to it. */
@@ -247,6 +386,10 @@ void schedparam_fork_child(void)
 {
 	for (int i = 0; i < OWN_LOCKS; i++)
 		shimlock_fork_child(&own_locks[i]);
+	if (own.inherited) {
+		own.inherited = 0; /* the waiters are the parent's */
+		tell_kernel(&own, 0);
+	}
 	if (!own.set)
 		kernel_read(&base);
 }
@@ -287,8 +430,12 @@ static long try_out(struct attrs *a, unsigned which, int nice_now)
 			r = a->priority ? -EINVAL : 0;
 		} else {
 			r = kernel_policy(a->policy, a->priority);
-			if (!r)
+			own_lock(&own);
+			if (!r && highest(&own, 0))
+				tell_kernel(&own, 0);
+			else if (!r)
 				kernel_policy(was.policy, was.priority);
+			own_unlock(&own);
 		}
 	}
 	if (!r && which & NICE && a->nice < nice_now && !may_nice(a->nice))
@@ -323,6 +470,8 @@ static void note(struct thread *th, const struct attrs *a, unsigned which)
 {
 	struct own *o = own_of(th);
 
+	if (which & POLICY && has_order(a->policy))
+		store_relaxed(&schedparam_order, true);
 	own_lock(o);
 	if (!(o->set | o->pending))
 		o->attrs = base;
@@ -588,6 +737,17 @@ static long set_param(struct thread *th, const struct sched_param *sp)
 	return set_attrs(th, &a, POLICY);
 }
 
+/* Whether the kernel's word on the calling thread's policy is its own. */
+static bool is_raised(void)
+{
+	bool yes;
+
+	own_lock(&own);
+	yes = highest(&own, 0);
+	own_unlock(&own);
+	return yes;
+}
+
 static long get_param(struct thread *th, struct sched_param *sp)
 {
 	struct attrs a;
@@ -597,7 +757,7 @@ static long get_param(struct thread *th, struct sched_param *sp)
 		return -EINVAL;
 	schedparam_apply();
 	r = direct3(SYS_sched_getparam, 0, sp, 0); /* of another: can it be written? */
-	if (r || th == &self_thread)
+	if (r || (th == &self_thread && !is_raised()))
 		return r;
 	get_attrs(th, &a);
 	sp->sched_priority = a.priority;
@@ -628,7 +788,7 @@ static long get_policy(struct thread *th)
 {
 	struct attrs a;
 
-	if (th == &self_thread) {
+	if (th == &self_thread && !is_raised()) {
 		schedparam_apply();
 		return direct3(SYS_sched_getscheduler, 0, 0, 0);
 	}
@@ -652,6 +812,7 @@ static long rr_interval(struct thread *th, struct timespec *ts)
  */
 static long by_attr(struct thread *th, long nr, long b, long c, long d)
 {
+	struct attrs a = base;
 	long r;
 
 	if (th != &self_thread)
@@ -661,7 +822,12 @@ static long by_attr(struct thread *th, long nr, long b, long c, long d)
 		return direct4(nr, 0, b, c, d);
 	lock_m(&own);
 	r = direct4(nr, 0, b, c, d);
-	sync_attrs(&own, &base, 0);
+	read_policy(&a);
+	sync_attrs(&own, &a, r ? 0 : POLICY);
+	own_lock(&own);
+	if (highest(&own, 0))
+		tell_kernel(&own, 0);
+	own_unlock(&own);
 	return r;
 }
 

@@ -25,4 +25,19 @@ void schedparam_leave(void) hidden;
 bool schedparam_call(long nr, long a, long b, long c, long d, long *r) hidden;
 void schedparam_fork_child(void) hidden;
 
+extern _Atomic bool schedparam_order hidden;
+/* Some thread has, or had, a policy with an order of priorities. */
+static inline bool schedparam_ordered(void)
+{
+	return unlikely(load_relaxed(&schedparam_order));
+}
+
+/* What th has without what it inherits; 0: no priority among those that have an order. */
+int schedparam_priority(struct thread *th) hidden;
+/* With the lock of inherit.c: th has this from those that wait for it, 0: nothing. */
+void schedparam_inherits(struct thread *th, int priority) hidden;
+/* The calling G: its own priority and policy; the highest ceiling it is raised to (0: none), 0 or -errno. */
+int schedparam_own(int *policy) hidden;
+long schedparam_ceiling(int ceiling) hidden;
+
 #endif

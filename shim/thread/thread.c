@@ -14,6 +14,7 @@
 #include "shim/libc/dlopen.h"
 #include "shim/syscall/seccomp.h"
 #include "shim/sync/futex.h"
+#include "shim/sync/inherit.h"
 #include "shim/libc/dlguest.h"
 #include "shim/sync/mutex.h"
 #include "shim/signal/safepoint.h"
@@ -63,6 +64,7 @@ static inline void __attribute__((noreturn)) leave(struct thread *th)
 	if (unlikely(th->leaves_more)) {
 		robust_exit();
 		robustlist_thread_ends();
+		inherit_thread_ends();
 	}
 	futexpi_thread_ends();
 	if (unlikely(th->leaves_more))
