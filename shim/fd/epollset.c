@@ -8,6 +8,10 @@
  * the program's own question would find nothing any more.  An epoll with such a file in it is
  * barred: its waiters wait in the kernel, each on a kernel thread, as natively.
  *
+ * EPOLLEXCLUSIVE asks that of several epolls with the same file only one is told of an event: one in which a
+ * thread waits.  Weft's own epoll, which watches them all, is no such thread, and each would be told.  So an
+ * epoll with such an entry is barred, too.
+ *
  * The kernel allows epolls in epolls four deep, and ours would be one more: where it refuses for
  * that, all are barred, and the program's call is made again.
  *
@@ -77,5 +81,8 @@ long epollset_ctl(int ep, int op, int fd, void *event)
 		bar_all();
 		r = direct4(SYS_epoll_ctl, ep, op, fd, event);
 	}
+	/* The kernel has read it. */
+	if (r == 0 && s && !barred && ((const struct epoll_event *)event)->events & EPOLLEXCLUSIVE)
+		bar(s, ep);
 	return r;
 }
