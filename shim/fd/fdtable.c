@@ -540,17 +540,26 @@ void fdtable_epolls_barred(void)
 	store_seqcst(&noepolls, true);
 }
 
-/* Nothing is watched in the child, and no thread is in the middle of a call. */
+static void reset(struct fdslot *s)
+{
+	store_relaxed(&s->poll.pd, NULL);
+	store_relaxed(&s->poll.closing, 0);
+	store_relaxed(&s->memo[0].key, 0);
+	store_relaxed(&s->memo[1].key, 0);
+}
+
+/*
+ * Nothing is watched in the child, and no thread is in the middle of a call.  A slot that is blank is not
+ * written: each page would be memory of its own in every child.
+ */
 void fdtable_fork_child(void)
 {
 	for (int i = 0; i < SLOTS_CHUNKS; i++) {
 		struct fdslot *chunk = load_relaxed(&slotchunks[i]);
 
-		for (int k = 0; chunk && k < SLOTS_CHUNK; k++) {
-			store_relaxed(&chunk[k].poll.pd, NULL);
-			store_relaxed(&chunk[k].poll.closing, 0);
-			store_relaxed(&chunk[k].memo[0].key, 0);
-			store_relaxed(&chunk[k].memo[1].key, 0);
-		}
+		for (struct fdslot *s = chunk; s && s < chunk + SLOTS_CHUNK; s++)
+			if (load_relaxed(&s->poll.pd) || load_relaxed(&s->poll.closing) ||
+			    load_relaxed(&s->memo[0].key) || load_relaxed(&s->memo[1].key))
+				reset(s);
 	}
 }

@@ -21,11 +21,12 @@
 enum { FIRST_RT = 34, REQUEUE_SLOTS = 256 };
 #define TICKET_MARK 0x5765667400000000UL /* "Weft" */
 
-/* seq: odd while it is written; a ticket names the slot and the seq it was written with. */
-static struct {
-	_Atomic uint32_t seq;
-	siginfo_t info;
-} slots[REQUEUE_SLOTS];
+/*
+ * seqs: odd while the slot is written; a ticket names the slot and the seq it was written with.  Apart from
+ * what they count, for the child of a fork looks at all of them, and a page of each would be mapped for it.
+ */
+static _Atomic uint32_t seqs[REQUEUE_SLOTS];
+static siginfo_t infos[REQUEUE_SLOTS];
 static _Atomic uint32_t turn;
 
 static uint64_t keep(int sig, const siginfo_t *si)
@@ -34,11 +35,11 @@ static uint64_t keep(int sig, const siginfo_t *si)
 
 	if (sig >= FIRST_RT)
 		i = FIRST_RT + fetch_add_relaxed(&turn, 1) % (REQUEUE_SLOTS - FIRST_RT);
-	seq = load_acquire(&slots[i].seq);
-	if (seq % 2 || !cas_acq_rel(&slots[i].seq, &seq, seq + 1))
+	seq = load_acquire(&seqs[i]);
+	if (seq % 2 || !cas_acq_rel(&seqs[i], &seq, seq + 1))
 		return 0; /* another thread writes the slot: no ticket */
-	slots[i].info = *si;
-	store_release(&slots[i].seq, seq + 2);
+	infos[i] = *si;
+	store_release(&seqs[i], seq + 2);
 	return TICKET_MARK | ((seq + 2) & 0xffffff) << 8 | i;
 }
 
@@ -62,8 +63,8 @@ bool sigroute_requeue(int sig, siginfo_t *si)
 void sigrequeue_fork_child(void)
 {
 	for (int i = 0; i < REQUEUE_SLOTS; i++)
-		if (load_relaxed(&slots[i].seq) % 2)
-			fetch_add_relaxed(&slots[i].seq, 1);
+		if (load_relaxed(&seqs[i]) % 2)
+			fetch_add_relaxed(&seqs[i], 1);
 }
 
 void sigroute_original(siginfo_t *si)
@@ -73,10 +74,10 @@ void sigroute_original(siginfo_t *si)
 	siginfo_t was;
 
 	if (likely(si->si_code != SI_QUEUE || (ticket & ~0xffffffffUL) != TICKET_MARK) ||
-	    (load_acquire(&slots[i].seq) & 0xffffff) != seq)
+	    (load_acquire(&seqs[i]) & 0xffffff) != seq)
 		return;
-	was = slots[i].info;
+	was = infos[i];
 	fence_acquire();
-	if ((load_acquire(&slots[i].seq) & 0xffffff) == seq && was.si_signo == si->si_signo)
+	if ((load_acquire(&seqs[i]) & 0xffffff) == seq && was.si_signo == si->si_signo)
 		*si = was;
 }
