@@ -18,29 +18,20 @@
 
 struct bucket lot_buckets[NBUCKETS];
 
-/* As a bucket is before its first use: zeroes, and in a debug build its rank. */
-static bool is_empty(const struct bucket *b)
+static void empty(struct bucket *from, const struct bucket *to)
 {
-#ifdef WEFT_DEBUG
-	if (b->lock.rank != RankLot)
-		return false;
-#endif
-	return !b->lock.word && !b->lock.sleepers && !b->head && !b->tail;
+	for (struct bucket *b = from; b < to; b++) {
+		lock_init(&b->lock, Lot);
+		b->head = b->tail = NULL;
+	}
 }
 
-/* What is as it should be is not written: each page would be 4 KB more of memory, in every child, too. */
-static void empty(struct bucket *b)
-{
-	if (is_empty(b))
-		return;
-	lock_init(&b->lock, Lot);
-	b->head = b->tail = NULL;
-}
-
+/* A bucket is zeroes, in a debug build with its rank.  A look at each would map a page of memory for each page. */
 void lot_init(void)
 {
-	for (int i = 0; i < NBUCKETS; i++)
-		empty(&lot_buckets[i]);
+#ifdef WEFT_DEBUG
+	empty(lot_buckets, lot_buckets + NBUCKETS);
+#endif
 }
 
 struct bucket *lot_lock_waiter(struct waiter *w)
@@ -281,9 +272,18 @@ bool lot_waiting(const void *addr)
 	return w != NULL;
 }
 
-/* The waiters of a fork child are gone; a lock may have been held by a thread that is. */
+/*
+ * The waiters of a fork child are gone; a lock may have been held by a thread that is.  Whole pages are given
+ * back, for what is written would be memory of its own in every child.
+ */
 void lot_fork_child(void)
 {
-	for (int i = 0; i < NBUCKETS; i++)
-		empty(&lot_buckets[i]);
+	struct bucket *end = lot_buckets + NBUCKETS;
+	uintptr_t page = os_pagesize(), first = ((uintptr_t)lot_buckets + page - 1) & ~(page - 1);
+	uintptr_t last = (uintptr_t)end & ~(page - 1);
+
+	os_discard((void *)first, last - first);
+	empty(lot_buckets, (struct bucket *)first);
+	empty((struct bucket *)last, end);
+	lot_init();
 }
