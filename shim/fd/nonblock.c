@@ -24,6 +24,7 @@
 #include <sys/signalfd.h>
 
 #include "shim/sync/sync.h"
+#include "shim/syscall/usermem.h"
 
 #ifndef SO_PASSPIDFD
 #define SO_PASSPIDFD 76 /* Linux 6.5 */
@@ -432,7 +433,7 @@ static bool has_bytes(const struct iovec *iov, int count)
 	struct iovec v = { NULL, 0 };
 
 	while (count-- > 0 && v.iov_len == 0)
-		if (!runtime_peek(iov++, &v, sizeof(v)))
+		if (!user_get(&v, iov++, sizeof(v)))
 			return false;
 	return v.iov_len != 0;
 }

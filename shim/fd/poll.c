@@ -353,7 +353,7 @@ static bool read_sets(struct selectcall *c)
 	if (c->n < 0 || c->n > FD_SETSIZE)
 		return false;
 	for (int i = 0; i < SETS; i++)
-		if (c->user[i] && !runtime_peek(c->user[i], &c->given[i], set_bytes(c->n)))
+		if (c->user[i] && c->n && !user_get(&c->given[i], c->user[i], set_bytes(c->n)))
 			return false;
 	return true;
 }
