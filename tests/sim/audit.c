@@ -144,6 +144,9 @@ static bool is_listed(const struct p *pp)
 
 static void check_owners(void)
 {
+	for (int i = 0; i < MAXPROCS && allp[i]; i++)
+		if (load_relaxed(&allp[i]->status) == Pdead && (count_p(allp[i]) || load_relaxed(&allp[i]->timer0)))
+			sim_fail("p%d is dead and holds Gs or timers", i);
 	for (int i = 0; i < load_relaxed(&gomaxprocs); i++) {
 		struct p *pp = allp[i];
 		uint32_t s = load_relaxed(&pp->status);

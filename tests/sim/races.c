@@ -83,7 +83,7 @@ static void edge_writer(void *arg)
 
 	for (unsigned i = 0; i < edges[me].rounds; i++) {
 		for (uint64_t each = 1000; load_seqcst(&edges[me].read) != i; each += each / 16) {
-			if (each > 100000000)
+			if (each > 4000000)
 				sim_fail("a reader sleeps beside its byte");
 			ksleep(each);
 		}
