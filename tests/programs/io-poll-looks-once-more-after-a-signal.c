@@ -9,6 +9,7 @@
 
 static atomic_int handled;
 static int ends[2], own;
+static volatile pid_t tid;
 
 static void handler(int sig)
 {
@@ -22,6 +23,7 @@ static void *polls(void *arg)
 	int way = *(int *)arg, r, err;
 
 	errno = 0;
+	tid = gettid();
 	r = way & 1 ? ppoll(&p, 1, NULL, NULL) : poll(&p, 1, -1);
 	err = errno;
 	CHECK_EQ(handled, 1);
@@ -46,7 +48,8 @@ int main(void)
 		CHECK_SYS(own = dup(ends[0]));
 		handled = 0;
 		t = spawn(polls, &way);
-		let_others_block();
+		until_asleep(&tid);
+		tid = 0;
 		if (way & 2)
 			CHECK_SYS(close(own));
 		let_others_block();
