@@ -332,25 +332,25 @@ enum {
 	CPUTIMER_TICK = 4000000,
 	/* ns, cputimer.c: the same of a thread that does not run; doubled up to this.  From: trying. */
 	CPUTIMER_PAUSE = 64000000,
-	/* yields, sigroute.c: of a thread that waits until the signal thread has seen what came before.  From: trying. */
+	/* yields, sigring.c: of a thread that waits until the signal thread has seen what came before.  From: trying. */
 	FLUSH_YIELDS = 20,
-	/* sleeps, sigroute.c: after these: a bound against a signal thread that cannot run, a second.  From: trying. */
+	/* sleeps, sigring.c: after these: a bound against a signal thread that cannot run, a second.  From: trying. */
 	FLUSH_SLEEPS = 100,
-	/* ns, sigroute.c: of each of them, unless it is woken.  From: SYSCALL_SLICE. */
+	/* ns, sigring.c: of each of them, unless it is woken.  From: SYSCALL_SLICE. */
 	FLUSH_SLEEP_NS = 10000000,
 	/* yields, sigretarget.c: of a thread that waits until others have handed on what they keep out.  From: FLUSH_YIELDS. */
 	RECALL_YIELDS = 20,
-	/* one in, sigroute.c: with chaos a kernel thread holds on to so many of the signals it took for others.  From: trying. */
+	/* one in, sigring.c: with chaos a kernel thread holds on to so many of the signals it took for others.  From: trying. */
 	CHAOS_TRANSIT = 4,
-	/* ns, sigroute.c: so long: more than a look for what is pending takes.  From: BLOCK_SLEEP_NS. */
+	/* ns, sigring.c: so long: more than a look for what is pending takes.  From: BLOCK_SLEEP_NS. */
 	CHAOS_TRANSIT_NS = 2000000,
-	/* sleeps, sigroute.c: until all kernel threads keep a signal out, at most: 2 s.  From: trying. */
+	/* sleeps, sigkeepout.c: until all kernel threads keep a signal out, at most: 2 s.  From: trying. */
 	BLOCK_TRIES = 20000,
-	/* ns, sigroute.c: of each of them.  From: trying. */
+	/* ns, sigkeepout.c: of each of them.  From: trying. */
 	BLOCK_SLEEP_NS = 100000,
-	/* sleeps, sighandler.c: until the signal thread begins an abort, at most: a second.  From: trying. */
+	/* sleeps, sigrun.c: until the signal thread begins an abort, at most: a second.  From: trying. */
 	ABORT_TRIES = 1000,
-	/* ns, sighandler.c: of each of them.  From: trying. */
+	/* ns, sigrun.c: of each of them.  From: trying. */
 	ABORT_SLEEP_NS = 1000000,
 	/* sleeps, process/single.c: until the kernel has forgotten a thread that ended, at most: 10 ms.  From: trying. */
 	GONE_TRIES = 200,

@@ -6,7 +6,7 @@
  * (unshare(CLONE_NEWUSER)); so none is made before it is needed.  A park needs one: no thread would
  * run the G's handler while its kernel thread is in the scheduler (hooks.attend).  While the G
  * runs, its kernel thread gets the signals; one that comes while it is inside the runtime is
- * deferred into the ring of sigroute.c, and a timer of the kernel's sends signal 32 from then on,
+ * deferred into the ring (sigring.c), and a timer of the kernel's sends signal 32 from then on,
  * until its handler finds the G outside and takes what the ring has.
  *
  * Must never: make a kernel thread; take from the ring what the signal thread takes.

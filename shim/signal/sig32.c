@@ -3,7 +3,7 @@
  *
  *	give way	sysmon asks for it (runtime/sysmon/preempt.c); may it, here? (safepoint.c)
  *	get a P		its P was taken while it was blocked unseen (runtime/sysmon/blocked.c)
- *	signals		something is queued on it (signal.c)
+ *	signals		something is queued on it (sigsend.c)
  *	attributes	another thread has changed its policy or its affinity (schedparam.c)
  *	cancellation	in our system call stub, and in libc's, the handler moves the PC to the way
  *			out; an asynchronous one is acted upon on the spot

@@ -128,6 +128,13 @@ bool action_ignores(int sig, const struct sigaction *sa)
 		(sig == SIGCHLD || sig == SIGURG || sig == SIGWINCH || sig == SIGCONT));
 }
 
+bool action_is_ignored(int sig)
+{
+	struct sigaction sa;
+
+	return real.sigaction(sig, NULL, &sa) == 0 && action_ignores(sig, &sa);
+}
+
 static int install(int sig, const struct sigaction *sa)
 {
 	int r;

@@ -17,6 +17,6 @@ void sigforget_opposite(int sig) hidden;
 uint32_t sigforget_round(int sig) hidden;
 bool sigforget_stale(const struct signode *n) hidden;
 uint32_t sigforget_count(void) hidden; /* changes when something is forgotten */
-bool signals_queued(void) hidden; /* signal.c: something may be queued on some thread */
+bool signals_queued(void) hidden; /* signode.c: something may be queued on some thread */
 
 #endif

@@ -4,13 +4,8 @@
  * The kernel gets trampoline() for every signal the program handles; sigaction.c keeps the program's
  * view.  The trampoline runs the program's handler when
  * FS is a G's (or a native thread's) and the runtime is not in the middle of something; else it
- * hands the signal to the signal thread (sigroute.c), which finds a G for it.  SIG_DFL and SIG_IGN
+ * hands the signal to the signal thread (sigring.c), which finds a G for it.  SIG_DFL and SIG_IGN
  * stay the kernel's.
- *
- * While a handler runs on a G, the G's mask is what the kernel installed, so a handler may park,
- * migrate and return anywhere: sigreturn restores the old mask on the M it then runs on, and both
- * masks are set to it. What was queued on the G meanwhile and that mask lets in is taken before
- * (signals_rest), as by the kernel.
  *
  * Must never: call a program's handler on g0 or with a runtime lock held, but a guest's (for_guest()).
  */
@@ -23,97 +18,9 @@
 
 #include <string.h>
 
-static _Atomic uint32_t aborts_begun, aborts_ended; /* handlers of SIGABRT */
-
-static void call_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
-{
-	if (sa->sa_flags & SA_SIGINFO)
-		sa->sa_sigaction(sig, si, uc);
-	else
-		/* The old form gets the context too on Linux; programs read it. */
-		((void (*)(int, siginfo_t *, void *))(void *)sa->sa_handler)(sig, si, uc);
-}
-
-void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
-{
-	if (likely(sig != SIGABRT)) {
-		call_handler(sig, si, uc, sa);
-		return;
-	}
-	fetch_add_acq_rel(&aborts_begun, 1);
-	call_handler(sig, si, uc, sa);
-	fetch_add_acq_rel(&aborts_ended, 1);
-}
-
-/*
- * libc's abort() where no handler may run: on a kernel thread that setuid reached, and which got
- * another answer than its caller.  libc raises the signal again, with the default action, as soon
- * as the handler has returned; so the kernel thread is kept here until a G has run the program's
- * handler.  False: none does.  The only one may be the one that was interrupted here, or an M be
- * wanted, and none can be made while setuid holds libc's list of threads.
- */
-static bool aborted_elsewhere(int sig, const siginfo_t *si)
-{
-	uint32_t begun = load_acquire(&aborts_begun), ended = load_acquire(&aborts_ended);
-	struct timespec moment = {0, ABORT_SLEEP_NS};
-
-	/* The caller is the signal thread: no other thread would take the signal from the ring. */
-	if (sigroute_is_sigthread())
-		return false;
-	sigroute_defer(sig, si);
-	for (int i = 0; load_acquire(&aborts_begun) == begun; i++) {
-		if (i == ABORT_TRIES)
-			return false;
-		direct3(SYS_nanosleep, &moment, NULL, 0);
-	}
-	while (load_acquire(&aborts_ended) == ended)
-		direct3(SYS_nanosleep, &moment, NULL, 0);
-	return true;
-}
-
-/* By tgkill(2) in this process: raise(), abort(), a guest's. */
-static bool sent_by_thread(const siginfo_t *si)
-{
-	return si->si_code == SI_TKILL && si->si_pid == (pid_t)direct3(SYS_getpid, 0, 0, 0);
-}
-
 static bool aborting(int sig, const siginfo_t *si)
 {
-	return sig == SIGABRT && sent_by_thread(si);
-}
-
-/* Out of the kernel's wait under a mask of the call's own, which is then the one that let the signal in. */
-static bool left_call(const struct sigframe *f)
-{
-	uintptr_t pc = sigframe_pc(f);
-
-	return (pc == (uintptr_t)cp_end || pc == (uintptr_t)nocp_end) &&
-	       mcontext_call_result(&f->uc.mc) == -EINTR;
-}
-
-/* What the kernel would have let in while the handler runs; until now all signals are kept out. */
-static void mask_handler(uint64_t let, int sig, const struct sigaction *sa)
-{
-	uint64_t during = (let | sigs_of(&sa->sa_mask)) & ~SIGS_OURS;
-
-	if (!(sa->sa_flags & SA_NODEFER))
-		during |= SIGBIT(sig);
-	if (on_g())
-		sigmask_note(during);
-	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &during, NULL, 8);
-	if (on_g())
-		sigroute_mask_closed(during & ~let);
-}
-
-/*
- * A fault is the fault of the code that runs: never deferred.  SIGSYS is one, too: by a filter's answer
- * (or the dispatch of system calls) the handler stands in for the call, and what it writes into the frame
- * is the call's result.
- */
-static bool synchronous(int sig, const siginfo_t *si)
-{
-	return si->si_code > 0 && (sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE ||
-				   sig == SIGILL || sig == SIGTRAP || sig == SIGSYS);
+	return sig == SIGABRT && signal_by_thread(si);
 }
 
 /*
@@ -122,47 +29,10 @@ static bool synchronous(int sig, const siginfo_t *si)
  */
 static bool own_call_trapped(int sig, struct sigframe *f)
 {
-	if (sig != SIGSYS || !synchronous(sig, &f->si) || !weft_on || !signals_busy())
+	if (sig != SIGSYS || !signal_synchronous(sig, &f->si) || !weft_on || !signals_busy())
 		return false;
 	mcontext_set_call_result(&f->uc.mc, -ENOSYS);
 	return true;
-}
-
-/* SA_RESETHAND gave another thread the handler.  A fault comes again, and finds the action of now. */
-static void had_by_another(int sig, const siginfo_t *si)
-{
-	if (!synchronous(sig, si))
-		sigroute_defer(sig, si);
-}
-
-static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
-{
-	uint64_t noted = waitmask_own();
-	struct delivery d = { f, f->uc.mask, noted, true, false, noted };
-	struct thread *th = &self_thread;
-	struct waitmask_pause outer = waitmask_pause();
-	bool in_call = outer.region && (outer.joined || left_call(f)), ran;
-
-	if (unlikely(outer.joined)) {
-		d.kernel = f->uc.mask = noted;
-		outer.joined = false; /* until the next park */
-	}
-	mask_handler(in_call ? load_relaxed(&th->waitmask) : d.kernel, sig, sa);
-	ran = d.any = action_claim(sig, sa);
-	if (likely(ran)) {
-		run_handler(sig, &f->si, &f->uc, sa);
-		th->sigdone++;
-		th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
-		call_ended(f, th->sigrestart);
-		if (f->uc.mask != d.kernel)
-			d.kernel = d.noted = f->uc.mask;
-	} else {
-		had_by_another(sig, &f->si);
-	}
-	signals_rest(&d);
-	if (ran) /* not the last one's: the first interrupted */
-		th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
-	waitmask_resume(outer, ran);
 }
 
 struct arrival {
@@ -179,16 +49,7 @@ static void deliver_here(struct sigframe *f, void *arg)
 	if (a.side)
 		sidestack_give(a.side);
 	self_thread.leaving = false;
-	if (on_g()) {
-		on_a_g(a.sig, f, &a.sa);
-	} else {
-		lot_leave();
-		mask_handler(f->uc.mask, a.sig, &a.sa);
-		if (action_claim(a.sig, &a.sa))
-			run_handler(a.sig, &f->si, &f->uc, &a.sa);
-		else
-			had_by_another(a.sig, &f->si);
-	}
+	signal_run(a.sig, f, &a.sa);
 	errno = a.saved;
 	frame_leave(f);
 }
@@ -262,7 +123,7 @@ static bool between_stacks(int sig, const struct sigframe *f)
 static bool for_guest(int sig, siginfo_t *si, void *ctx, const struct sigaction *sa)
 {
 	if (likely(!runtime_all_locked()) || !(sa->sa_flags & SA_ONSTACK) || !runtime_mtls() ||
-	    !sent_by_thread(si))
+	    !signal_by_thread(si))
 		return false;
 	pin_m();
 	run_handler(sig, si, ctx, sa);
@@ -310,7 +171,7 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		errno = a.saved;
 		return;
 	}
-	if (weft_on && !synchronous(sig, si) && (signals_busy() || between_stacks(sig, f))) {
+	if (weft_on && !signal_synchronous(sig, si) && (signals_busy() || between_stacks(sig, f))) {
 		if (unlikely(aborting(sig, si))) {
 			/* Natively it may be any thread's. */
 			if (!compat_setxid_as_caller(run_abort, f) && !aborted_elsewhere(sig, si) && !frame_move(f, a.sa.sa_flags, deliver_here, &a))
@@ -331,12 +192,12 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		errno = a.saved;
 		return;
 	}
-	if (weft_on && !synchronous(sig, si) && sigroute_pass_on(sig, si)) {
+	if (weft_on && !signal_synchronous(sig, si) && sigroute_pass_on(sig, si)) {
 		if (on_g())
 			call_again(f);
 		errno = a.saved;
 		return;
 	}
 	if (!frame_move(f, a.sa.sa_flags, deliver_here, &a))
-		signal_no_room(f, sig, synchronous(sig, si), NULL);
+		signal_no_room(f, sig, signal_synchronous(sig, si), NULL);
 }

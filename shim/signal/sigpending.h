@@ -42,12 +42,20 @@ uint64_t sigpending_set(const struct signode *held) hidden;
 bool sigpending_has(const struct signode *held, int sig, bool shared) hidden;
 
 
-/* signal.c, for the thread whose list it is, while taking: what has arrived comes to held, oldest first. */
 struct thread;
+/* signode.c: NULL: more are queued than are allowed, or there is no memory. */
+struct signode *signode_get(void) hidden;
+void signode_put(struct signode *n) hidden;
+void signode_drop(struct signode *n) hidden; /* it was not taken */
+void signode_fork_child(void) hidden;
+/* sigtake.c, for the calling thread.  While taking: what has arrived comes to held, oldest first. */
 void signode_collect(struct thread *th) hidden;
-/* One of sig is off its list. */
+/* One of sig is off its list; there is another only if a timer sent one of them. */
 void signode_gone(struct thread *th, int sig, bool shared) hidden;
-/* A list that its thread will not take: what was sent to the process goes to any thread that lets it in. */
+/* The next signal of set, out of its node, and taking is still set; 0: none. */
+int signode_take(uint64_t set, siginfo_t *si) hidden;
+uint64_t signode_queued(struct thread *th) hidden; /* all numbers */
+/* sigsend.c: a list that its thread will not take: what was sent to the process goes to another thread. */
 void signode_abandon(struct signode *n) hidden;
 
 #endif

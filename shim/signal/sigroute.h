@@ -43,6 +43,7 @@ void action_default(int sig) hidden; /* SIG_DFL: the process ends of it */
 uint64_t action_handled(void) hidden; /* the signals that have a handler */
 /* With this action the kernel throws sig away. */
 bool action_ignores(int sig, const struct sigaction *sa) hidden;
+bool action_is_ignored(int sig) hidden; /* with the action of now */
 void action_adopt(void) hidden;
 void action_fork_child(void) hidden;
 /*
@@ -50,6 +51,15 @@ void action_fork_child(void) hidden;
  * thread should this one end first.
  */
 int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared) hidden;
+/* sigtarget.c.  A fault of the code that runs: never deferred. */
+bool signal_synchronous(int sig, const siginfo_t *si) hidden;
+bool signal_by_thread(const siginfo_t *si) hidden; /* by tgkill(2) in this process: raise(), abort(), a guest's */
+/*
+ * The thread to which it was sent by id, whatever that keeps out; NULL: it was sent to the process, or to a
+ * thread that has ended.
+ */
+struct thread *signal_named(const siginfo_t *si) hidden;
+bool signal_names_ended(const siginfo_t *si) hidden; /* after NULL: the latter, so that no thread gets it */
 /* What the calling G would handle now, of all that is queued on it: the first; 0: nothing. */
 int signals_next(void) hidden;
 /*
@@ -99,6 +109,13 @@ bool sigroute_pass_on(int sig, const siginfo_t *si) hidden;
 bool sigroute_requeue(int sig, siginfo_t *si) hidden;
 void sigroute_original(siginfo_t *si) hidden;
 bool signal_restarts(int sig) hidden; /* siginterrupt() has not said otherwise */
+/* sigrun.c: over a frame of the kernel's that is where it belongs: the handler, and what is queued. */
+void signal_run(int sig, struct sigframe *f, const struct sigaction *sa) hidden;
+/*
+ * abort() where no handler may run: the kernel thread is kept here until a G has run the handler.  False:
+ * none does.
+ */
+bool aborted_elsewhere(int sig, const siginfo_t *si) hidden;
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
 /*
  * From a handler that may not run the program: the signal thread takes it.  True: it is the caller,
@@ -134,6 +151,7 @@ void sigroute_ring(void) hidden; /* the signal thread has something to look at *
 void sigroute_stop(void) hidden; /* on main, alone, all signals kept out: the signal thread has ended */
 int sigroute_tid(void) hidden; /* kernel id of the signal thread */
 bool sigroute_started(void) hidden;
+bool sigring_enough(void) hidden; /* so many are under way that the kernel should keep the next */
 bool sigroute_drain(void) hidden; /* called by the one thread that takes from the ring */
 
 /* nosigthread.c: without a signal thread. */

@@ -125,6 +125,12 @@ static inline uint64_t thread_mask(const struct thread *th)
 					: sigmask_of(gp);
 }
 
+/* th may still be given signals. */
+static inline bool thread_takes_signals(struct thread *th)
+{
+	return th && !(load_seqcst(&th->state) & (TH_ENDING | TH_EXITED));
+}
+
 /* The G behind a pthread_t; NULL for a kernel thread that weft does not schedule. */
 static inline struct g *g_of(pthread_t t)
 {

@@ -336,8 +336,8 @@ case_of "a table of another form" check-surface 'does not read'
 fresh
 cp "${top_builddir:-$top/build}"/lib{runtime,shim,compat}.a "$tmp/build/"
 case_of "the library as it is" check-forkchild ""
-sed -i 's/ shim.sigroute:tail//' "$tmp/src/shim/forkchild.list"
-case_of "a variable that nobody has decided about" check-forkchild 'shim/sigroute:tail: a fork child finds it'
+sed -i 's/ shim.sigring:tail//' "$tmp/src/shim/forkchild.list"
+case_of "a variable that nobody has decided about" check-forkchild 'shim/sigring:tail: a fork child finds it'
 fresh
 cp "${top_builddir:-$top/build}"/lib{runtime,shim,compat}.a "$tmp/build/"
 sed -i '/store_relaxed(&watching, 0);/d' "$tmp/src/shim/signal/sigroute.c"

@@ -1,0 +1,268 @@
+/*
+ * sigring: signals that a handler could not bring to their thread, on their way to the signal thread.
+ *
+ * Producers are handlers, on any kernel thread (sigroute_defer()).  The one consumer is the signal thread, or
+ * the G that stands in for it (nosigthread.c).  A signal is in the ring until the consumer is done with it:
+ * a thread that must not overtake it waits in sigroute_flush().
+ *
+ * Signals should queue in the kernel, where senders meet a limit.  So the signal thread takes a real-time
+ * signal only while it can pass it on.  Otherwise it blocks the signal (ENOUGH), and while all places for
+ * queued signals are taken it waits, to keep the order.  A thread that is busy in the runtime cannot wait,
+ * for it must return to where it was with the mask it had.  For such threads the ring holds as many signals
+ * as the kernel allows a user (RLIMIT_SIGPENDING, by default).
+ *
+ * Must never: let a producer wait.
+ */
+#include "runtime/base/log.h"
+#include "runtime/process.h"
+#include "runtime/sched/policy.h"
+#include "shim/signal/sigring.h"
+
+#include <linux/futex.h>
+
+/* A block is what is given back to the kernel when it was used: whole pages. */
+enum { RING = 131072, BLOCK = 512, ENOUGH = 32, EMPTY = 0, FULL };
+
+struct deferred {
+	_Atomic uint32_t state; /* seq_cst with arm_state in nosigthread.c */
+	int sig;
+	siginfo_t info;
+};
+
+static void *_Atomic ring[RING / BLOCK]; /* blocks, mapped when first needed */
+_Static_assert(BLOCK * sizeof(struct deferred) % 4096 == 0 && RING % BLOCK == 0,
+	       "blocks are whole pages");
+/* seq_cst with wakeups in sigroute_defer(), and with tail and limit, which bound it */
+static _Atomic uint32_t head; /* producers */
+/* seq_cst with head in sigroute_defer() */
+static _Atomic uint32_t tail; /* the signal thread writes it */
+/* seq_cst with head in sigroute_defer() */
+static _Atomic uint32_t limit; /* tail, rounded down to a block: producers stay RING below it */
+/* seq_cst with rounds: flushed() reads this one after it counted itself in flushers */
+static _Atomic uint32_t routed; /* as tail, but when it is done with the slot's signal */
+/* seq_cst with wakeups: added to before, taken after it was read */
+static _Atomic uint64_t coalesced; /* standard signals that found the ring full */
+
+/*
+ * seq_cst with all that it announces: a producer writes that, then adds here; sigthread_main()
+ * reads this first
+ */
+static _Atomic uint32_t wakeups;   /* futex: work for the signal thread */
+/* seq_cst with flushers in sigring_round(): each side writes its own, then reads the other */
+static _Atomic uint32_t rounds;    /* futex: it has looked at all there was */
+/* seq_cst with rounds in sigring_round() */
+static _Atomic uint32_t flushers;  /* sleep on rounds */
+/* the signal thread's own: signals that it blocks until it has taken what is in the ring */
+static uint64_t held_back;
+
+void sigroute_ring(void)
+{
+	fetch_add_seqcst(&wakeups, 1);
+	direct3(SYS_futex, &wakeups, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+}
+
+/* The signal thread is done with what came before the slot upto. */
+static bool flushed(uint32_t upto)
+{
+	return !keepout_asked() &&
+	       (int32_t)(load_seqcst(&routed) - upto) >= 0;
+}
+
+/*
+ * Waits until the signal thread has directed what was in the ring: a thread that ends, has just
+ * sent a signal or lets one in must not overtake it.  On a busy machine the signal thread may have
+ * to wait for a CPU, so yielding alone is not enough.  It waits for no thread; the bound is there
+ * because nothing here is worth a hang.
+ */
+void sigroute_flush(void)
+{
+	struct timespec most = { 0, FLUSH_SLEEP_NS };
+	uint32_t upto = load_seqcst(&head);
+
+	for (int i = 0; i < FLUSH_YIELDS; i++) {
+		if (flushed(upto))
+			return;
+		own3(SYS_sched_yield, 0, 0, 0);
+	}
+	if (!sigthread_made())
+		/*
+		 * the caller may have interrupted the thread that makes it; a fork child may never
+		 * have one
+		 */
+		return;
+	fetch_add_seqcst(&flushers, 1); /* before the look: pairs with sigring_round() */
+	for (int i = 0; i < FLUSH_SLEEPS; i++) {
+		uint32_t round = load_seqcst(&rounds);
+
+		if (flushed(upto))
+			break;
+		direct4(SYS_futex, &rounds, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, round, &most);
+	}
+	fetch_sub_seqcst(&flushers, 1);
+}
+
+void sigring_round(void)
+{
+	fetch_add_seqcst(&rounds, 1);
+	if (load_seqcst(&flushers))
+		direct3(SYS_futex, &rounds, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT32_MAX);
+}
+
+void sigring_wake(void)
+{
+	if (unlikely(!sigroute_started()))
+		nosigthread_arm();
+	sigroute_ring();
+}
+
+/*
+ * No caller may wait for room: it may hold a lock of the runtime that the signal thread wants.  Of
+ * a standard signal one is enough, as when it is pending in the kernel.  Of real-time ones the
+ * newest is lost, and said to be, once.
+ */
+static void defer_full(int sig)
+{
+	static _Atomic bool said;
+
+	if (sig < 34)
+		fetch_or_seqcst(&coalesced, SIGBIT(sig));
+	else if (!exchange_relaxed(&said, true))
+		weft_say("signal %d: %d signals wait already (this one is lost, and more may be)", sig, RING);
+	sigring_wake();
+}
+
+static struct deferred *slot_in(struct deferred *block, uint32_t i)
+{
+	return block ? &block[i % BLOCK] : NULL;
+}
+
+/* The slot of number i; NULL: its block was never needed. */
+static struct deferred *slot_at(uint32_t i)
+{
+	return slot_in(load_acquire(&ring[i % RING / BLOCK]), i);
+}
+
+/* The same, and the block is there afterwards; NULL: no memory. */
+static struct deferred *slot_for(uint32_t i)
+{
+	return slot_in(runtime_part(&ring[i % RING / BLOCK], BLOCK * sizeof(struct deferred)), i);
+}
+
+bool sigroute_defer(int sig, const siginfo_t *si)
+{
+	uint32_t i = load_seqcst(&head);
+	struct deferred *slot;
+	bool enough = sigroute_is_sigthread() && sig >= 34 && i - load_seqcst(&tail) >= ENOUGH;
+	struct timespec transit = { 0, CHAOS_TRANSIT_NS };
+
+	if (unlikely(weft_opt.chaos) && i % CHAOS_TRANSIT == 0)
+		own3(SYS_nanosleep, &transit, NULL, 0);
+	if (enough)
+		held_back |= SIGBIT(sig);
+	do {
+		slot = i - load_seqcst(&limit) >= RING ? NULL : slot_for(i);
+		if (!slot) {
+			defer_full(sig);
+			return enough;
+		}
+	} while (!cas_weak_seqcst(&head, &i, i + 1));
+	/* The limit has passed this slot, so it is ours until it is FULL. */
+	slot->sig = sig;
+	slot->info = *si;
+	store_seqcst(&slot->state, FULL);
+	sigring_wake();
+	return enough;
+}
+
+/*
+ * The block before tail is read: its memory goes back (and reads as EMPTY, which it is), then
+ * others may have it.
+ */
+static void release_block(void)
+{
+	uint32_t first = load_seqcst(&limit);
+
+	own3(SYS_madvise, slot_at(first), BLOCK * sizeof(struct deferred), MADV_DONTNEED);
+	store_seqcst(&limit, first + BLOCK);
+}
+
+bool sigring_first(int *sig, siginfo_t *si)
+{
+	struct deferred *slot = slot_at(load_seqcst(&tail));
+
+	if (!slot || load_seqcst(&slot->state) != FULL)
+		return false;
+	*sig = slot->sig;
+	*si = slot->info;
+	return true;
+}
+
+void sigring_done(void)
+{
+	store_release(&slot_at(load_seqcst(&tail))->state, EMPTY);
+	fetch_add_seqcst(&tail, 1);
+	fetch_add_seqcst(&routed, 1);
+	if (load_seqcst(&tail) % BLOCK == 0)
+		release_block();
+}
+
+uint64_t sigring_coalesced(void)
+{
+	return exchange_seqcst(&coalesced, 0);
+}
+
+void sigring_coalesce(int sig)
+{
+	fetch_or_seqcst(&coalesced, SIGBIT(sig));
+}
+
+bool sigring_enough(void)
+{
+	return load_seqcst(&head) - load_seqcst(&tail) >= ENOUGH;
+}
+
+bool sigring_empty(void)
+{
+	return load_seqcst(&head) == load_seqcst(&routed);
+}
+
+bool sigring_waiting(void)
+{
+	return load_seqcst(&head) != load_seqcst(&tail) || load_seqcst(&coalesced);
+}
+
+uint64_t sigring_held_back(void)
+{
+	uint64_t set = held_back;
+
+	held_back = 0;
+	return set;
+}
+
+uint32_t sigring_seen(void)
+{
+	return load_seqcst(&wakeups);
+}
+
+void sigring_sleep(uint32_t seen, const struct timespec *most)
+{
+	direct4(SYS_futex, &wakeups, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, most);
+}
+
+void sigring_fork_child(void)
+{
+	/* A slot that a thread of the parent was about to fill is before head too. */
+	for (uint32_t i = load_relaxed(&tail), end = load_relaxed(&head); i != end; i++) {
+		struct deferred *slot = slot_at(i);
+
+		if (slot)
+			store_relaxed(&slot->state, EMPTY);
+	}
+	store_relaxed(&head, 0);
+	store_relaxed(&tail, 0);
+	store_relaxed(&limit, 0);
+	store_relaxed(&routed, 0);
+	store_relaxed(&coalesced, 0);
+	store_relaxed(&flushers, 0);
+	held_back = 0;
+}

@@ -1,0 +1,210 @@
+/*
+ * sigsend: a signal is queued on a thread, which is made to look.
+ *
+ * The thread runs the handler itself, on its own stack, at its next look.  What nobody would ever see is not
+ * queued; what a descriptor is read for goes to the kernel; what a thread leaves behind at its end, and was
+ * sent to the process, goes to another one.
+ *
+ * Must never: run a handler while runtime_busy(); wait.
+ */
+#include "shim/signal/sigforget.h"
+#include "shim/signal/sigpending.h"
+#include "shim/signal/sigroute.h"
+
+#include <string.h>
+
+/*
+ * A standard signal is pending once: for the thread, and once more if it was sent to the process.
+ * It is from before it is queued until it is taken, whichever list it is in.
+ */
+static bool signode_first(struct thread *th, int sig, bool shared)
+{
+	return sig >= 34 || !(fetch_or_acq_rel(&th->pending[shared], SIGBIT(sig)) & SIGBIT(sig));
+}
+
+/*
+ * A list that its thread will not take: signals that were sent to the process go to any thread that
+ * lets them in.
+ */
+void signode_abandon(struct signode *n)
+{
+	while (n) {
+		struct signode *next = n->next;
+		struct signode was = *n;
+		struct g *gp;
+
+		signode_drop(n);
+		if (was.shared && !sigforget_stale(&was)) {
+			gp = sigroute_choose(was.sig, &was.info, NULL);
+			if ((!gp || thread_signal(g_shim(gp)->thread, was.sig, &was.info, true)) &&
+			    !sigroute_requeue(was.sig, &was.info))
+				sigroute_defer(was.sig, &was.info);
+		}
+		n = next;
+	}
+}
+
+/*
+ * TH_ENDING is set before the last look at the mailbox.  A sender that pushed too late sees it, and
+ * takes the list back.
+ */
+void signals_end(void)
+{
+	struct thread *th = &self_thread;
+	struct signode *n;
+
+	sigroute_flush();
+	fetch_or_seqcst(&th->state, TH_ENDING);
+	signals_deliver();
+	sigroute_blocked(~sigmask_of(getg()));
+	n = th->held;
+	th->held = NULL;
+	signode_abandon(n);
+}
+
+/*
+ * A signalfd is read in the kernel, which knows nothing of what is held here for one thread.  So a
+ * signal that some signalfd is for, and that no thread lets in, waits in the kernel, for the
+ * process.  (Its si_code is then that of kill(); and should another thread let it in first, that
+ * one has it.)
+ */
+static _Atomic uint64_t described;
+
+static bool for_descriptor(struct thread *th, int sig)
+{
+	return unlikely(load_acquire(&described) & SIGBIT(sig)) && (thread_mask(th) & SIGBIT(sig)) &&
+	       !(th->waitset & SIGBIT(sig)) && !sigroute_choose(sig, NULL, NULL);
+}
+
+static bool to_descriptor(int sig, const siginfo_t *info)
+{
+	pid_t pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
+
+	if (info && info->si_code < 0 && info->si_code != SI_TKILL)
+		return !direct3(SYS_rt_sigqueueinfo, pid, sig, info);
+	return !direct3(SYS_kill, pid, sig, 0);
+}
+
+void signals_described(uint64_t set)
+{
+	siginfo_t info;
+
+	fetch_or_acq_rel(&described, set);
+	sigmask_counted(set);
+	if (!on_g())
+		return;
+	/*
+	 * Also what was sent to the caller before: all signals of a number, or those up to the
+	 * first that stays with it.
+	 */
+	for (int sig = 1; sig <= NSIG_; sig++)
+		while ((set & SIGBIT(sig)) && for_descriptor(&self_thread, sig) &&
+		       signals_take(SIGBIT(sig), &info) > 0)
+			if (!to_descriptor(sig, &info)) {
+				thread_kill(&self_thread, sig, &info);
+				break;
+			}
+}
+
+int thread_kill(struct thread *th, int sig, const siginfo_t *info)
+{
+	return thread_signal(th, sig, info, false);
+}
+
+/* To a thread whose G was gp.  False: nothing is to be queued, and *err is the answer. */
+static bool to_queue(struct thread *th, const struct g *gp, int sig, const siginfo_t *info, bool shared,
+		     int *err)
+{
+	*err = 0;
+	if (sig < 0 || sig > NSIG_ || sig == 32 || sig == 33) {
+		*err = EINVAL;
+		return false;
+	}
+	/* As glibc since 2.34: a thread that has ended, or is ending, ignores it. */
+	if (sig == 0 || !gp || (load_seqcst(&th->state) & TH_EXITED)) {
+		*err = shared ? ESRCH : 0;
+		return false;
+	}
+	/* These act on the process whatever its threads do; and it is not stopped, for the caller runs. */
+	if (sig == SIGKILL || sig == SIGSTOP) {
+		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), direct3(SYS_gettid, 0, 0, 0), sig);
+		return false;
+	}
+	sigforget_opposite(sig);
+	/* As the kernel: what is ignored and not blocked is not even queued. */
+	if (!(thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)) && action_is_ignored(sig))
+		return false;
+	return !(for_descriptor(th, sig) && to_descriptor(sig, info));
+}
+
+/* After signode_first(). */
+static int enqueue(struct thread *th, struct g *gp, int sig, const siginfo_t *info, bool shared,
+		   struct overrun of)
+{
+	struct signode *n = signode_get();
+	void *first;
+
+	if (!n) {
+		if (sig < 34)
+			fetch_and_acq_rel(&th->pending[shared], ~SIGBIT(sig));
+		overrun_dropped(of);
+		return EAGAIN;
+	}
+	n->sig = sig;
+	n->shared = shared;
+	n->of = of;
+	n->life = g_id(gp);
+	n->round = sigforget_round(sig); /* after signode_first(): see sigforget.c */
+	if (info) {
+		n->info = *info;
+	} else {
+		memset(&n->info, 0, sizeof(n->info));
+		n->info.si_signo = sig;
+		n->info.si_code = SI_TKILL;
+		n->info.si_pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
+		n->info.si_uid = own_uid();
+	}
+	first = load_seqcst(&g_shim(gp)->mailbox);
+	do
+		n->next = first;
+	while (!cas_weak_seqcst(&g_shim(gp)->mailbox, &first, n));
+	if (unlikely((load_seqcst(&th->state) & (TH_ENDING | TH_EXITED)) ||
+		     load_relaxed(&th->g) != gp) && th != &self_thread) {
+		signode_abandon(exchange_seqcst(&g_shim(gp)->mailbox, NULL));
+		return 0;
+	}
+	store_seqcst(&th->look, true);
+	if (th == &self_thread && on_g() && !signals_busy()) {
+		signals_deliver();
+		return 0;
+	}
+	if (!shared && (thread_mask(th) & SIGBIT(sig)) && !(th->waitset & SIGBIT(sig)))
+		return 0; /* masked: it will look when it unblocks */
+	sigroute_kick(gp);
+	if (load_seqcst(&g_shim(gp)->mailbox))
+		sigroute_watch();
+	return 0;
+}
+
+int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared)
+{
+	static const struct overrun no_timer = { -1, 0 };
+	struct g *gp = th ? load_relaxed(&th->g) : NULL;
+	int err;
+
+	if (!to_queue(th, gp, sig, info, shared, &err) || !signode_first(th, sig, shared))
+		return err;
+	return enqueue(th, gp, sig, info, shared, no_timer);
+}
+
+int thread_timer(struct thread *th, int slot, const siginfo_t *info)
+{
+	struct g *gp = load_relaxed(&th->g);
+	int sig = info->si_signo, err;
+	struct overrun of;
+
+	if (!to_queue(th, gp, sig, info, false, &err) || !overrun_begins(slot, info->si_overrun, &of))
+		return err;
+	signode_first(th, sig, false); /* a timer's own is queued beside another that waits: as the kernel */
+	return enqueue(th, gp, sig, info, false, of);
+}
