@@ -171,24 +171,9 @@ void frame_none(struct sigframe *f, bool faults_again)
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), direct3(SYS_gettid, 0, 0, 0), SIGSEGV);
 }
 
-struct run {
-	int sig;
-	siginfo_t *si;
-	void *uc;
-	const struct sigaction *sa;
-};
-
-static void there(void *arg)
-{
-	const struct run *r = arg;
-
-	run_handler(r->sig, r->si, r->uc, r->sa);
-}
-
-void frame_run(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
+void frame_on(int flags, void *uc, void (*fn)(void *), void *arg)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0), sp = sigframe_sp(sigframe_of(uc));
-	struct run r = { sig, si, uc, sa };
 	stack_t ss = self_thread.altstack;
 
 	/*
@@ -197,8 +182,8 @@ void frame_run(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 	 * puts its frame below that frame.  (Rejected: the stack of the code that was interrupted.  What
 	 * such a handler raises is put on top of the alternate stack, which is this function's callers'.)
 	 */
-	if ((sa->sa_flags & SA_ONSTACK) && altstack_goes(&ss, sp) && !altstack_on(&ss, here))
-		sigframe_callon((uintptr_t)ss.ss_sp + ss.ss_size, there, &r);
+	if ((flags & SA_ONSTACK) && altstack_goes(&ss, sp) && !altstack_on(&ss, here))
+		sigframe_callon((uintptr_t)ss.ss_sp + ss.ss_size, fn, arg);
 	else
-		run_handler(sig, si, uc, sa);
+		fn(arg);
 }

@@ -33,7 +33,7 @@ void frame_none(struct sigframe *f, bool faults_again) hidden;
  * the side stack that f lies on, or NULL.
  */
 void signal_no_room(struct sigframe *f, int sig, bool fault, void *side) hidden;
-/* A handler of the program over uc, on the stack that its flags ask for. */
-void frame_run(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) hidden;
+/* Calls fn(arg) over uc on the stack that an action with these flags asks for. */
+void frame_on(int flags, void *uc, void (*fn)(void *), void *arg) hidden;
 
 #endif

@@ -9,23 +9,6 @@
 #include "shim/thread/tid.h"
 
 #include <string.h>
-#include <sys/auxv.h>
-
-/*
- * A set, or unknown: what is pending for it alone, or for the
- * process alone, the kernel shows nowhere else.
- */
-uid_t own_uid(void)
-{
-	static _Atomic long last = -1; /* for when a filter forbids the call */
-	long r = own3(SYS_getuid, 0, 0, 0);
-
-	if (r >= 0)
-		store_relaxed(&last, r);
-	else
-		r = load_relaxed(&last);
-	return (uid_t)(r >= 0 ? r : (long)__getauxval(AT_UID));
-}
 
 /*
  * A signal to one's own process is queued at once on a thread that lets it in: as natively, that

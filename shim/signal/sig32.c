@@ -24,8 +24,6 @@
 #include "shim/signal/safepoint.h"
 #include "shim/thread/schedparam.h"
 
-#include <linux/futex.h>
-
 struct kernel_sigaction {
 	void (*handler)(int, siginfo_t *, void *);
 	unsigned long flags;
@@ -38,118 +36,6 @@ struct sig32_work {
 	void *side; /* the side stack it runs on; NULL: the M's signal stack */
 	struct sig32 ask;
 };
-
-/* ---- what was interrupted -------------------------------------------------------------------- */
-
-/*
- * A system call of libc's own (stdio, pclose, a shared semaphore, aio_suspend) that the kernel is about
- * to begin again, or that has not begun.  A handler without SA_RESTART ends these calls with EINTR,
- * which their callers accept.  Of futex these are the waits: the kernel never ends a FUTEX_LOCK_PI so.
- */
-static bool libc_call(const struct sigframe *f)
-{
-	const void *pc = (const void *)sigframe_pc(f);
-	long op = mcontext_call_arg(&f->uc.mc, 1) & FUTEX_CMD_MASK;
-
-	if (safepoint_at_caller(pc) || !insn_is_syscall(pc))
-		return false;
-	switch (mcontext_call_nr(&f->uc.mc)) {
-	case SYS_read:
-	case SYS_readv:
-	case SYS_write:
-	case SYS_writev:
-	case SYS_wait4:
-	case SYS_waitid:
-		return true;
-	case SYS_futex:
-		return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
-	}
-	return false;
-}
-
-/* Where a system call goes on that is over before it began, or is not begun again; 0: it is none. */
-static uintptr_t call_end(const struct sigframe *f)
-{
-	uintptr_t pc = sigframe_pc(f);
-
-	return stub_of(pc, cp_begin, cp_end)	   ? (uintptr_t)cp_end
-	       : stub_of(pc, nocp_begin, nocp_end) ? (uintptr_t)nocp_end
-	       : libc_call(f)			   ? pc + INSN_SYSCALL
-						   : 0;
-}
-
-static bool in_stub(const struct sigframe *f)
-{
-	uintptr_t pc = sigframe_pc(f);
-
-	return stub_of(pc, cp_begin, cp_end) || stub_of(pc, nocp_begin, nocp_end);
-}
-
-static void end_call(struct sigframe *f, uintptr_t end)
-{
-	mcontext_set_pc(&f->uc.mc, end);
-	mcontext_set_call_result(&f->uc.mc, -EINTR);
-	mcontext_call_over(&f->uc.mc); /* for good: see call_again() */
-}
-
-/*
- * Calls that wait for a time that the kernel counts from their beginning, or whose caller finds out
- * itself for which thread the signal was: those end.
- */
-static bool timed(const struct sigframe *f, long nr)
-{
-	switch (nr) {
-	case SYS_rt_sigtimedwait:
-	case SYS_rt_sigsuspend:
-	case SYS_pause:
-	case SYS_nanosleep:
-	case SYS_clock_nanosleep:
-	case SYS_io_getevents:
-	case SYS_recvmmsg:
-		return true;
-	case SYS_poll:
-		return (int)mcontext_call_arg(&f->uc.mc, 2) > 0;
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-		return (int)mcontext_call_arg(&f->uc.mc, 3) > 0;
-	case SYS_semtimedop:
-	case SYS_futex:
-		return mcontext_call_arg(&f->uc.mc, 3) != 0;
-	}
-	return false;
-}
-
-/*
- * The kernel has ended a call of the stub's for a signal that is another thread's: it begins again.
- * Its number is where the stub left it.  Not a call that a handler has ended (end_call(),
- * call_ended()).
- */
-void call_again(struct sigframe *f)
-{
-	mcontext_t *mc = &f->uc.mc;
-	uintptr_t pc = mcontext_pc(mc);
-	long nr;
-
-	if ((pc != (uintptr_t)cp_end && pc != (uintptr_t)nocp_end) ||
-	    mcontext_call_result(mc) != -EINTR || !mcontext_call_made(mc, pc))
-		return;
-	nr = mcontext_stub_nr(mc);
-	if (!timed(f, nr))
-		mcontext_call_again(mc, nr);
-}
-
-/* A handler of the program's has run, which ends a call: also one that was to begin again. */
-void call_ended(struct sigframe *f, bool restarts)
-{
-	mcontext_t *mc = &f->uc.mc;
-	uintptr_t pc = mcontext_pc(mc), end = call_end(f);
-
-	if (pc == (uintptr_t)cp_end || pc == (uintptr_t)nocp_end)
-		mcontext_call_over(mc);
-	else if (end && in_stub(f) && !restarts && pc == end - INSN_SYSCALL &&
-		 mcontext_call_made(mc, end))
-		end_call(f, end);
-}
 
 /* The kernel's mask becomes what it was. */
 static void mask_back(const struct sigframe *f)
@@ -206,7 +92,7 @@ static bool cancel_here(struct sigframe *f)
 		return false;
 	}
 	if (tcb_cancel_bridge(sigframe_pc(f))) {
-		end_call(f, tcb_cancel_bridge(sigframe_pc(f)));
+		call_over(f, tcb_cancel_bridge(sigframe_pc(f)));
 		return false;
 	}
 	if (!tcb_cancel_async(t) || self_thread.cancelling)
@@ -229,14 +115,14 @@ static void handled(struct sigframe *f, void *arg)
 {
 	struct sig32_work k = *(struct sig32_work *)arg;
 	uintptr_t pc = sigframe_pc(f), end = call_end(f);
-	bool stub = in_stub(f), ends;
+	bool stub = call_in_stub(f), ends;
 	int saved = errno;
 
 	mask_both(f);
 	off_side(&k);
 	ends = signals_over(f);
 	if ((ends || (stub && stub_ends())) && end && sigframe_pc(f) == pc)
-		end_call(f, end);
+		call_over(f, end);
 	if (cancel_here(f)) {
 		self_thread.leaving = false;
 		mask_back(f);
@@ -259,8 +145,8 @@ static void look(struct sigframe *f, struct sig32_work *k)
 		signals_take(SIGBIT(sig), NULL);
 		signal_no_room(f, sig, false, k->side);
 	}
-	if (in_stub(f) && stub_ends())
-		end_call(f, call_end(f));
+	if (call_in_stub(f) && stub_ends())
+		call_over(f, call_end(f));
 	if (cancel_here(f) && !frame_move(f, 0, cancelled, k))
 		frame_none(f, false);
 	th->leaving = k->side != NULL;

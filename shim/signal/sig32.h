@@ -17,6 +17,13 @@ static inline bool stub_of(uintptr_t pc, const char *begin, const char *end)
 /* A cancellation that is due; returns if it is not. */
 void cancel_act(void) hidden;
 
+/*
+ * sigcall.c.  Where the call goes on that f interrupted, if that is over before it began, or is not begun again; 0: f
+ * interrupted none.  Is it one of our stub's?  It ends there with -EINTR.
+ */
+uintptr_t call_end(const struct sigframe *f) hidden;
+bool call_in_stub(const struct sigframe *f) hidden;
+void call_over(struct sigframe *f, uintptr_t end) hidden;
 /* The calling G was interrupted in a system call: by a signal that is another's; by a handler. */
 void call_again(struct sigframe *f) hidden;
 void call_ended(struct sigframe *f, bool restarts) hidden;

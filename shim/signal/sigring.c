@@ -55,6 +55,21 @@ static _Atomic uint32_t flushers;  /* sleep on rounds */
 /* the signal thread's own: signals that it blocks until it has taken what is in the ring */
 static uint64_t held_back;
 
+/* seq_cst with head: see sigring.h */
+_Atomic int sigthread_started;
+_Atomic bool sigthread_is_made;
+__thread bool is_sigthread __attribute__((tls_model("initial-exec")));
+
+bool sigroute_is_sigthread(void)
+{
+	return is_sigthread;
+}
+
+bool sigroute_started(void)
+{
+	return load_relaxed(&sigthread_started);
+}
+
 void sigroute_ring(void)
 {
 	fetch_add_seqcst(&wakeups, 1);
@@ -84,7 +99,7 @@ void sigroute_flush(void)
 			return;
 		own3(SYS_sched_yield, 0, 0, 0);
 	}
-	if (!sigthread_made())
+	if (!load_acquire(&sigthread_is_made))
 		/*
 		 * the caller may have interrupted the thread that makes it; a fork child may never
 		 * have one
@@ -233,10 +248,7 @@ bool sigring_waiting(void)
 
 uint64_t sigring_held_back(void)
 {
-	uint64_t set = held_back;
-
-	held_back = 0;
-	return set;
+	return exchange_relaxed(&held_back, 0); /* in one step: a handler here adds to it */
 }
 
 uint32_t sigring_seen(void)

@@ -22,7 +22,20 @@ void sigring_sleep(uint32_t seen, const struct timespec *most) hidden;
 void sigring_wake(void) hidden;  /* there is work */
 void sigring_round(void) hidden; /* it has looked at all there was: sigroute_flush() */
 void sigring_fork_child(void) hidden;
-bool sigthread_made(void) hidden; /* its kernel thread is there, and will run */
+
+/*
+ * The consumer: whether it is to be there, is there and will run, is the caller.  Written by sigroute.c.
+ */
+/* seq_cst with the ring's head: cleared, then the ring is looked at; a producer puts in, then reads this */
+extern _Atomic int sigthread_started hidden;
+extern _Atomic bool sigthread_is_made hidden;
+extern __thread bool is_sigthread hidden __attribute__((tls_model("initial-exec")));
+
+/* sigkick.c, for the signal thread: some G has undelivered signals; those are kicked again; main alone is. */
+bool sigkick_wanted(void) hidden;
+void sigkick_again(void) hidden;
+void sigkick_main(void) hidden;
+void sigkick_fork_child(void) hidden;
 
 /* sigkeepout.c, all but the first two for the signal thread. */
 bool keepout_asked(void) hidden; /* a request is not done yet */

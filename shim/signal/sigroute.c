@@ -9,11 +9,6 @@
  * signal thread blocks it too (sigkeepout.c), so that it stays pending as POSIX wants; a G that unblocks it
  * later gets it from the kernel.
  *
- * A G with something queued is made to look: parked interruptibly, by g_interrupt; running or in a
- * system call, by signal 32 to its M.  A kick that meets the G in the runtime is lost, so the
- * signal thread kicks again, each millisecond, until nothing is left undelivered (and then sleeps
- * for good).
- *
  * Must never: be waited for by a thread that it may need; call a program's handler.
  */
 #include "runtime/process.h"
@@ -24,31 +19,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* seq_cst with the mailboxes: sigthread_main() clears this one, then looks at them in rekick() */
-static _Atomic uint32_t watching;  /* 1: some G has undelivered signals */
-/* seq_cst with the ring's head: cleared, then the ring is looked at; a producer puts in, then reads this */
-static _Atomic int sigthread_started;
-static _Atomic bool made; /* its kernel thread is there, and will run */
 static _Atomic int sigthread_tid; /* 0 until it runs */
 /* seq_cst with wakeups in sigroute_stop() */
 static _Atomic bool sigthread_quits; /* asked to end */
 static uintptr_t sigthread_os;    /* for joining it */
-static __thread bool is_sigthread __attribute__((tls_model("initial-exec")));
-
-bool sigroute_is_sigthread(void)
-{
-	return is_sigthread;
-}
-
-bool sigthread_made(void)
-{
-	return load_acquire(&made);
-}
-
-bool sigroute_started(void)
-{
-	return load_relaxed(&sigthread_started);
-}
 
 int sigroute_tid(void)
 {
@@ -134,49 +108,6 @@ bool sigroute_drain(void)
 	return true;
 }
 
-void sigroute_kick(struct g *gp)
-{
-	struct thread *th = g_shim(gp)->thread;
-	int tid;
-
-	if (g_interrupt(gp))
-		return;
-	/* One at a time: each is a frame on its stack, which may be small. */
-	if (th && exchange_seqcst(&th->kicked, true))
-		return;
-	tid = g_ostid(gp);
-	if (tid)
-		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), tid, SIGWEFT);
-}
-
-void sigroute_watch(void)
-{
-	if (exchange_seqcst(&watching, 1) == 0)
-		sigring_wake();
-}
-
-/* Kicks every G that has signals it lets in and has not taken. */
-static bool rekick(void)
-{
-	bool left = false;
-	struct g *gp;
-	uint32_t i = 0;
-
-	while ((gp = g_next(&i))) {
-		struct thread *th = g_shim(gp)->thread;
-
-		struct tcb *t = g_tls(gp);
-
-		if (th && t && (load_seqcst(&g_shim(gp)->mailbox) || (th->held && th->waitset) ||
-				(tcb_cancel_async(t) && tcb_cancel_pending(t)))) {
-			left = true;
-			store_seqcst(&th->kicked, false); /* that one came when it could not look */
-			sigroute_kick(gp);
-		}
-	}
-	return left;
-}
-
 /*
  * soon: there is something for which no thread wakes the signal thread.  next: nanotime() of the
  * next look, or 0.
@@ -217,18 +148,16 @@ static void *sigthread_main(void *arg)
 		/*
 		 * Not at each wake-up: the kernel queues signal 32 as often as it is sent.
 		 */
-		if (load_seqcst(&watching) && nanotime() >= nextkick) {
+		if (sigkick_wanted() && nanotime() >= nextkick) {
 			nextkick = nanotime() + REKICK_NS;
-			store_seqcst(&watching, 0);
-			if (rekick())
-				store_seqcst(&watching, 1);
+			sigkick_again();
 		}
 		next = cputimer_look();
 		/*
 		 * A handler that defers here counts the futex up too, so b is old then and the wait
 		 * returns.
 		 */
-		wait_bell(b, load_seqcst(&watching) || !all, next);
+		wait_bell(b, sigkick_wanted() || !all, next);
 	}
 	return NULL;
 }
@@ -250,7 +179,7 @@ static bool begin(void)
 	if (stack == MAP_FAILED)
 		stack = NULL;
 	if (stack && !thread_native(sigthread_main, NULL, stack, size, &sigthread_os)) {
-		store_release(&made, true);
+		store_release(&sigthread_is_made, true);
 		sigmask_set_allblocked(keepout_by_all(~SIGS_OURS)); /* before an idle M0 looks at it */
 		sigmask_sigthread_runs(true, ~SIGS_OURS);
 		nosigthread_disarm();
@@ -272,7 +201,7 @@ static void no_sigthread(void)
 {
 	keepout_reset();
 	store_seqcst(&sigthread_started, 0);
-	store_release(&made, false);
+	store_release(&sigthread_is_made, false);
 	store_release(&sigthread_tid, 0);
 	sigring_held_back();
 	sigmask_sigthread_runs(false, 0);
@@ -284,8 +213,6 @@ static void no_sigthread(void)
  */
 void sigroute_stop(void)
 {
-	struct thread *th = g_shim(g_main())->thread;
-
 	if (!sigroute_started())
 		return;
 	store_seqcst(&sigthread_quits, true);
@@ -297,16 +224,13 @@ void sigroute_stop(void)
 	/* After sigthread_started is 0: pairs with sigring_wake(), which reads it after the slot is FULL. */
 	if (sigring_waiting())
 		nosigthread_arm();
-	if (exchange_seqcst(&watching, 0)) {
-		store_seqcst(&th->kicked, false);
-		sigroute_kick(g_main());
-	}
+	sigkick_main();
 }
 
 void sigroute_fork_child(void)
 {
 	sigring_fork_child();
-	store_relaxed(&watching, 0);
+	sigkick_fork_child();
 	store_relaxed(&sigthread_quits, false);
 	no_sigthread();
 	nosigthread_fork_child();

@@ -95,6 +95,20 @@ static void had_by_another(int sig, const siginfo_t *si)
 		sigroute_defer(sig, si);
 }
 
+struct run {
+	int sig;
+	siginfo_t *si;
+	void *uc;
+	const struct sigaction *sa;
+};
+
+static void there(void *arg)
+{
+	const struct run *r = arg;
+
+	run_handler(r->sig, r->si, r->uc, r->sa);
+}
+
 /*
  * As the kernel delivers: over uc, the handler adding to the mask that let the signal in: uc's,
  * unless a call has its own.  The mask stays as the handler left it.  Until the mask keeps it out,
@@ -128,7 +142,7 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	th->acting_on = 0;
 	taking_ends(~during);
 	sigroute_mask_closed(during & ~let);
-	frame_run(sig, si, uc, &sa);
+	frame_on(sa.sa_flags, uc, there, &(struct run){ sig, si, uc, &sa });
 	th->leaving = true;
 	th->sigdone++;
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;

@@ -340,8 +340,8 @@ sed -i 's/ shim.sigring:tail//' "$tmp/src/shim/forkchild.list"
 case_of "a variable that nobody has decided about" check-forkchild 'shim/sigring:tail: a fork child finds it'
 fresh
 cp "${top_builddir:-$top/build}"/lib{runtime,shim,compat}.a "$tmp/build/"
-sed -i '/store_relaxed(&watching, 0);/d' "$tmp/src/shim/signal/sigroute.c"
-case_of "a reset that is gone" check-forkchild 'watching: sigroute_fork_child() does not name it'
+sed -i '/store_relaxed(&watching, 0);/d' "$tmp/src/shim/signal/sigkick.c"
+case_of "a reset that is gone" check-forkchild 'watching: sigkick_fork_child() does not name it'
 sed -i 's/^reset by timer_fork_child/&\n	shim\/timer:gone shim\/timer:named/' "$tmp/src/shim/forkchild.list"
 case_of "a name that is nowhere" check-forkchild 'shim/timer:gone: in shim/forkchild.list, but not in that file'
 fresh
