@@ -28,6 +28,11 @@ static _Atomic int own[NOWN] = { -1, -1, -1 };
 #define netpolleventfd own[EVFD]
 static _Atomic bool clockasked; /* for the third */
 /*
+ * A filter forbids the calls: their numbers stay ours, and unused.  seq_cst with sched.netpollwakesig and the eventfd:
+ * netpoll_end() writes this one, then those; the poller reads this one after it was woken by them.
+ */
+static _Atomic bool ended;
+/*
  * seq_cst with sched.netpollwakesig in wait_futex(): each side writes its own, then reads the other
  */
 static _Atomic bool futex_sleeper; /* the poller sleeps on netpollwakesig: it came before the epoll */
@@ -38,7 +43,7 @@ static struct lock openlock = LOCK_INIT(Pollopen);
 
 int netpoll_fd(void)
 {
-	return load_acquire(&epfd);
+	return unlikely(load_seqcst(&ended)) ? -1 : load_acquire(&epfd);
 }
 
 /* A second number for fd, out of the way if possible. */
@@ -99,12 +104,27 @@ static void write_eventfd(void)
 		os_futex_wake((uint32_t *)&sched.netpollwakesig, 1);
 }
 
+/* The eventfd stays readable until a poller has left epoll, also one that is on its way in. */
+void netpoll_end(void)
+{
+	static const uint64_t one = 1;
+	int ep = netpoll_fd();
+
+	store_seqcst(&ended, true);
+	if (ep < 0)
+		return;
+	store_seqcst(&sched.netpollwakesig, 1);
+	os_write(load_acquire(&netpolleventfd), &one, sizeof(one));
+}
+
 bool netpoll_open(void)
 {
 	int ep, evfd;
 
 	if (netpoll_fd() >= 0)
 		return true;
+	if (load_seqcst(&ended))
+		return false;
 	lock(&openlock);
 	ep = load_acquire(&epfd);
 	if (ep < 0) {

@@ -606,18 +606,6 @@ static unsigned pd_wake(struct polldesc *pd, enum polldir dir, bool all)
 	return lot_wake(pd_key(&pd->seq[dir]), all ? ~0u : 1, 0, READY_TAIL, NULL, NULL);
 }
 
-/* The memory is never freed: at worst a user of another file tries once for nothing. */
-void netpoll_retry(pollslot *slot, enum polldir dir)
-{
-	struct polldesc *pd = load_seqcst(&slot->pd);
-
-	if (!pd)
-		return;
-	pin();
-	pd_wake(pd, dir, true);
-	unpin();
-}
-
 static unsigned wake_links(struct polldesc *pd, uint32_t events)
 {
 	unsigned woken = 0;
@@ -632,6 +620,20 @@ static unsigned wake_links(struct polldesc *pd, uint32_t events)
 	}
 	unlock(&pd->lock);
 	return woken;
+}
+
+/* The memory is never freed: at worst a user of another file tries once for nothing. */
+void netpoll_retry(pollslot *slot, enum polldir dir)
+{
+	struct polldesc *pd = load_seqcst(&slot->pd);
+
+	if (!pd)
+		return;
+	pin();
+	pd_wake(pd, dir, true);
+	if (load_relaxed(&pd->links)) /* after the count, as below */
+		wake_links(pd, dir == NETPOLL_IN ? OS_POLLIN | OS_POLLPRI | OS_POLLRDHUP : OS_POLLOUT);
+	unpin();
 }
 
 unsigned polldesc_fire(uint64_t data, uint32_t events)

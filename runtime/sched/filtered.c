@@ -45,6 +45,8 @@ bool runtime_filter_ask(const void *prog, struct runtime_filter *f)
 
 void runtime_filter_obey(const struct runtime_filter *f, bool everywhere)
 {
+	if (everywhere && f->tries)
+		netpoll_end(); /* first: it writes to the eventfd */
 	os_forbid((const struct os_forbidden *)f->answers, everywhere);
 	if (weft_on && !handoff_still_possible())
 		weft_say("seccomp: the filter allows neither other threads' CPU clocks nor membarrier with "

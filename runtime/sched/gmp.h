@@ -697,6 +697,7 @@ uint64_t timers_next(void) hidden;      /* earliest over all Ps, 0: none */
 void timers_move(struct p *from, struct p *to) hidden;
 
 /* ---- netpoll.c ---- */
+void netpoll_end(void) hidden; /* a filter is about to forbid the poller's calls: none is made any more */
 /* Sleeps as the poller until an event, broken or deadline (0: none): events of descriptors. */
 int netpoll_wait(struct os_event *ev, uint64_t deadline) hidden;
 /* wakes the waiters of these events: how many */

@@ -53,10 +53,11 @@ struct fdslot *fdslot_of(int fd) hidden;
  * A filter allows only the calls as they came: fdslot_of() is NULL, and a caller in the middle of a
  * wait makes the call.
  */
-extern _Atomic bool fdtable_notries hidden; /* all threads' */
+/* All threads'.  seq_cst with pollslot.pd: fdtable_tries_end() writes this one, then reads that; a waiter the other way. */
+extern _Atomic bool fdtable_notries hidden;
 static inline bool fdtable_tries_ended(void)
 {
-	return load_relaxed(&fdtable_notries) || weft_tls.filtered;
+	return load_seqcst(&fdtable_notries) || weft_tls.filtered;
 }
 void fdtable_tries_end(void) hidden;
 /* The kind turned out to be another. */

@@ -305,6 +305,8 @@ static long hold_and_run(struct fdop *op, struct netwait *w, bool parks, bool tr
 	other = fdslot_gen(op->s) != op->gen;
 	if (op->done && other)
 		r = op->done; /* the rest must not go to another file */
+	else if (unlikely(fdtable_tries_ended())) /* since the try: after this, fdtable_tries_end() finds the caller */
+		r = op->done ? op->done : FDWAIT_FALLBACK;
 	else if (parks && (other || w->moved))
 		r = FDWAIT_AGAIN; /* closed and made anew meanwhile */
 	else
