@@ -192,8 +192,8 @@ static void check_interpreter(const char *path, int fd, const Elf64_Phdr *interp
 	ours = fd >= 0 && elf_read(fd, &e, sizeof(e), 0) && elf_is_our_loader(fd, &e);
 	if (fd >= 0)
 		close(fd);
-	/* One that may not be read is known by its name. */
-	if (ours || (fd < 0 && errno == EACCES && !strcmp(base, ARCH_LOADER)))
+	/* One that may not be read, or for which no descriptor is left, is known by its name. */
+	if (ours || (fd < 0 && (errno == EACCES || errno == EMFILE || errno == ENFILE) && !strcmp(base, ARCH_LOADER)))
 		return;
 	if (strcmp(base, ARCH_LOADER) != 0)
 		refuse(EXIT_CANNOT, "%s: loaded by %s, which is not glibc's (run it without weft)",
