@@ -10,7 +10,13 @@
 
 void gosched(void);    /* to the global tail, as Go's Gosched (sched_yield) */
 
-void lockosthread(void); /* locks the calling G to its M until unlockosthread(); nests */
+/*
+ * Locks the calling G to its M until unlockosthread(); nests.  It may wait until there is another M for the
+ * others (aside.c).  _own: the G changes its kernel thread, which is to end with it; M0 cannot end, so any
+ * G but main goes on elsewhere first.
+ */
+void lockosthread(void);
+void lockosthread_own(void);
 void unlockosthread(void);
 
 /* The calling G, which is locked, has a real-time policy on its kernel thread, or none any more (realtime.c). */
@@ -48,18 +54,12 @@ static inline bool runtime_holds(struct g *gp, uint32_t more) /* more than so ma
 }
 
 /*
- * Before the calling G is locked to its kernel thread for long, or changes it (and ends it at exit).  M0
- * cannot end, so any G but main goes on elsewhere.  And another M is made for the others first, if none
- * is idle: making one later may need a lock that one of them holds.  No-op when it is locked already.
- */
-void leavem0(void);
-
-/*
  * Around what makes a child process of the calling G, or asks for those that this very thread made
  * (home.c): the G is on the M that is their parent, and locked.  made: there is one more.  A child
- * that has the G's memory copied calls child_ends(false).  They nest.
+ * that has the G's memory copied calls child_ends(false).  They nest.  waits: no lock is held that making a
+ * kernel thread may need.
  */
-void runtime_child_begins(void);
+void runtime_child_begins(bool waits);
 void runtime_child_ends(bool made);
 void runtime_child_gone(void); /* the caller has waited for one */
 

@@ -155,7 +155,7 @@ void runtime_fork_child(void)
 		m0.lockedg = self;
 	}
 	acquirep(&m0, allp[0]);
-	m_fork_child();
+	aside_fork_child();
 	realtime_fork_child();
 	sysmon_fork_child();
 	blocked_fork_child();

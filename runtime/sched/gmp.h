@@ -602,10 +602,6 @@ void mexit(struct m *mp) __attribute__((noreturn)) hidden;
 void m_init(struct m *mp) hidden;
 struct m *newm(struct g *own) hidden; /* takes locks of libc's and of the program's: not on sysmon */
 bool m_reap(void) hidden;
-bool m_wants_spare(void) hidden;
-bool m_make_idle(void) hidden; /* where a kernel thread can be made */
-void m_make_spare(void) hidden; /* spawner only */
-void m_fork_child(void) hidden;
 void m_block_idle(void) hidden; /* an M without a G is about to sleep */
 void stoplockedm(struct m *mp) hidden;
 void startlockedm(struct m *mp, struct g *gp) hidden;
@@ -619,9 +615,15 @@ int m_start_wanted(void) hidden;         /* spawner only */
 struct p *pstartget(struct m *mp) hidden; /* sched.lock held; mp may spin then */
 void pstart_look(uint64_t now) hidden;   /* sysmon only */
 
+/* ---- aside.c ---- */
+bool m_wants_spare(void) hidden;
+bool m_make_idle(void) hidden; /* where a kernel thread can be made */
+void m_make_spare(void) hidden; /* spawner only */
+void aside_fork_child(void) hidden;
+void lockosthread_child(bool waits) hidden; /* home.c: as _own(), but a fork in the middle does not wait long */
+
 /* ---- home.c ---- */
 void home_go(struct g *gp) hidden;    /* the caller, which is locked to an M that waits for it */
-void leavem0_once(void) hidden;           /* an M is there for the others; a G that is not main leaves M0, if there is one */
 void home_leave(struct g *gp) hidden; /* the caller ends: so its home is none, unless it is there */
 void home_over(struct m *mp) hidden;  /* the G has ended elsewhere */
 

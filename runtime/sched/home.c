@@ -39,26 +39,9 @@ void home_go(struct g *gp)
 		mcall(gohome_m);
 }
 
-void runtime_child_begins(void)
+void runtime_child_begins(bool waits)
 {
-	struct g *gp = weft_tls.g;
-
-	if (!gp)
-		return;
-	for (int tries = 0;; tries++) {
-		if (!gp->home)
-			leavem0_once();
-		lockosthread();
-		if (gp->lockdepth > 1 || gp->sysdepth || gp->home || gp == g_main_ || getm() != &m0)
-			return;
-		/*
-		 * It was switched in between, back to M0; or there is no other M, nor will there be while
-		 * the G, in a fork, holds the lock of a malloc that the spawner needs.
-		 */
-		if (tries == LEAVE_TRIES)
-			return;
-		unlockosthread();
-	}
+	lockosthread_child(waits);
 }
 
 void runtime_child_ends(bool made)

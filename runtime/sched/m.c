@@ -348,53 +348,6 @@ void stopm(struct m *mp, uint64_t until)
 		acquirep(mp, pp);
 }
 
-/*
- * One M in reserve, once Ps were taken: a P that is taken next need not wait until a kernel thread
- * is made. What is read without the lock is a hint: one more or one fewer does no harm.
- */
-/* the last M made in reserve: until it has started, another would not help; never freed */
-static struct m *lastspare;
-
-bool m_wants_spare(void)
-{
-	struct m *last = load_relaxed(&lastspare);
-
-	return !(runtime_nomore() || load_relaxed(&sched.nmidle) > 0 ||
-	    load_relaxed(&sched.pstart) ||
-	    load_relaxed(&sched.nm) + SPARE_BELOW > sched.maxm ||
-	    (last && !load_relaxed(&last->ostid)));
-}
-
-/* An M that is idle at first; false: none is to be had. */
-bool m_make_idle(void)
-{
-	struct m *mp;
-
-	lock(&sched.lock);
-	sched.nmstarting++;
-	unlock(&sched.lock);
-	mp = newm(NULL);
-	if (!mp) {
-		lock(&sched.lock);
-		sched.nmstarting--;
-		unlock(&sched.lock);
-	}
-	store_relaxed(&lastspare, mp);
-	return mp != NULL;
-}
-
-/* spawner only. */
-void m_make_spare(void)
-{
-	if (m_wants_spare())
-		m_make_idle();
-}
-
-void m_fork_child(void)
-{
-	lastspare = NULL; /* it will never start in the child */
-}
-
 /* At most one starter at a time: a spinner that finds work starts the next. */
 void wakep(void)
 {
@@ -460,37 +413,6 @@ void handoffp(struct p *pp)
 
 /* ---- locked Gs -------------------------------------------------------------------------------- */
 
-void lockosthread(void)
-{
-	struct g *gp = weft_tls.g;
-
-	if (!gp || gp->lockdepth++)
-		return;
-	pin();
-	gp->lockedm = unlikely(gp->home != NULL) && !gp->sysdepth ? gp->home : getm();
-	gp->lockedm->lockedg = gp;
-	unpin();
-	if (unlikely(gp->home != NULL))
-		home_go(gp);
-}
-
-void unlockosthread(void)
-{
-	struct g *gp = weft_tls.g;
-
-	if (!gp || !gp->lockdepth || --gp->lockdepth)
-		return;
-	/*
-	 * Pinned, so that both change together: a G whose lockedm has no lockedg would be handed to
-	 * that M for nothing.
-	 */
-	pin();
-	if (gp->lockedm != gp->home)
-		gp->lockedm->lockedg = NULL;
-	gp->lockedm = NULL;
-	unpin();
-}
-
 int g_start_locked(struct g *gp)
 {
 	struct m *mp;
@@ -513,106 +435,6 @@ int g_start_locked(struct g *gp)
 	unpin();
 	wakep();
 	return 0;
-}
-
-/* With an idle M at hand: it gets the P, and gp as the next to run. */
-static void leavem0_to_idlem(void *arg)
-{
-	struct g *gp = arg;
-	struct m *mp = offm(gp);
-
-	runqput(mp->p, gp, true);
-	handoffp(releasep(mp));
-	while (!mp->p)
-		stopm(mp, 0);
-	schedule(NULL);
-}
-
-static void leavem0_to_runq(void *arg)
-{
-	struct g *gp = arg;
-	struct m *mp = offm(gp);
-
-	lock(&sched.lock);
-	globrunqput(gp, true);
-	unlock(&sched.lock);
-	/* The P goes to another M, which finds gp; this one is not on the idle list yet. */
-	handoffp(releasep(mp));
-	while (!mp->p)
-		stopm(mp, 0);
-	schedule(NULL);
-}
-
-/*
- * Waits for an idle M, not for long.  The spawner may need a lock whose holder waits for this P: so
- * others have their turn after half of the tries.  Not at once: those that were created later, and
- * compute, would all run before gp.
- */
-static bool await_idlem(void)
-{
-	for (int i = 0; i < IDLEM_TRIES && !load_relaxed(&sched.midle); i++) {
-		if (!spawner_runs() || runtime_nomore())
-			break;
-		if (i == 0)
-			spawner_want_spare();
-		if (i >= IDLEM_TRIES / 2)
-			gosched();
-		os_usleep(IDLEM_US);
-	}
-	return load_relaxed(&sched.midle) != NULL;
-}
-
-/*
- * One try: there is an M for the others, and the caller, if it is not main, is on another than M0.
- * False: it is on M0, and no M is idle.
- */
-static bool leavem0_try(struct g *gp)
-{
-	bool idle = await_idlem();
-
-	if (gp == g_main_)
-		return true;
-	/* As in preempt_here(): we may be in a handler. */
-	pin();
-	if (getm() == &m0)
-		m0.sigmask = os_sigmask_get();
-	unpin();
-	if (getm() == &m0 && idle)
-		mcall(leavem0_to_idlem);
-	return getm() != &m0;
-}
-
-static bool stays(const struct g *gp)
-{
-	return gp->lockdepth || gp->sysdepth || (load_relaxed(&duties) & DutyLockAll);
-}
-
-void leavem0(void)
-{
-	static bool said;
-	struct g *gp = weft_tls.g;
-
-	if (!gp || gp->home || stays(gp))
-		return;
-	/* M0 may be woken for another reason and find gp first: then it leaves again. */
-	for (int i = 0; !leavem0_try(gp); i++) {
-		if (i == LEAVE_FORGOOD_TRIES) {
-			if (!exchange_relaxed(&said, true))
-				weft_say("no kernel thread is to be had (what a thread changes of its own, "
-					 "main has too)");
-			return;
-		}
-		mcall(leavem0_to_runq);
-	}
-}
-
-/* Once: it may be that no other M can be made while the G holds a lock of the program's malloc. */
-void leavem0_once(void)
-{
-	struct g *gp = weft_tls.g;
-
-	if (!stays(gp))
-		leavem0_try(gp);
 }
 
 /* The P stays, and its timers are this sleep's. */
@@ -653,8 +475,11 @@ void stoplockedm(struct m *mp)
 		stop_with_own(mp);
 		return;
 	}
-	if (mp->p)
+	if (mp->p) {
 		handoffp(releasep(mp));
+		if (m_wants_spare()) /* ahead of the next that is set aside (aside.c) */
+			spawner_want_spare();
+	}
 	while (load_seqcst(&mp->park) == 0) {
 		block_idle_away(mp);
 		os_futex_wait((uint32_t *)&mp->park, 0, 0);

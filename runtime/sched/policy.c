@@ -54,4 +54,5 @@ NEEDS(KEEP_IDLE < REAP_MANY, "some idle Ms stay");
 NEEDS(GFREE_LOW < GFREE_REFILL && GFREE_REFILL < GFREE_HIGH, "a P does not fill its list and empty it in turn");
 NEEDS(LOCK_MISSED < LOCK_MISSED_MAX, "the time is doubled up to its bound");
 NEEDS(CPUTIMER_TICK < CPUTIMER_PAUSE, "the time is doubled up to its bound");
-NEEDS(IDLEM_TRIES * IDLEM_US == 2000, "us: as home.c and its callers say");
+NEEDS(IDLEM_TURNS * IDLEM_US == 1000, "us: as aside.c says");
+NEEDS(IDLEM_ASK * IDLEM_US * 1000 < ASIDE_FORK_NS, "an M is asked for more than once");

@@ -235,7 +235,7 @@ enum {
 	REAP_EVERY = 100000000,
 	/* Ms, sysmon.c: idle ones that are never reaped.  From: trying. */
 	KEEP_IDLE = 4,
-	/* Ms, m.c home.c: so near to maxthreads no M is made in reserve.  From: trying. */
+	/* Ms, m.c aside.c home.c: so near to maxthreads no M is made in reserve.  From: trying. */
 	SPARE_BELOW = 16,
 	/* Gs, gfree.c: a P with so many free ones of a class moves some to the global list ...  From: Go. */
 	GFREE_HIGH = 64,
@@ -274,23 +274,28 @@ enum {
 	OFF_SLEEP_US = 20,
 	/* pauses, procfs.c: sysmon's for an answer of the /proc reader, before it sleeps: some us.  From: trying, in 0120ef6. */
 	PROCFS_SPINS = 2000,
-	/* tries, m.c: of a G that leaves M0, for an idle M.  From: IDLEM_US: 2 ms, the making of a kernel thread. */
-	IDLEM_TRIES = 40,
-	/* us, m.c: between two of them.  From: trying. */
+	/* us, aside.c: between two looks for an idle M.  From: trying. */
 	IDLEM_US = 50,
-	/*
-	 * times, m.c: that a G tries to leave M0 before it changes its kernel thread, each of them the time of
-	 * IDLEM_TRIES: a second.  From: the load under which a new thread has its first turn.
-	 */
-	LEAVE_FORGOOD_TRIES = 500,
-	/* times, home.c: that it tries to leave M0 before a fork.  From: trying, in 23985ab: 2 ms each, at most. */
-	LEAVE_TRIES = 2,
+	/* looks, aside.c: before others have their turn: a millisecond.  From: IDLEM_US: the making of a kernel thread. */
+	IDLEM_TURNS = 20,
+	/* looks, aside.c: between two requests for an M.  From: IDLEM_TURNS: half of it. */
+	IDLEM_ASK = 10,
 	/* tries, sched/onlymain.c: for all other Ms to end: 200 ms, and more where the CPUs are busy.  From: trying. */
 	SINGLE_TRIES = 4000,
 	/* us, sched/onlymain.c: between two of them.  From: IDLEM_US. */
 	SINGLE_US = 50,
 	/* us, filtered.c: between two looks whether Ms that others begin to make have started.  From: TICK_MIN. */
 	FILTER_SLEEP_US = 20,
+};
+
+enum {
+	/*
+	 * ns, aside.c: that a G waits at most until there is another M: 10 s.  From: the load under which a new
+	 * thread has its first turn after seconds (50 on 2 CPUs), and trying: no program is to wait for ever.
+	 */
+	ASIDE_NS = 10000000000,
+	/* ns, aside.c: before a fork whose handlers have begun, and may hold malloc's lock: 4 ms.  From: IDLEM_TURNS. */
+	ASIDE_FORK_NS = 4000000,
 };
 
 /* ---- the shim: locks ------------------------------------------------------------------------- */

@@ -49,7 +49,7 @@ static void prepare(void)
 		fdtable_shared();
 		return;
 	}
-	runtime_child_begins(); /* first: it may go to another M, and what is kept out is an M's */
+	runtime_child_begins(false); /* first: it may go to another M, and what is kept out is an M's */
 	mask = fork_begins();
 	if (on_g()) {
 		fetch_add_acq_rel(&inside, 1);
@@ -176,6 +176,11 @@ EXPORT pid_t fork(void)
 	/* One wake-up for one fork's end: each that was waited for here has such an end itself. */
 	while (on_g() && !nobody_inside(NULL) && lot_park(&pk) == -EINTR)
 		eintr_in_lock();
+	if (on_g()) {
+		/* The wait for another M is without harm here; where prepare() is called, malloc's lock may be held. */
+		runtime_child_begins(true);
+		runtime_child_ends(false);
+	}
 	pid = real.fork();
 	sigchild_note(pid);
 	return pid;
@@ -187,7 +192,7 @@ EXPORT pid_t _Fork(void)
 	uint64_t was;
 	pid_t pid;
 
-	runtime_child_begins();
+	runtime_child_begins(false);
 	was = fork_begins();
 	pid = real._Fork();
 	fork_ends(pid == 0, was);

@@ -20,7 +20,7 @@ static bool own_begin(int options)
 {
 	if (!(options & __WNOTHREAD))
 		return false;
-	runtime_child_begins();
+	runtime_child_begins(true);
 	return true;
 }
 

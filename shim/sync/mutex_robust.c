@@ -106,11 +106,15 @@ static void list_del(pthread_mutex_t *mu)
 
 /* ---- wiring ---------------------------------------------------------------------------------- */
 
-static void share_enter(struct held *h)
+/* own: the thread's end must be able to end its M. */
+static void share_enter(struct held *h, bool own)
 {
 	size_t size;
 
-	lockosthread();
+	if (own)
+		lockosthread_own();
+	else
+		lockosthread();
 	if (h->shared++)
 		return;
 	if (plain_syscall(SYS_get_robust_list, 0, (long)&h->kernels, (long)&size) < 0)
@@ -345,9 +349,7 @@ int robust_lock(pthread_mutex_t *mu, const struct until *u, bool try)
 	if (kind & MUTEX_SHARED) {
 		if (!try)
 			mutex_yield_while_held(mu);
-		if (in_kernel(kind) && kind & MUTEX_ROBUST)
-			leavem0(); /* its end must be able to end its M */
-		share_enter(h);
+		share_enter(h, in_kernel(kind) && kind & MUTEX_ROBUST);
 	}
 	if (kind & MUTEX_INHERIT)
 		inherit_begin();
@@ -527,7 +529,7 @@ void robust_adopt(void)
 		int kind = load_relaxed(&mu->__data.__kind);
 
 		if (kind & MUTEX_SHARED)
-			share_enter(h);
+			share_enter(h, false);
 		h->list.pending = link_of(mu) | in_kernel(kind);
 		list_del(mu);
 		list_add(h, mu, in_kernel(kind));

@@ -196,8 +196,7 @@ static void lock_m(struct own *o)
 {
 	if (o->m_locked)
 		return;
-	leavem0();
-	lockosthread();
+	lockosthread_own();
 	o->m_locked = true;
 	self_thread.leaves_more = true;
 }

@@ -32,8 +32,7 @@ void threadstate_own(bool passes)
 	if (th->owns_os)
 		return;
 	th->owns_os = true;
-	leavem0();
-	lockosthread();
+	lockosthread_own();
 }
 
 void threadstate_born(struct thread *th)

@@ -1,0 +1,204 @@
+/*
+ * aside: Ms that are set aside for one G each, and the M in reserve that the others run on.
+ *
+ * A G that changes its kernel thread, or needs it to stay the same, is locked to its M: the M then runs no
+ * other G.  So does the home of a G with children (home.c).  All other Gs need an M that is not set aside,
+ * and such an M cannot be made at any time: the spawner makes it under locks of libc's and of the program's
+ * malloc, whose holder may be one of the Gs that have no M.  Hence
+ *
+ *	the rule	an M is set aside only by a G that saw, pinned on it, another M on the idle list
+ *
+ * from which follows that one M at least is never set aside.  Suppose that all were, and take the G that
+ * looked last.  The M that it found idle was set aside as well, by a G that looked while it ran there: later.
+ *
+ * A G that finds no idle M asks for one and waits.  The M that it runs on is the others' meanwhile: they
+ * have their turns, the holder of that lock too.  So the wait ends, but where the kernel gives no more
+ * threads, or where the caller itself holds the lock: ASIDE_NS, and for a fork in the middle of its
+ * handlers ASIDE_FORK_NS, bound it.
+ *
+ * M0 cannot end, so a G that is not main leaves it before it is locked for long.
+ *
+ * Rejected: to make the M when one is set aside (that is too late: the lock); to give a P to an M that is
+ * set aside (it differs from the others: niceness, CPUs, filters).
+ *
+ * Must never: wait with sched.lock, or pinned.
+ */
+#include "runtime/sched/gmp.h"
+
+/* ---- one M in reserve ------------------------------------------------------------------------ */
+
+/* the last M made in reserve: until it has started, another would not help; never freed */
+static struct m *lastspare;
+static _Atomic bool refused; /* the kernel gave no thread for it: until it gives one again */
+
+/* What is read without the lock is a hint: one more or one fewer does no harm. */
+bool m_wants_spare(void)
+{
+	struct m *last = load_relaxed(&lastspare);
+
+	return !(runtime_nomore() || load_relaxed(&sched.nmidle) > 0 ||
+		 load_relaxed(&sched.pstart) ||
+		 load_relaxed(&sched.nm) + SPARE_BELOW > sched.maxm ||
+		 (last && !load_relaxed(&last->ostid)));
+}
+
+/* An M that is idle at first; false: none is to be had. */
+bool m_make_idle(void)
+{
+	struct m *mp;
+
+	lock(&sched.lock);
+	sched.nmstarting++;
+	unlock(&sched.lock);
+	mp = newm(NULL);
+	if (!mp) {
+		lock(&sched.lock);
+		sched.nmstarting--;
+		unlock(&sched.lock);
+	}
+	store_relaxed(&lastspare, mp);
+	store_relaxed(&refused, !mp);
+	return mp != NULL;
+}
+
+/* spawner only. */
+void m_make_spare(void)
+{
+	if (m_wants_spare())
+		m_make_idle();
+}
+
+void aside_fork_child(void)
+{
+	lastspare = NULL; /* it will never start in the child */
+	store_relaxed(&refused, false);
+}
+
+/* ---- the rule -------------------------------------------------------------------------------- */
+
+/* No M can be had in reserve, or none is needed: the caller is the only G. */
+static bool needless(void)
+{
+	return runtime_alone() || !spawner_runs() || runtime_nomore() || runtime_all_locked() ||
+	       load_relaxed(&refused) || load_relaxed(&sched.nm) + SPARE_BELOW > sched.maxm;
+}
+
+/* Not the poller: that may be sysmon. */
+static bool another_there(void)
+{
+	return load_relaxed(&sched.nmidle) > 0;
+}
+
+/*
+ * Waits for an idle M.  The spawner may need a lock whose holder waits for this P: so others have their
+ * turn after a millisecond.  Not at once: those that were created later, and compute, would all run
+ * before the caller.
+ */
+static void await_another(uint64_t until)
+{
+	for (int i = 0; !another_there() && !needless() && nanotime() < until; i++) {
+		if (i % IDLEM_ASK == 0)
+			spawner_want_spare();
+		if (i >= IDLEM_TURNS)
+			gosched();
+		os_usleep(IDLEM_US);
+	}
+}
+
+/* On g0, with an M on the idle list: that one gets the P, and the G as the next to run. */
+static void leave_m0(void *arg)
+{
+	struct g *gp = arg;
+	struct m *mp = offm(gp);
+
+	runqput(mp->p, gp, true);
+	handoffp(releasep(mp));
+	while (!mp->p)
+		stopm(mp, 0);
+	schedule(NULL);
+}
+
+/* Returns pinned, on the M that the caller is to be locked to. */
+static void come_to(struct g *gp, bool leaves, uint64_t wait)
+{
+	uint64_t until = nanotime() + wait;
+	bool over = false;
+
+	leaves = leaves && gp != g_main_ && !runtime_all_locked();
+	for (;;) {
+		bool from_m0;
+
+		pin();
+		from_m0 = leaves && getm() == &m0;
+		if (over || (!from_m0 && (another_there() || needless())))
+			return;
+		if (getm() == &m0) /* as in preempt_here(): we may be in a handler */
+			m0.sigmask = os_sigmask_get();
+		unpin();
+		await_another(until);
+		/* M0 may be woken for another reason and find the G first: then it leaves again. */
+		if (from_m0 && another_there())
+			mcall(leave_m0);
+		over = nanotime() >= until || (!another_there() && needless());
+	}
+}
+
+/* ---- locked Gs ------------------------------------------------------------------------------- */
+
+static void lock_to_m(bool leaves, uint64_t wait)
+{
+	struct g *gp = weft_tls.g;
+
+	if (!gp)
+		return;
+	if (unlikely(gp->lockdepth || gp->sysdepth || gp->home || weft_tls.locks))
+		pin();
+	else
+		come_to(gp, leaves, wait);
+	if (gp->lockdepth++) { /* before, or as all are (lockall.c) */
+		unpin();
+		return;
+	}
+	gp->lockedm = unlikely(gp->home != NULL) && !gp->sysdepth ? gp->home : getm();
+	gp->lockedm->lockedg = gp;
+	unpin();
+	if (unlikely(gp->home != NULL))
+		home_go(gp);
+}
+
+void lockosthread(void)
+{
+	lock_to_m(false, ASIDE_NS);
+}
+
+void lockosthread_own(void)
+{
+	static bool said;
+	struct g *gp = weft_tls.g;
+
+	lock_to_m(true, ASIDE_NS);
+	if (gp && gp != g_main_ && gp->lockdepth == 1 && gp->lockedm == &m0 && !exchange_relaxed(&said, true))
+		weft_say("no kernel thread is to be had (what a thread changes of its own, main has too)");
+}
+
+void lockosthread_child(bool waits)
+{
+	lock_to_m(true, waits ? ASIDE_NS : ASIDE_FORK_NS);
+}
+
+void unlockosthread(void)
+{
+	struct g *gp = weft_tls.g;
+
+	if (!gp || !gp->lockdepth || --gp->lockdepth)
+		return;
+	/*
+	 * Pinned, so that both change together: a G whose lockedm has no lockedg would be handed to
+	 * that M for nothing.
+	 */
+	pin();
+	if (gp->lockedm != gp->home)
+		gp->lockedm->lockedg = NULL;
+	gp->lockedm = NULL;
+	unpin();
+}
