@@ -12,6 +12,8 @@
 #include "compat/mainarena.h"
 #include "runtime/base/atomic.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 /*
@@ -137,6 +139,89 @@ void donor_send(struct donor *d, enum donor_order o)
 	sys_futex_wake(&d->order, 1);
 }
 
+/* ---- does one hang? ------------------------------------------------------------------------- */
+
+enum { TEXT = 2048, LOOK_NS = 10000000 };
+
+bool compat_noproc;
+
+/* /proc/self/DIR[ID/]NAME into text; false: it cannot be read. */
+static bool proc_text(const char *dir, int id, const char *name, char text[TEXT])
+{
+	char path[64], digits[12], *p = path, *d = digits;
+	long fd, n;
+
+	for (const char *s = dir; *s; s++)
+		*p++ = *s;
+	for (; id; id /= 10)
+		*d++ = (char)('0' + id % 10);
+	while (d > digits)
+		*p++ = *--d;
+	for (const char *s = name; *s; s++)
+		*p++ = *s;
+	*p = '\0';
+	fd = sys_4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	n = sys_3(SYS_read, fd, text, TEXT - 1);
+	sys_1(SYS_close, fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+static int threads_there(char text[TEXT])
+{
+	const char *at = proc_text("/proc/self/", 0, "status", text) ? strstr(text, "\nThreads:\t") : NULL;
+	int n = 0;
+
+	for (at = at ? at + 10 : ""; *at >= '0' && *at <= '9'; at++)
+		n = n * 10 + *at - '0';
+	return n;
+}
+
+/* How often a donor that sleeps on a futex has run; adds to *sum, which is the same when none has run since. */
+static bool sleeps(const struct donor *d, char text[TEXT], uint64_t *sum)
+{
+	if (!proc_text("/proc/self/task/", d->ostid, "/syscall", text) || strncmp(text, "202 ", 4) ||
+	    !proc_text("/proc/self/task/", d->ostid, "/schedstat", text))
+		return false;
+	for (const char *c = text; *c; c++)
+		*sum = *sum * 31 + (unsigned char)*c;
+	return true;
+}
+
+/*
+ * Are the donors and the caller all threads that there are, and sleep the donors?  Then the caller alone could
+ * wake one, and it waits here.
+ */
+static bool all_sleep(uint64_t *sum)
+{
+	const struct donor *all[] = {&family->first, &family->second, &family->plain};
+	char text[TEXT];
+	int n = 1;
+
+	*sum = 0;
+	for (int i = 0; i < 3; i++) {
+		if (!all[i]->ostid || all[i]->joined)
+			continue;
+		if (!sleeps(all[i], text, sum))
+			return false;
+		n++;
+	}
+	return n == threads_there(text);
+}
+
+/* Two looks: a donor that was woken in between has run by the second, or does not sleep. */
+bool donors_hang(void)
+{
+	uint64_t before, after;
+
+	if (compat_noproc || !all_sleep(&before))
+		return false;
+	sys_sleep(LOOK_NS);
+	return all_sleep(&after) && before == after;
+}
+
 bool donor_await(struct donor *d, uint32_t n)
 {
 	uint64_t end = sys_now() + UINT64_C(10000000000);
@@ -146,11 +231,11 @@ bool donor_await(struct donor *d, uint32_t n)
 	while ((v = load_acquire(&d->ready)) < n) {
 		uint64_t now = sys_now();
 
-		if (now >= end) {
+		if (now >= end || (sys_futex_wait(&d->ready, v, LOOK_NS) == -ETIMEDOUT &&
+				   load_acquire(&d->ready) == v && donors_hang() && load_acquire(&d->ready) == v)) {
 			family->hangs = true;
 			return false;
 		}
-		sys_futex_wait(&d->ready, v, end - now);
 	}
 	return true;
 }

@@ -52,8 +52,10 @@ struct donors *donors_new(void) hidden;
 int donor_start(struct donor *d) hidden;
 /* Gives an order without waiting. */
 void donor_send(struct donor *d, enum donor_order o) hidden;
-/* Waits for the donor's step n, at most ten seconds; false when it did not come. */
+/* Waits for the donor's step n, at most ten seconds, and not when all hang; false when it did not come. */
 bool donor_await(struct donor *d, uint32_t n) hidden;
+/* All donors sleep, and no thread but the caller could wake one; where /proc does not tell, false. */
+bool donors_hang(void) hidden;
 int donor_join(struct donor *d) hidden;
 /* Ends and joins the donors that are left, and frees everything, but when one hangs. */
 void donors_end(struct donors *ds) hidden;

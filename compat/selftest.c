@@ -60,7 +60,7 @@ static void say(const char *part)
 static const char *prove_lock(struct donors *ds)
 {
 	uint64_t end = sys_now() + UINT64_C(5000000000);
-	int v = 0;
+	int v = 0, looks = 0;
 	bool contended = false;
 
 	if (!cas_acquire(layout.lock, &v, 1))
@@ -73,7 +73,10 @@ static const char *prove_lock(struct donors *ds)
 			break;
 		if (!contended)
 			sys_sleep(20000);
+		if (!contended && ++looks % 500 == 0 && donors_hang())
+			break; /* on another lock, unless it has come to this one just now */
 	}
+	contended = load_relaxed(layout.lock) == 2;
 	stacklist_unlock();
 	if (!donor_await(&ds->first, 2))
 		return DONOR_HANGS;

@@ -35,6 +35,7 @@ struct tcb_stack {
  * libc").
  */
 int compat_init(void);
+extern bool compat_noproc; /* set before it: a filter forbids to open what is in /proc */
 const char *compat_why(void);
 
 /* Bytes of an area (static TLS + struct pthread) and its alignment; set by compat_init(). */

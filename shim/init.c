@@ -47,6 +47,7 @@
 #include "runtime/base/options.h"
 #include "runtime/process.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -248,6 +249,7 @@ static bool start(void)
 		return false;
 	}
 	netpoll_makeroom();
+	compat_noproc = runtime_missing(SYS_openat, AT_FDCWD, (long)"/proc/self/status", 0) != 0;
 	if (compat_init()) {
 		weft_say("%s (running with plain pthreads)", compat_why());
 		return false;

@@ -23,7 +23,7 @@ same()
 	for procs in 1 2 8; do
 		for i in $(seq "${REPEAT:-2}"); do
 			# shellcheck disable=SC2086
-			timeout 60 "$weft" --procs=$procs ${options-} -- "$@" >out 2>err
+			timeout "${LIMIT:-60}" "$weft" --procs=$procs ${options-} -- "$@" >out 2>err
 			status=$?
 			said=$(sed -n 's/^weft\(\[[0-9]*\]\)*: //p' err)
 			[ $status -eq 0 ] && cmp -s native out && [ "$said" = "$line" ] || break 2
@@ -93,7 +93,7 @@ fi
 # --- a malloc whose lock is held while the first thread is made: weft's own threads cannot allocate then ---
 # gcc leaves out a malloc() whose memory is freed at once, which here is the first.
 ${CC:-cc} -O1 -fno-builtin -o profiler "$here/malloc-makes-a-thread.c" -pthread &&
-	REPEAT=1 same "a malloc that makes the first thread" \
+	REPEAT=1 LIMIT=10 same "a malloc that makes the first thread, in no time" \
 		"self-test: a thread of its own hangs, as when malloc makes the first thread (running with plain pthreads)" ./profiler
 
 # --- kernels without a list of robust mutexes: libc does without it, weft cannot ---
