@@ -51,7 +51,7 @@ void runtime_child_ends(bool made)
 	if (!gp || !gp->lockdepth)
 		return;
 	/* What is read without the lock is a hint: one more or one fewer does no harm. */
-	if (made && !gp->home && (gp == g_main_ || gp->lockdepth > 1 || gp->lockedm != &m0) &&
+	if (made && !gp->home && (gp == g_main_ || gp->lockedm != &m0) &&
 	    load_relaxed(&sched.nm) + SPARE_BELOW <= sched.maxm)
 		gp->home = gp->lockedm;
 	unlockosthread();

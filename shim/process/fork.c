@@ -171,17 +171,18 @@ static void __attribute__((constructor(101))) register_handlers(void)
 EXPORT pid_t fork(void)
 {
 	struct park pk = park_wait(lot_key(&inside, KEY_OTHER), nobody_inside, NULL, WaitFork);
+	bool here = on_g();
 	pid_t pid;
 
 	/* One wake-up for one fork's end: each that was waited for here has such an end itself. */
 	while (on_g() && !nobody_inside(NULL) && lot_park(&pk) == -EINTR)
 		eintr_in_lock();
-	if (on_g()) {
-		/* The wait for another M is without harm here; where prepare() is called, malloc's lock may be held. */
+	/* The wait for another M is without harm here; where prepare() is called, malloc's lock may be held. */
+	if (here)
 		runtime_child_begins(true);
-		runtime_child_ends(false);
-	}
 	pid = real.fork();
+	if (here)
+		runtime_child_ends(false);
 	sigchild_note(pid);
 	return pid;
 }
