@@ -119,8 +119,10 @@ static void dump_g(struct outbuf *o, struct backtrace *b, struct g *gp, uint64_t
 {
 	uint32_t s = gstatus(gp);
 	struct m *mp = load_relaxed(&gp->m), *lm = gp->lockedm;
+	char name[16];
 
-	weft_print(o, "G%lu \"%s\" id %u: %s", gp->goid, gp->name, gp->tid, status_text(s));
+	g_getname(gp, name);
+	weft_print(o, "G%lu \"%s\" id %u: %s", gp->goid, name, gp->tid, status_text(s));
 	if (s == Gwaiting)
 		print_wait(o, gp, now);
 	if (mp)

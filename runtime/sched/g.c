@@ -335,7 +335,7 @@ struct g *g_new(const struct gattr *a, int *err)
 		return NULL;
 	}
 	gp->goid = nextgoid();
-	gp->name[0] = '\0';
+	store_relaxed(&gp->name[0], 0);
 	store_relaxed(&gp->interrupted, false);
 	store_relaxed(&gp->parkaddr, NULL);
 	gp->parked = NULL;
@@ -389,26 +389,36 @@ void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard)
 	*guard = gp->stack.guard;
 }
 
+/* As a G has it: in words, so that no part is read while it is written. */
+union gname {
+	uint64_t word[2];
+	char text[16];
+};
+
 void g_setname(struct g *gp, const char *name)
 {
-	size_t i = 0;
+	union gname new = { { 0 } };
 
-	for (; i < sizeof(gp->name) - 1 && name[i]; i++)
-		gp->name[i] = name[i];
-	gp->name[i] = '\0';
+	for (size_t i = 0; i < sizeof(new.text) - 1 && name[i]; i++)
+		new.text[i] = name[i];
+	store_relaxed(&gp->name[0], new.word[0]);
+	store_relaxed(&gp->name[1], new.word[1]);
 	if (gp != g_main_ && !load_relaxed(&sched.named))
 		store_relaxed(&sched.named, true);
 }
 
 void g_getname(const struct g *gp, char name[16])
 {
-	memcpy(name, gp->name, sizeof(gp->name));
+	union gname now = { { load_relaxed(&gp->name[0]), load_relaxed(&gp->name[1]) } };
+
+	memcpy(name, now.text, sizeof(now.text));
 	name[15] = '\0';
 }
 
 void g_copyname(struct g *to, const struct g *from)
 {
-	memcpy(to->name, from->name, sizeof(to->name));
+	store_relaxed(&to->name[0], load_relaxed(&from->name[0]));
+	store_relaxed(&to->name[1], load_relaxed(&from->name[1]));
 }
 
 uint64_t sigmask_of(const struct g *gp)

@@ -130,8 +130,8 @@ struct g {
 	struct stack stack;       /* (c) while alive */
 	char *area;               /* where its thread block is (c once set) */
 	struct areas *areas;      /* the mapping that area is cut from (c once set) */
-	/* written by any thread, read by dumps: torn reads are harmless */
-	char name[16];
+	/* 16 characters, written and read by any thread: half of one name and half of another is harmless */
+	_Atomic uint64_t name[2];
 	uint64_t sigmask;         /* kernel mask while it runs (o) */
 	uintptr_t gs;             /* base of GS, which is the program's alone (o) */
 	uintptr_t intpc, intsp;   /* where a signal of ours interrupted it, while it is off its CPU; 0: nowhere (o) */

@@ -24,10 +24,33 @@ enum { FIRST_RT = 34, REQUEUE_SLOTS = 256 };
 /*
  * seqs: odd while the slot is written; a ticket names the slot and the seq it was written with.  Apart from
  * what they count, for the child of a fork looks at all of them, and a page of each would be mapped for it.
+ * infos are read while they may be written, in words; what was read then is thrown away.
  */
+enum { INFO_WORDS = sizeof(siginfo_t) / sizeof(uint64_t) };
 static _Atomic uint32_t seqs[REQUEUE_SLOTS];
-static siginfo_t infos[REQUEUE_SLOTS];
+static _Atomic uint64_t infos[REQUEUE_SLOTS][INFO_WORDS];
 static _Atomic uint32_t turn;
+_Static_assert(INFO_WORDS * sizeof(uint64_t) == sizeof(siginfo_t), "a siginfo is whole words");
+
+/* Release: a reader that sees a word of this one sees the odd seq, too. */
+static void info_write(uint32_t i, const siginfo_t *si)
+{
+	uint64_t words[INFO_WORDS];
+
+	memcpy(words, si, sizeof(words));
+	for (size_t k = 0; k < INFO_WORDS; k++)
+		store_release(&infos[i][k], words[k]);
+}
+
+/* Acquire: before the second look at seq. */
+static void info_read(uint32_t i, siginfo_t *si)
+{
+	uint64_t words[INFO_WORDS];
+
+	for (size_t k = 0; k < INFO_WORDS; k++)
+		words[k] = load_acquire(&infos[i][k]);
+	memcpy(si, words, sizeof(words));
+}
 
 static uint64_t keep(int sig, const siginfo_t *si)
 {
@@ -40,7 +63,7 @@ static uint64_t keep(int sig, const siginfo_t *si)
 		return 0; /* another thread writes the slot: no ticket */
 	/* seq_cst with the fence of sigroute_original(): a reader that sees what is written from here on sees the odd number. */
 	fence_seqcst();
-	infos[i] = *si;
+	info_write(i, si);
 	store_release(&seqs[i], seq + 2);
 	return TICKET_MARK | ((seq + 2) & 0xffffff) << 8 | i;
 }
@@ -78,8 +101,7 @@ void sigroute_original(siginfo_t *si)
 	if (likely(si->si_code != SI_QUEUE || (ticket & ~0xffffffffUL) != TICKET_MARK) ||
 	    (load_acquire(&seqs[i]) & 0xffffff) != seq)
 		return;
-	was = infos[i];
-	fence_acquire();
+	info_read(i, &was);
 	if ((load_acquire(&seqs[i]) & 0xffffff) == seq && was.si_signo == si->si_signo)
 		*si = was;
 }
