@@ -12,6 +12,7 @@
 #include "runtime/os/os.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
@@ -32,21 +33,22 @@ ssize_t os_slurp(const char *path, char *buf, size_t n)
 	return (ssize_t)got;
 }
 
-/* Decimal at s; -1 when there is none ("max", "-1", an empty file). */
+/* Decimal at s; -1 when there is none ("max", "-1", an empty file).  One that is too large is LONG_MAX. */
 static long number(const char *s)
 {
 	long v = 0;
 
 	if (*s < '0' || *s > '9')
 		return -1;
-	while (*s >= '0' && *s <= '9')
-		v = v * 10 + (*s++ - '0');
+	for (; *s >= '0' && *s <= '9'; s++)
+		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *s - '0', &v))
+			return LONG_MAX;
 	return v;
 }
 
 static long ratio_up(long quota, long period)
 {
-	return quota > 0 && period > 0 ? (quota + period - 1) / period : -1;
+	return quota > 0 && period > 0 ? (quota - 1) / period + 1 : -1;
 }
 
 /* root + base + dir + leaf read into buf; false when it does not fit or is not there. */

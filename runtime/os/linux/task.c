@@ -142,7 +142,8 @@ int os_blocked(int tid, struct os_where *w)
 	if (text[0] == 'r')
 		return 0;
 	if (text[0] == '-') {
-		s += 3;
+		s++;
+		field(&s);
 		w->nr = -1;
 	} else {
 		w->nr = (long)field(&s);
