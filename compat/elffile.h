@@ -35,14 +35,19 @@ static inline bool elf_is_ours(const Elf64_Ehdr *e)
 /* So many entries of a table are read at once: with each it would be dozens of system calls a program. */
 enum { ELF_HEADERS = 16, ELF_TAGS = 32 };
 
+/* The kernel runs, and ld.so loads, no file whose program headers are of another size. */
+static inline bool elf_headers_fit(const Elf64_Ehdr *e)
+{
+	return e->e_phentsize == sizeof(Elf64_Phdr);
+}
+
 /* Program headers from the ith on: how many; 0: they cannot be read. */
 static inline unsigned elf_headers(int fd, const Elf64_Ehdr *e, unsigned i, Elf64_Phdr ph[ELF_HEADERS])
 {
 	unsigned n = e->e_phnum - i < ELF_HEADERS ? e->e_phnum - i : ELF_HEADERS;
 
-	if (e->e_phentsize != sizeof(*ph))
-		n = 1;
-	return elf_read(fd, ph, n * sizeof(*ph), e->e_phoff + (uint64_t)i * e->e_phentsize) ? n : 0;
+	/* Not one by one: 65,535 headers of no size at all would be as many system calls. */
+	return elf_headers_fit(e) && elf_read(fd, ph, n * sizeof(*ph), e->e_phoff + i * sizeof(*ph)) ? n : 0;
 }
 
 /* Finds the first program header of a type. */

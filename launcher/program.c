@@ -241,6 +241,8 @@ static void check_elf(const char *path, int fd, const Elf64_Ehdr *e, const struc
 		       "(run it without weft)", path);
 	if (e->e_type != ET_EXEC && e->e_type != ET_DYN)
 		refuse(EXIT_CANNOT, "%s: an object file or a core dump (name a program)", path);
+	if (!elf_headers_fit(e))
+		refuse(EXIT_CANNOT, "%s: a damaged ELF file (build it again)", path);
 	check_secure(path, fd, st);
 	if (elf_segment(fd, e, PT_INTERP, &interp))
 		check_interpreter(path, fd, &interp);

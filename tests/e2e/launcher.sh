@@ -230,6 +230,8 @@ poke "$tmp/aarch64" 18 '\267\0'
 run "$weft" "$tmp/aarch64"; refused "a program of another machine" 126 'another machine'
 poke "$tmp/bigendian" 5 '\2'
 run "$weft" "$tmp/bigendian"; refused "a program of another byte order" 126 'another machine'
+poke "$tmp/noheaders" 54 '\0\0' # the size of a program header
+run "$weft" "$tmp/noheaders"; refused "a file whose program headers have no size" 126 'damaged ELF'
 $cc -o "$tmp/musl" -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 "$tmp/seven.c"
 run "$weft" "$tmp/musl"; refused "a musl program" 126 'musl'
 $cc -o "$tmp/other" -Wl,--dynamic-linker=/system/bin/linker64 "$tmp/seven.c"
