@@ -110,7 +110,10 @@ bool backtrace_open(struct backtrace *b)
 		return false;
 	}
 	parse(b);
-	return b->nmaps > 0;
+	if (b->nmaps > 0)
+		return true;
+	backtrace_close(b);
+	return false;
 }
 
 void backtrace_close(struct backtrace *b)
