@@ -61,8 +61,6 @@ static uint64_t keep(int sig, const siginfo_t *si)
 	seq = load_acquire(&seqs[i]);
 	if (seq % 2 || !cas_acq_rel(&seqs[i], &seq, seq + 1))
 		return 0; /* another thread writes the slot: no ticket */
-	/* seq_cst with the fence of sigroute_original(): a reader that sees what is written from here on sees the odd number. */
-	fence_seqcst();
 	info_write(i, si);
 	store_release(&seqs[i], seq + 2);
 	return TICKET_MARK | ((seq + 2) & 0xffffff) << 8 | i;

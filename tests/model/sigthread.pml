@@ -1,9 +1,9 @@
 /*
  * sigthread: signals that no G could take at once: the ring, the signal thread, its start and its end:
- * shim/signal/sigroute.c, nosigthread.c, runtime/wait/parkinglot_wait.c (start_sigthread()).
+ * shim/signal/sigring.c, sigroute.c, sigkeepout.c, nosigthread.c, runtime/wait/parkinglot_wait.c (start_sigthread()).
  *
  * The model's step          The code
- * defer                     sigroute_defer(): a slot FULL, then wake_sigthread(): sigthread_started read; the timer armed
+ * defer                     sigroute_defer(): a slot FULL, then sigring_wake(): sigthread_started read; the timer armed
  *                           (nosigthread_arm()) or wakeups counted up
  * Sigthread                 sigthread_main(): wakeups read, requests, sigroute_drain(), sigthread_quits, wait_bell()
  * choose, give back         route(): sigroute_choose(), give_back(): blocked, then the masks again

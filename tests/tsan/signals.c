@@ -1,47 +1,17 @@
 /*
- * signals: what a signal carries comes whole out of the ring (sigroute.c) and of the slots of signals that were given back
+ * signals: what a signal carries comes whole out of the ring (sigring.c) and of the slots of signals that were given back
  * to the kernel (sigrequeue.c).  Two threads defer, one drains, and all keep and take tickets.  The rest of the shim
- * is not linked: what these files ask of it is below, and nothing else is called.
- *
- * A drained signal names a thread, the driver's own, so that no G is looked for.
+ * is not linked: what these files ask of it ends the driver.
  */
 #include "tests/tsan/drive.h"
 
 #include "shim/signal/sigrequeue.c"
-#include "shim/signal/sigroute.c"
+#include "shim/signal/sigring.c"
 
 enum { SIGNALS = RING, TICKETS = 4000, A_SIGNAL = 40 };
 
 __thread struct thread self_thread;
-static struct thread receiver;
-static struct g receives = { .shim = { .thread = &receiver } };
 static unsigned long sum[DRIVERS], drained; /* the drainer's */
-
-static int number_of(const siginfo_t *si)
-{
-	return si->si_value.sival_int;
-}
-
-int timer_row(const siginfo_t *si)
-{
-	(void)si;
-	return 0;
-}
-
-struct thread *timer_target(const siginfo_t *si)
-{
-	(void)si;
-	return &receiver;
-}
-
-int thread_timer(struct thread *th, int slot, const siginfo_t *si)
-{
-	(void)th, (void)slot;
-	must(si->si_signo == A_SIGNAL && si->si_uid < DRIVERS, "a signal is whole");
-	sum[si->si_uid] += (unsigned)number_of(si);
-	drained++;
-	return 0;
-}
 
 static void producer(struct driver *d)
 {
@@ -59,10 +29,20 @@ static void producer(struct driver *d)
 
 static void drainer(struct driver *d)
 {
+	siginfo_t si;
+	int sig;
+
 	(void)d;
-	while (drained < 2 * SIGNALS)
-		if (sigroute_drain() && !slot_at(load_relaxed(&tail)))
+	while (drained < 2 * SIGNALS) {
+		if (!sigring_first(&sig, &si)) {
 			os_osyield();
+			continue;
+		}
+		sigring_done();
+		must(sig == A_SIGNAL && si.si_signo == A_SIGNAL && si.si_uid < DRIVERS, "a signal is whole");
+		sum[si.si_uid] += (unsigned)si.si_value.sival_int;
+		drained++;
+	}
 }
 
 static void tickets(struct driver *d)
@@ -96,7 +76,6 @@ int main(void)
 	unsigned long all = (unsigned long)SIGNALS * (SIGNALS - 1) / 2;
 
 	drive_world(1);
-	receiver.g = &receives;
 	store_relaxed(&sigthread_started, 1);
 	drive((void (*[])(struct driver *)){ producer, producer, drain_and_tickets, ticket_of_both });
 	must(sum[0] == all && sum[1] == all, "each signal comes once");
