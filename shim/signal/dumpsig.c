@@ -5,7 +5,7 @@
  * when the stack in use is nearly full.  So a kernel thread of its own does the printing; of the
  * program's signals it lets in this one alone.  The handler, on whatever thread the kernel chose,
  * only wakes it.  A fork child has no such thread until it makes its first thread, and main alone
- * (single.c) none until it makes another: there the handler prints by itself.
+ * (onlymain.c) none until it makes another: there the handler prints by itself.
  *
  * The handler is libc's business alone: the program's sigaction() replaces it, and the signal is
  * the program's again.
@@ -62,13 +62,18 @@ static void *dumper(void *arg)
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &others, NULL, sizeof(others));
 	store_release(&listening, 1);
 	for (;;) {
+		/*
+		 * Looked at after the count was read: dumpsig_stop() sets it, then raises the count, so a
+		 * count that has the request to end in it shows the end here.
+		 */
+		if (load_acquire(&started) == DUMPER_ENDS)
+			return NULL;
 		/* Requests that come during a dump are one more dump. */
 		while (load_acquire(&requests) == seen)
 			direct4(SYS_futex, &requests, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, NULL);
 		seen = load_acquire(&requests);
-		if (load_acquire(&started) == DUMPER_ENDS)
-			return NULL;
-		runtime_dump();
+		if (load_acquire(&started) != DUMPER_ENDS)
+			runtime_dump();
 	}
 }
 
