@@ -175,7 +175,8 @@ bool sigroute_defer(int sig, const siginfo_t *si)
 	if (enough)
 		held_back |= SIGBIT(sig);
 	do {
-		slot = i - load_seqcst(&limit) >= RING ? NULL : slot_for(i);
+		/* Signed: others may have taken i meanwhile, and the limit have passed it.  Then the exchange fails. */
+		slot = (int32_t)(i - load_seqcst(&limit)) >= RING ? NULL : slot_for(i);
 		if (!slot) {
 			defer_full(sig);
 			return enough;

@@ -631,6 +631,8 @@ int os_dup_above(int fd, int lowest)
 		return -EMFILE;
 	if (lowest >= fds())
 		lowest = 128;
+	if (lowest <= 2)
+		lowest = 3; /* the first three are the program's own, and os_write() takes them for a message */
 	while (lowest < fds() && numbers[lowest])
 		lowest++;
 	if (lowest == fds())
