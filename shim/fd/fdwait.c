@@ -303,6 +303,8 @@ static long hold_and_run(struct fdop *op, struct netwait *w, bool parks, bool tr
 		break;
 	}
 	other = fdslot_gen(op->s) != op->gen;
+	if (other && !op->done)
+		op->kind = fdslot_kind(op->s, op->fd);
 	if (op->done && other)
 		r = op->done; /* the rest must not go to another file */
 	else if (unlikely(fdtable_tries_ended())) /* since the try: after this, fdtable_tries_end() finds the caller */
@@ -412,6 +414,8 @@ static long run_op(struct fdop *op)
 			return run_without_poller(op);
 		if (r != FDWAIT_AGAIN)
 			return r;
+		if (!op->done)
+			op->kind = fdslot_kind(op->s, op->fd); /* the number may name another file by now */
 		if (!steps && !op->done)
 			empty = look(op, &w, &timeout);
 	}

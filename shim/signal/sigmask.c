@@ -30,7 +30,7 @@ static void closed(uint64_t set)
 void sigroute_mask_closed(uint64_t set)
 {
 	if (set)
-		signals_hand_on(set);
+		signals_hand_on(set & ~REALTIME); /* for the time of a handler or a call: their order stays */
 	/* A signal with a handler the signal thread gives back when no G wants it. */
 	closed(set & ~(action_handled() | SIGS_NEVER));
 }

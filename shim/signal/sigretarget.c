@@ -14,29 +14,31 @@
 #include "shim/signal/sigpending.h"
 #include "shim/signal/sigroute.h"
 
-/* The calling G's that were sent to the process and that it keeps out go to a thread that does not, or to the kernel. */
+/*
+ * The calling G's that were sent to the process and that it keeps out go to a thread that does not, or to the kernel.
+ * One at a time, and `taking` until it is off the count: a handler that runs between two of them may jump out,
+ * and the rest must still be in the list then.
+ */
 static void hand_on(struct thread *th, uint64_t out)
 {
-	struct signode *others = NULL, **last = &others;
+	struct signode *n;
 
 	out &= ~th->waitset; /* which lets them in: no other thread is chosen for them */
-	th->taking = true;
-	fence_compiler();
-	signode_collect(th);
-	for (struct signode *n; (n = sigpending_take_shared(&th->held, out)); last = &n->next)
-		*last = n;
-	*last = NULL;
-	fence_compiler();
-	taking_ends(~UINT64_C(0));
-	while (others) {
-		struct signode *next = others->next;
-		int sig = others->sig;
+	do {
+		th->taking = true;
+		fence_compiler();
+		signode_collect(th);
+		n = sigpending_take_shared(&th->held, out);
+		if (n) {
+			int sig = n->sig;
 
-		others->next = NULL;
-		signode_abandon(others);
-		signode_gone(th, sig, true); /* afterwards: until then sigpending() finds it here */
-		others = next;
-	}
+			n->next = NULL;
+			signode_abandon(n);
+			signode_gone(th, sig, true); /* afterwards: until then sigpending() finds it here */
+		}
+		fence_compiler();
+		taking_ends(~UINT64_C(0));
+	} while (n);
 }
 
 /*
