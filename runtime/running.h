@@ -23,12 +23,15 @@ void unlockosthread(void);
 void runtime_realtime(bool has);
 /* Some G has, or had, such a policy, or a lock whose waiters may have one. */
 extern _Atomic bool realtime hidden;
+/* Some thread has, or had, a policy that has an order; the shim sets it.  Before that no priority is inherited. */
+extern _Atomic bool realtime_order hidden;
 /* A thread that has such a policy waits for descriptors in the kernel, and so does a holder of such a lock. */
 static inline bool runtime_waits_itself(void)
 {
 	const struct gshim *s = (const struct gshim *)(const void *)getg();
 
-	return unlikely(load_relaxed(&realtime)) && s && (s->ownp || load_relaxed(&s->holds));
+	return unlikely(load_relaxed(&realtime)) && s &&
+	       (s->ownp || (load_relaxed(&realtime_order) && load_relaxed(&s->holds)));
 }
 
 /*

@@ -640,7 +640,7 @@ void realtime_end(struct g *gp) hidden; /* the calling G ends */
 /* Is that to be done?  most: so many locks that gp is not yet, or no longer, the holder of. */
 static inline bool realtime_keeps(const struct g *gp, uint32_t most)
 {
-	return unlikely(load_relaxed(&realtime)) && load_relaxed(&gp->shim.holds) > most;
+	return unlikely(load_relaxed(&realtime)) && load_relaxed(&realtime_order) && load_relaxed(&gp->shim.holds) > most;
 }
 
 /* ---- findrunnable.c, idle.c ---- */

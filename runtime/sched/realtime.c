@@ -24,6 +24,7 @@
 #include "runtime/sched/gmp.h"
 
 _Atomic bool realtime;
+_Atomic bool realtime_order;
 
 static struct p *unused;     /* (L sched) linked through link */
 static int32_t made;         /* (L sched) */

@@ -506,6 +506,12 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 	return r == -EAGAIN ? 0 : r; /* the time is over */
 }
 
+/* It will wait, and others would run meanwhile: the P goes to them at once, not when sysmon takes it. */
+static bool waits_there(const struct how *h)
+{
+	return !h->now && runtime_others_wait();
+}
+
 static int epoll_ms(long nr, int ep, struct epoll_event *events, int max, int timeout, const sigset_t *mask)
 {
 	struct how h = { .nr = nr };
@@ -516,7 +522,8 @@ static int epoll_ms(long nr, int ep, struct epoll_event *events, int max, int ti
 	how_many_ms(&h, timeout);
 	r = wait_epoll(ep, events, max, &h);
 	if (r == FDWAIT_FALLBACK)
-		r = kernel_waits(&h, block6(nr, ep, events, max, ms_left(&h), mask_of(&h), SIGSET_BYTES));
+		r = kernel_waits(&h, waits_there(&h) ? await6(nr, ep, events, max, ms_left(&h), mask_of(&h), SIGSET_BYTES)
+						     : block6(nr, ep, events, max, ms_left(&h), mask_of(&h), SIGSET_BYTES));
 	return (int)syscall_ret(r);
 }
 
@@ -549,7 +556,9 @@ EXPORT int epoll_pwait2(int ep, struct epoll_event *events, int max, const struc
 	if (how_long(&h, timeout ? &asked : NULL))
 		r = wait_epoll(ep, events, max, &h);
 	if (r == FDWAIT_FALLBACK)
-		r = kernel_waits(&h, block6(SYS_epoll_pwait2, ep, events, max,
-					    time_left(&h, &left), mask_of(&h), SIGSET_BYTES));
+		r = kernel_waits(&h, waits_there(&h) ? await6(SYS_epoll_pwait2, ep, events, max, time_left(&h, &left),
+							      mask_of(&h), SIGSET_BYTES)
+						     : block6(SYS_epoll_pwait2, ep, events, max, time_left(&h, &left),
+							      mask_of(&h), SIGSET_BYTES));
 	return (int)syscall_ret(r);
 }
