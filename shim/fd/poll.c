@@ -506,10 +506,15 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 	return r == -EAGAIN ? 0 : r; /* the time is over */
 }
 
-/* It will wait, and others would run meanwhile: the P goes to them at once, not when sysmon takes it. */
-static bool waits_there(const struct how *h)
+/*
+ * The call itself.  Where it will wait and others would run meanwhile, the P goes to them at once, not when
+ * sysmon takes it.
+ */
+static long epoll_there(const struct how *h, int ep, struct epoll_event *events, int max, long time)
 {
-	return !h->now && runtime_others_wait();
+	if (!h->now && runtime_others_wait())
+		return kernel_waits(h, await6(h->nr, ep, events, max, time, mask_of(h), SIGSET_BYTES));
+	return kernel_waits(h, block6(h->nr, ep, events, max, time, mask_of(h), SIGSET_BYTES));
 }
 
 static int epoll_ms(long nr, int ep, struct epoll_event *events, int max, int timeout, const sigset_t *mask)
@@ -522,8 +527,7 @@ static int epoll_ms(long nr, int ep, struct epoll_event *events, int max, int ti
 	how_many_ms(&h, timeout);
 	r = wait_epoll(ep, events, max, &h);
 	if (r == FDWAIT_FALLBACK)
-		r = kernel_waits(&h, waits_there(&h) ? await6(nr, ep, events, max, ms_left(&h), mask_of(&h), SIGSET_BYTES)
-						     : block6(nr, ep, events, max, ms_left(&h), mask_of(&h), SIGSET_BYTES));
+		r = epoll_there(&h, ep, events, max, ms_left(&h));
 	return (int)syscall_ret(r);
 }
 
@@ -556,9 +560,6 @@ EXPORT int epoll_pwait2(int ep, struct epoll_event *events, int max, const struc
 	if (how_long(&h, timeout ? &asked : NULL))
 		r = wait_epoll(ep, events, max, &h);
 	if (r == FDWAIT_FALLBACK)
-		r = kernel_waits(&h, waits_there(&h) ? await6(SYS_epoll_pwait2, ep, events, max, time_left(&h, &left),
-							      mask_of(&h), SIGSET_BYTES)
-						     : block6(SYS_epoll_pwait2, ep, events, max, time_left(&h, &left),
-							      mask_of(&h), SIGSET_BYTES));
+		r = epoll_there(&h, ep, events, max, (long)time_left(&h, &left));
 	return (int)syscall_ret(r);
 }

@@ -46,7 +46,6 @@ struct own {
 
 static __thread struct own own;
 static struct attrs base;
-_Atomic bool schedparam_order;
 
 static struct own *own_of(struct thread *th)
 {
@@ -110,13 +109,6 @@ static void read_policy(struct attrs *a)
 		a->priority = sp.sched_priority;
 }
 
-/* From now on; runtime/sched/realtime.c keeps holders of inheriting locks on their Ms. */
-static void order_counts(void)
-{
-	store_relaxed(&schedparam_order, true);
-	store_relaxed(&realtime_order, true);
-}
-
 static void kernel_read(struct attrs *a)
 {
 	long nice = own3(SYS_getpriority, PRIO_PROCESS, 0, 0);
@@ -132,7 +124,7 @@ static void kernel_read(struct attrs *a)
 	/* POSIX 2.8.4: these policies say which thread is next. */
 	if (has_order(a->policy)) {
 		runtime_promised();
-		order_counts();
+		store_relaxed(&realtime_order, true);
 	}
 }
 
@@ -477,7 +469,7 @@ static void note(struct thread *th, const struct attrs *a, unsigned which)
 	struct own *o = own_of(th);
 
 	if (which & POLICY && has_order(a->policy))
-		order_counts();
+		store_relaxed(&realtime_order, true);
 	own_lock(o);
 	if (!(o->set | o->pending))
 		o->attrs = base;

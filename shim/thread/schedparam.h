@@ -25,11 +25,10 @@ void schedparam_leave(void) hidden;
 bool schedparam_call(long nr, long a, long b, long c, long d, long *r) hidden;
 void schedparam_fork_child(void) hidden;
 
-extern _Atomic bool schedparam_order hidden;
 /* Some thread has, or had, a policy with an order of priorities. */
 static inline bool schedparam_ordered(void)
 {
-	return unlikely(load_relaxed(&schedparam_order));
+	return unlikely(load_relaxed(&realtime_order));
 }
 
 /* What th has without what it inherits; 0: no priority among those that have an order. */
