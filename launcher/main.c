@@ -231,7 +231,8 @@ static char *parse_command_line(int argc, char **argv)
 static char *own_directory(void)
 {
 	const char *started = (const char *)getauxval(AT_EXECFN);
-	char name[PATH_MAX], *exe = NULL, *slash;
+	static char name[PATH_MAX]; /* static: a small stack (ulimit -s) has no room */
+	char *exe = NULL, *slash;
 	ssize_t n = readlink("/proc/self/exe", name, sizeof(name) - 1);
 
 	/* The kernel says it without links; one that does not begin so is outside our root. */

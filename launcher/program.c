@@ -176,11 +176,12 @@ static void check_without_interpreter(const char *path, int fd, const Elf64_Ehdr
 
 static void check_interpreter(const char *path, int fd, const Elf64_Phdr *interp)
 {
-	char loader[PATH_MAX] = "";
+	static char loader[PATH_MAX]; /* static: the stack may be no larger than that (ulimit -s) */
 	const char *base;
 	Elf64_Ehdr e;
 	bool ours;
 
+	memset(loader, 0, sizeof(loader)); /* of an interpreter's script before */
 	if (interp->p_filesz == 0 || interp->p_filesz >= sizeof(loader) ||
 	    !elf_read(fd, loader, interp->p_filesz, interp->p_offset))
 		refuse(EXIT_CANNOT, "%s: a damaged ELF file (build it again)", path);
@@ -207,7 +208,7 @@ static void check_interpreter(const char *path, int fd, const Elf64_Phdr *interp
 static bool has_go_note(int fd, const Elf64_Phdr *ph)
 {
 	enum { NOTES_MAX = 4096 }; /* the linker's own, a few hundred bytes */
-	char notes[NOTES_MAX] __attribute__((aligned(4)));
+	static char notes[NOTES_MAX] __attribute__((aligned(4)));
 
 	return go_note_segment(ph) && ph->p_filesz <= NOTES_MAX &&
 	       elf_read(fd, notes, ph->p_filesz, ph->p_offset) && go_note_among(notes, ph->p_filesz);

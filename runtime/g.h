@@ -2,6 +2,11 @@
  * g: threads: how they are made, named, ended, and found.
  *
  * Must never: say where or when a G runs (running.h).
+ *
+ * Functions that are apart, and why: g_shape(), for default attributes are shaped once and not with each thread;
+ * g_nextid(), for a process in our memory has an id and no G; g_memory(), for how a stack is kept is the runtime's;
+ * g_setgs(), for the base is the M's, too, and must follow the G; g_systime(), for it asks the kernel, and
+ * g_cputime() alone does not.
  */
 #ifndef WEFT_G_H
 #define WEFT_G_H
@@ -31,41 +36,39 @@ struct gattr {
 int g_shape(struct gattr *a);
 
 /*
- * A G in state dead with a stack, perhaps recycled: then g_tls() is the block of its former life.
+ * A G in state dead with a stack, perhaps recycled: then g_tls() is the block of its former life, else NULL.
  * NULL: *err is -EINVAL when no such stack can be, else -ENOMEM: no memory, or as many Gs as there may
  * be.
  */
 struct g *g_new(const struct gattr *a, int *err);
 
-/* Where the thread block goes: tlsarea bytes, page-zeroed when fresh. */
-void *g_tlsarea(struct g *gp);
-void *g_tls(struct g *gp);
-void g_set_tls(struct g *gp, void *fsbase, uint32_t tid); /* also fills weft_tls of that block */
-void g_start(struct g *gp);                               /* newproc: runnable from here on */
+/* Where its stack is, and the area of tlsarea bytes for its thread block, page-zeroed when fresh. */
+struct gmemory {
+	void *stack, *area;
+	size_t size, guard;       /* of the stack, from its lowest byte on */
+};
+struct gmemory g_memory(const struct g *gp);
 
 /*
- * The same, locked to an M that the caller's M makes, so that the kernel hands on what that one has.
- * 0, or -EAGAIN: no kernel thread to be had.
+ * newproc: runnable from here on.  The caller has noted the thread block (g_shim(gp)->fs) and the id
+ * (tid); weft_tls of that block is filled in.  locked: to an M that the caller's M makes, so that the
+ * kernel hands on what that one has.  0, or -EAGAIN: no kernel thread to be had.
  */
-int g_start_locked(struct g *gp);
+int g_start(struct g *gp, bool locked);
 
 /*
  * Ends the calling G: ended(arg) is its last act, which may not park.  ended says true: the runtime
  * frees the G once its stack is left.  Else the thread that learnt from ended() that the G is over
- * frees it, after g_await_off().
+ * frees it.
  */
 void goexit(bool (*ended)(void *arg), void *arg) __attribute__((noreturn));
-void g_await_off(struct g *gp); /* waits, a moment at most, until no thread is on its stack */
 
-/* Gives a G that ended (or was never started) back to the pools. */
+/*
+ * Gives a G that ended (or was never started) back to the pools; waits, a moment at most, until no
+ * thread is on its stack.
+ */
 void g_free(struct g *gp);
-uint64_t g_id(const struct g *gp);
-uint32_t g_tid(const struct g *gp); /* what g_set_tls stored */
-uint32_t g_nextid(void); /* next unique 0x10000000..0x3fffffff id; g_set_tls stores it */
-void g_stackbounds(const struct g *gp, void **base, size_t *size, size_t *guard);
-void g_setname(struct g *gp, const char *name);
-void g_getname(const struct g *gp, char name[16]);
-void g_copyname(struct g *to, const struct g *from);
+uint32_t g_nextid(void); /* next unique 0x10000000..0x3fffffff id */
 
 /* The base of GS of the calling G: follows it from M to M.  0 or -errno. */
 long g_setgs(uintptr_t base);
@@ -76,31 +79,120 @@ long g_setgs(uintptr_t base);
  */
 struct g *g_next(uint32_t *i);
 
-/* The shim's part of a G: the first member of struct g, so that the shim reads it in line. */
+/* What a G does. */
+enum gstatus { Gidle = 0, Grunnable = 1, Grunning = 2, Gsyscall = 3, Gwaiting = 4, Gdead = 6 };
+
+/* What the shim sees of a G: the first member of struct g, so that it is read in line. */
 struct gshim {
-	struct thread *thread;    /* of this life */
+	struct thread *thread;    /* of this life; the shim's */
 	/*
-	 * seq_cst with the thread's state, look and masked: thread_signal() queues here, then reads
-	 * those
+	 * The shim's; seq_cst with the thread's state, look and masked: thread_signal() queues here, then
+	 * reads those
 	 */
 	void *_Atomic mailbox;    /* signals queued on it; stays from one life to the next */
+	/* Thread block, which a new life finds as its former one left it; written before g_start(). */
+	void *fs;
+	uint32_t tid;             /* what libc's objects store as owner; written before g_start() */
+	/* enum gstatus; the runtime's: changed by the thread that owns the G in that state */
+	_Atomic uint32_t status;
+	uint64_t goid;            /* number of this life; the runtime's */
+	uint64_t sigmask;         /* the program's thread's: sigmask.h */
+	/* union gname, written and read by any thread: half of one name and half of another is harmless */
+	_Atomic uint64_t name[2];
 	/* inheriting locks that it holds or is about to take (o; others read) */
 	/* seq_cst with inherit_heir.listed: an ending thread writes this one, then reads that */
 	_Atomic uint32_t holds;
 	uint8_t ownp;             /* why it has a P of its own, 0: it has none (o; the runtime writes) */
 };
+
 static inline struct gshim *g_shim(struct g *gp)
 {
 	return (struct gshim *)(void *)gp;
 }
-struct g *g_main(void);
+
+static inline const struct gshim *g_seen(const struct g *gp)
+{
+	return (const struct gshim *)(const void *)gp;
+}
+
+static inline void *g_tls(const struct g *gp)
+{
+	return g_seen(gp)->fs;
+}
+
+static inline uint64_t g_id(const struct g *gp)
+{
+	return g_seen(gp)->goid;
+}
+
+static inline uint32_t g_tid(const struct g *gp)
+{
+	return g_seen(gp)->tid;
+}
+
+static inline uint64_t sigmask_of(const struct g *gp)
+{
+	return g_seen(gp)->sigmask;
+}
+
+static inline bool g_waits(const struct g *gp) /* parked; a snapshot */
+{
+	return load_relaxed(&g_seen(gp)->status) == Gwaiting;
+}
+
+/* A name as a G has it: in words, so that no part is read while it is written. */
+union gname {
+	uint64_t word[2];
+	char text[16];
+};
+
+static inline void g_getname(const struct g *gp, char name[16])
+{
+	const struct gshim *g = g_seen(gp);
+	union gname now = { { load_relaxed(&g->name[0]), load_relaxed(&g->name[1]) } };
+
+	__builtin_memcpy(name, now.text, sizeof(now.text));
+	name[15] = '\0';
+}
+
+static inline void g_copyname(struct g *to, const struct g *from)
+{
+	store_relaxed(&g_shim(to)->name[0], load_relaxed(&g_seen(from)->name[0]));
+	store_relaxed(&g_shim(to)->name[1], load_relaxed(&g_seen(from)->name[1]));
+}
+
+extern struct g *g_main_ hidden; /* for good; a fork child has another */
+
+static inline struct g *g_main(void)
+{
+	return g_main_;
+}
+
+extern _Atomic bool g_named hidden; /* some G but main was given a name: mnames.c */
+
+static inline void g_setname(struct g *gp, const char *name)
+{
+	union gname new = { { 0 } };
+
+	for (size_t i = 0; i < sizeof(new.text) - 1 && name[i]; i++)
+		new.text[i] = name[i];
+	store_relaxed(&g_shim(gp)->name[0], new.word[0]);
+	store_relaxed(&g_shim(gp)->name[1], new.word[1]);
+	if (gp != g_main_ && !load_relaxed(&g_named))
+		store_relaxed(&g_named, true);
+}
 
 /* Kernel id of the M that runs gp (user code or system call) right now, or 0; a snapshot. */
 int g_ostid(const struct g *gp);
 
+/* CPU time of a G in ns, counted from FROMNOW_CPUTIME or the first such question on. */
 uint64_t g_cputime(struct g *gp);
 
+/*
+ * The kernel's part of it, counted from the first question.  used: what the kernel thread ostid, on
+ * which the caller found gp, has used in the kernel in all, for the time since gp's last switch; the
+ * caller's own is asked.
+ */
 uint64_t g_systime(struct g *gp, int ostid, uint64_t used);
-bool g_waits(const struct g *gp); /* parked; a snapshot */
 
 #endif

@@ -2,11 +2,16 @@
  * netpoll: descriptors that are watched, and waiting for them.
  *
  * Must never: know what kind of file a descriptor is.
+ *
+ * Functions that are apart, and why: hold and release, for one descriptor and for several, differ in what is on
+ * the waiter's stack: a count of edges, or links; netpoll_dup() and netpoll_move(), for only the poller knows
+ * which numbers are out of the program's way; netpoll_retry(), for the kernel tells of no edge there.
  */
 #ifndef WEFT_NETPOLL_H
 #define WEFT_NETPOLL_H
 
-#include "runtime/runtime.h"
+#include "runtime/base/list.h"
+#include "runtime/park.h"
 
 /*
  * What is watched of an open descriptor: polldesc.c.  The caller keeps one slot per descriptor
@@ -14,7 +19,7 @@
  */
 struct polldesc;
 
-typedef struct {
+typedef struct pollslot {
 	/*
 	 * seq_cst with closing: find_or_make() reads that one before it writes this one, under the
 	 * lock
@@ -22,7 +27,7 @@ typedef struct {
 	struct polldesc *_Atomic pd;
 	/* seq_cst with pd: netpoll_closing() writes this one, then reads that */
 	_Atomic uint32_t closing; /* calls on their way that end the number: nothing new is put in pd */
-	/* seq_cst with pd: netpoll_bar() writes this one, then reads that */
+	/* seq_cst with pd: netpoll_forget() writes this one, then reads that */
 	_Atomic uint32_t barred;  /* not 0: never watched */
 } pollslot;
 
@@ -45,22 +50,84 @@ struct netwait {
 	pollslot *slot;
 	struct polldesc *pd; /* NULL: was not registered at the look */
 	enum polldir dir;
-	uint32_t seq;        /* the count before the last try */
+	uint32_t seq;        /* the count before the last try; if it was not registered, netpoll_hold() fills it in */
 	int fd;              /* while trying: the held file's number, which stays until the next park, or release */
 	bool trying;
 	bool moved;          /* hold found another registration than the look */
 	bool woken;          /* the last park ended by an edge.  The caller found nothing: it makes this false */
 };
+
+/* What a waiter reads of a registration: the first member of struct polldesc, so that it is read in line. */
+struct pollseen {
+	/*
+	 * seq_cst with nwait: pd_wake() writes this one, then reads that; netpoll_park() the other
+	 * way
+	 */
+	_Atomic uint32_t seq[2];    /* edges of each direction; the lot's addresses */
+	_Atomic uint32_t events;    /* bits of ends, errors and urgent data seen: a short read proves nothing any more */
+	/* seq_cst with fd in keep_file() */
+	_Atomic uint32_t incalls;   /* users inside a system call on fd */
+	/*
+	 * seq_cst with incalls: keep_file() writes this one, then reads that; netpoll_next() the
+	 * other way
+	 */
+	_Atomic int fd;             /* changes when the program closes its number under a user */
+	_Atomic uint64_t emptyseq;  /* NETPOLL_EMPTY | count at which all was read; a hint */
+};
+#define NETPOLL_EMPTY (UINT64_C(1) << 32)
+enum { NETPOLL_ENDED = 0x2018 }; /* of events: POLLERR, POLLHUP and POLLRDHUP */
+
+static inline struct pollseen *netpoll_seen(struct polldesc *pd)
+{
+	return (struct pollseen *)(void *)pd;
+}
+
+/* At the count of w everything was read.  Of a registered one, held or not. */
+static inline void netpoll_note_empty(const struct netwait *w)
+{
+	store_relaxed(&netpoll_seen(w->pd)->emptyseq, NETPOLL_EMPTY | w->seq);
+}
+
+/* an end or an error has been seen, perhaps of one direction only; or it was not watched */
+static inline bool netpoll_may_have_ended(const struct netwait *w)
+{
+	return !w->pd || load_acquire(&netpoll_seen(w->pd)->events) & NETPOLL_ENDED;
+}
+
+/* True: at this count all was read (netpoll_note_empty()), and there was no end or error. */
+static inline bool netpoll_look(struct netwait *w, pollslot *slot, enum polldir dir)
+{
+	struct polldesc *pd = load_seqcst(&slot->pd);
+	struct pollseen *s = netpoll_seen(pd);
+
+	w->slot = slot;
+	w->dir = dir;
+	w->pd = pd;
+	if (!pd)
+		return false;
+	w->seq = load_seqcst(&s->seq[dir]);
+	return load_relaxed(&s->emptyseq) == (NETPOLL_EMPTY | w->seq) && !load_relaxed(&s->events);
+}
+
 enum nethold {
 	NETPOLL_HELD,
 	NETPOLL_NONE,  /* cannot be watched; nothing is held */
 	NETPOLL_OTHER, /* another file than the registered one has the number; nothing is held, or registered */
 };
-/* True: at this count all was read (netpoll_note_empty()), and there was no end or error. */
-bool netpoll_look(struct netwait *w, pollslot *slot, enum polldir dir);
 /* tried: by fd, so it must name the registered file. */
 enum nethold netpoll_hold(struct netwait *w, int fd, bool tried);
-void netpoll_next(struct netwait *w);
+
+static inline void netpoll_next(struct netwait *w)
+{
+	struct pollseen *s = netpoll_seen(w->pd);
+
+	w->seq = load_seqcst(&s->seq[w->dir]); /* before the try */
+	/* Sequentially consistent: pairs with keep_file(), which changes fd and then reads incalls. */
+	fetch_add_seqcst(&s->incalls, 1);
+	w->fd = load_seqcst(&s->fd);
+	w->trying = true;
+}
+
 /* 0 (perhaps at once), -ETIMEDOUT, -EINTR. */
 int netpoll_park(struct netwait *w, uint64_t deadline, enum waitreason reason);
 /*
@@ -68,10 +135,6 @@ int netpoll_park(struct netwait *w, uint64_t deadline, enum waitreason reason);
  * and that found something, passes it on here.
  */
 void netpoll_release(struct netwait *w, bool empty);
-/* At the count of w everything was read.  Of a registered one, held or not. */
-void netpoll_note_empty(const struct netwait *w);
-/* an end or an error has been seen, perhaps of one direction only; or it was not watched */
-bool netpoll_may_have_ended(const struct netwait *w);
 /* a duplicate of fd with a number of weft's own; -1: there is none */
 int netpoll_dup(int fd);
 /* Makes the waiters try again: something has changed of which the kernel does not tell. */
@@ -95,52 +158,91 @@ struct polllink {
 	uint32_t events;
 	struct polldesc *pd;
 	struct pollset *set;
-	struct polllink *next, *prev;
+	struct listlink link; /* among those of pd */
 };
 /* False: one of them cannot be watched, and nothing is held. */
 bool netpoll_holdset(struct pollset *set, struct polllink *l, unsigned n);
 void netpoll_releaseset(struct polllink *l, unsigned n);
-int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reason);
+
+/* A word of the poller as an address in the lot.  The low bits say, as everywhere there, that no object of pthreads is meant. */
+static inline const void *netpoll_key(const _Atomic uint32_t *word)
+{
+	return (const char *)word + 3;
+}
+
+static inline int netpoll_fired(void *set)
+{
+	return load_seqcst(&((struct pollset *)set)->fired) != 0; /* seq_cst: see the field */
+}
+
+/* 0: fired; -ETIMEDOUT, -EINTR. */
+static inline int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reason)
+{
+	struct park pk = park_wait(netpoll_key(&set->fired), netpoll_fired, set, reason);
+
+	park_until_ns(&pk, deadline);
+	return park_woken(lot_park(&pk));
+}
 
 /*
  * Around a system call of the program's that ends the number fd, as close or dup2.  Waiters go on
  * waiting for the open file.  A waiter that comes in between watches the file by a number of our
  * own: the file that the program's number names is about to change, and the kernel drops what is
  * watched by that number.
+ *
+ * slot NULL: a call that ends numbers which have no slot, or many (fd < 0).  While one is on its way, each
+ * new waiter watches by a number of our own.  With many, all that registered without seeing that stand
+ * in their slots when netpoll_closing() returns, for the caller to forget.
  */
 void netpoll_closing(pollslot *slot, int fd);
-void netpoll_closed(pollslot *slot);
 
-/*
- * The same for a call that ends numbers which have no slot, or many: while one is on its way, each
- * new waiter watches by a number of our own.  After netpoll_synchronize() all that registered without
- * seeing the count stand in their slots, for the caller to forget.
- */
-void netpoll_closing_any(void);
-void netpoll_closed_any(void);
-void netpoll_synchronize(void);
+/* seq_cst with pollslot.pd, as pollslot.closing */
+extern _Atomic uint32_t netpoll_closing_any hidden; /* calls on their way that end numbers without naming each */
 
-/*
- * Drops what the slot names.  gone: its file was closed where weft did not see it, and another file
- * has the number: waiters are told EBADF.
- */
-void netpoll_forget(pollslot *slot, int fd, bool gone);
+static inline void netpoll_closed(pollslot *slot)
+{
+	fetch_sub_seqcst(slot ? &slot->closing : &netpoll_closing_any, 1); /* seq_cst: see both */
+}
 
-/*
- * Until it is unbarred as often, or forgotten, fd cannot be watched; its waiters are told EBADF.
- */
-void netpoll_bar(pollslot *slot, int fd);
-void netpoll_unbar(pollslot *slot);
+/* Drops what the slot names: */
+enum pollforget {
+	NETPOLL_KEEPS, /* its waiters go on waiting for the open file */
+	NETPOLL_GONE,  /* its file was closed where weft did not see it, another has the number: they are told EBADF */
+	NETPOLL_BARS,  /* they are told EBADF, and until it is unbarred as often, or forgotten, fd cannot be watched */
+};
+void netpoll_forget(pollslot *slot, int fd, enum pollforget how);
+static inline void netpoll_unbar(pollslot *slot)
+{
+	uint32_t n = load_acquire(&slot->barred);
 
-/* Before the first thread: numbers that the poller will use are within the kernel's table. */
-void netpoll_makeroom(void);
+	while (n && !cas_weak_seqcst(&slot->barred, &n, n - 1)) /* seq_cst: see the field */
+		;
+}
 
-/* Before a wait for a clock that may be set: it follows when that is. */
-void netpoll_clock(void);
-
-/* Descriptors of our own: the program must not close them, and may have their numbers. */
-bool netpoll_owns(int fd);
-bool netpoll_owns_above(int fd, int *which); /* the lowest at or above fd */
+/* Descriptors of our own: the program must not close them, and may have their numbers.  -1: not open. */
+enum { NETPOLL_EPOLL, NETPOLL_EVENTFD, NETPOLL_CLOCK, NETPOLL_NOWN };
+extern _Atomic int netpoll_own[NETPOLL_NOWN] hidden;
 void netpoll_move(int fd);
+
+static inline bool netpoll_owns(int fd)
+{
+	for (int i = 0; fd >= 0 && i < NETPOLL_NOWN; i++)
+		if (fd == load_acquire(&netpoll_own[i]))
+			return true;
+	return false;
+}
+
+/* *which: the lowest at or above fd. */
+static inline bool netpoll_owns_above(int fd, int *which)
+{
+	*which = INT32_MAX;
+	for (int i = 0; fd >= 0 && i < NETPOLL_NOWN; i++) {
+		int have = load_acquire(&netpoll_own[i]);
+
+		if (have >= fd && have < *which)
+			*which = have;
+	}
+	return *which != INT32_MAX;
+}
 
 #endif

@@ -2,9 +2,15 @@
  * park: the parking lot, under everything that waits.
  *
  * Must never: know what an address stands for.
+ *
+ * Functions that are apart, and why: lot_fair(), for it reads the clock, which a waker without waiters does not;
+ * lot_leave(), for a handler that interrupted a park on a thread without a G may jump out of it;
+ * g_set_priority(), for the queue in which gp waits is known here alone.
  */
 #ifndef WEFT_PARK_H
 #define WEFT_PARK_H
+
+#include <errno.h>
 
 #include "runtime/runtime.h"
 
@@ -28,7 +34,7 @@ struct park {              /* made by the constructors below, each for one legal
 	void *arg;
 	uint64_t deadline; /* CLOCK_MONOTONIC ns; 0: none */
 	/*
-	 * Instead, with any deadline but 0: ns of a clock that may be set, known to netpoll_clock(); 0: none.
+	 * Instead, with any deadline but 0: ns of a clock that may be set; 0: none.
 	 */
 	uint64_t wall;
 	int clock;
@@ -100,7 +106,7 @@ static inline void park_until_ns(struct park *pk, uint64_t deadline)
 	pk->wall = 0;
 }
 
-/* Until a moment of a clock that may be set, known to netpoll_clock(): neither is 0. */
+/* Until a moment of a clock that may be set: neither is 0. */
 static inline void park_until_wall(struct park *pk, uint64_t wall, int clock)
 {
 	pk->deadline = wall;
@@ -114,13 +120,16 @@ static inline void park_until_wall(struct park *pk, uint64_t wall, int clock)
  */
 int lot_park(struct park *pk);
 
+/* Of what a park returned, where it does not matter whether the word had changed before or since. */
+static inline int park_woken(int r)
+{
+	return r == -EAGAIN ? 0 : r;
+}
+
 /*
  * In a handler on a thread that is no G, first thing: ends its park, if it is in one, with -EINTR.
  */
 void lot_leave(void);
-
-/* Runs fn under the lock that lot_park's refuse and lot_wake's decide have for addr. */
-void lot_do(const void *addr, void (*fn)(void *arg), void *arg);
 
 enum readyhow {
 	READY_TAIL, /* local tail: mutexes */
@@ -130,7 +139,7 @@ enum readyhow {
 /*
  * Wakes up to n waiters of addr whose bitset meets bits (0: all), oldest first.  decide, if given,
  * runs once under the bucket lock after the waiters are off the queue: woken is their count, more
- * tells whether others stay queued.  What it returns is what each woken lot_park() returns.
+ * tells whether others stay queued (not with n 0).  What it returns is what each woken lot_park() returns.
  */
 typedef int (*lot_decide)(void *arg, unsigned woken, bool more);
 
@@ -141,6 +150,12 @@ typedef int (*lot_decide)(void *arg, unsigned woken, bool more);
 bool lot_fair(const void *addr);
 unsigned lot_wake(const void *addr, unsigned n, uint32_t bits, enum readyhow how, lot_decide decide,
 		  void *arg);
+
+/* Wakes nobody: runs fn under the lock that lot_park's refuse and lot_wake's decide have for addr. */
+static inline void lot_do(const void *addr, lot_decide fn, void *arg)
+{
+	lot_wake(addr, 0, 0, READY_TAIL, fn, arg);
+}
 
 /*
  * Wakes nwake waiters of from and moves up to nmove others to the queue of to, under both bucket
@@ -153,7 +168,14 @@ int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove
 		unsigned *nmoved);
 
 /* Parks without a waker: for pk's time, or until g_interrupt(): -ETIMEDOUT or -EINTR. */
-int lot_sleep(struct park *pk);
+static inline int lot_sleep(struct park *pk)
+{
+	char here; /* an address that no other thread can name */
+
+	pk->addr = &here;
+	pk->turn = 0;
+	return lot_park(pk);
+}
 
 /*
  * Ends gp's park (now, or its next one) for a look at signals and cancellation.  True: it was

@@ -3,6 +3,10 @@
  * next good moment.
  *
  * Must never: switch on a signal stack.
+ *
+ * Functions that are apart, and why: a side stack is taken on the M's signal stack and given back on another M,
+ * so sidestack_take() and sidestack_give() are no pair of one call; runtime_on_sigstack(), for where an M's
+ * signal stack lies is told to nobody.
  */
 #ifndef WEFT_PREEMPT_H
 #define WEFT_PREEMPT_H
@@ -44,17 +48,13 @@ enum sig32_do {
 
 enum sig32_do runtime_on_sig32(struct sig32 *s, enum sig32_at at);
 
-/* The G gives way if it was asked to at a moment when it could not (weft_tls.need_resched). */
-void runtime_resched(void);
-
 /*
  * sigstack.c.  In a handler on the signal stack of an M, which must not switch: memory of
- * sidestack_size() bytes for the calling G to go on in, NULL: none; its lowest word is not the
+ * *size bytes for the calling G to go on in, NULL: none; its lowest word is not the
  * caller's.  The G gives it back, wherever it runs by then, and may use it until its next sigreturn,
  * if nothing may come in between (sigframe_leave()).
  */
-size_t sidestack_size(void);
-void *sidestack_take(void);
+void *sidestack_take(size_t *size);
 void sidestack_give(void *side);
 
 /*
@@ -64,12 +64,12 @@ void sidestack_give(void *side);
 void runtime_sigstack(const void *has);
 bool runtime_on_sigstack(uintptr_t sp); /* sp is on that of the calling M */
 
+/*
+ * Called at every interposed entry: gives way if the G was asked to at a moment when it could not
+ * (weft_tls.need_resched); with chaos, perhaps yields.
+ */
 void runtime_yieldhere(void);
 
-/*
- * Called at every interposed entry: gives way if the G was asked to at a moment when it could not;
- * with chaos, perhaps yields.
- */
 static inline void runtime_checkyield(void)
 {
 	if (unlikely(weft_tls.need_resched || weft_opt.chaos))

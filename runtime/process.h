@@ -2,6 +2,13 @@
  * process: what concerns the process: its start, forks, filters, what holds from now on, dumps.
  *
  * Must never: be needed on a way that is fast.
+ *
+ * Functions that are apart, and why: runtime_probe() comes before libc is looked at, which may still say no, and
+ * runtime_start() after; runtime_start_sysmon(), for where it fails nothing of a thread has been made;
+ * runtime_filter_ask(), _obey() and _behind(), for the filter is asked about before it is known whether one
+ * thread will have it or all; runtime_dump() and runtime_note_running(), for the answer comes on another thread
+ * than the question; runtime_mtls(), for libc's block of an M is not the G's; runtime_memory_filled(), for it
+ * can be undone, as nothing of enum fromnow can.
  */
 #ifndef WEFT_PROCESS_H
 #define WEFT_PROCESS_H
@@ -46,17 +53,43 @@ struct runtime_hooks {
 	bool (*describe)(unsigned reason, const void *addr, char *text, size_t n);
 };
 
-/* The size of a stack for newosproc on which net bytes are left for weft's own functions. */
-size_t runtime_ostack(size_t net) hidden;
+/* A kernel thread of weft's own that is no M (helper.c).  Zero: it was never started. */
+struct helper {
+	const char *name;   /* the word by which WEFT=fail refuses it; NULL: there is none */
+	/* It runs, or is about to.  seq_cst with what a user of it writes before it asks, and reads after it is gone. */
+	_Atomic bool started;
+	void *stack;        /* kept: the next one runs on it, in a fork child too */
+	uintptr_t os;       /* for joining it */
+};
+
+enum helper_is { HELPER_NONE, HELPER_THERE, HELPER_MADE }; /* made: by this very call */
+
+/* fn(NULL) on a stack with net bytes for it, once until it ends.  NONE: there can be none now. */
+enum helper_is helper_make(struct helper *h, void *(*fn)(void *), size_t net) hidden;
+/* It has been told to end: returns when it has, and may be started again. */
+void helper_join(struct helper *h) hidden;
+
+static inline bool helper_started(const struct helper *h)
+{
+	return load_relaxed(&h->started);
+}
+
+static inline bool helper_start(struct helper *h, void *(*fn)(void *), size_t net)
+{
+	return likely(helper_started(h)) || helper_make(h, fn, net) != HELPER_NONE;
+}
+
+/* It is gone, or was in the parent of this fork child. */
+static inline void helper_forget(struct helper *h)
+{
+	store_seqcst(&h->started, false); /* seq_cst: see the field */
+}
 
 /*
- * The thread block libc registered with the kernel for the calling M (main's own on M0); NULL off
- * one.
+ * The thread block libc registered with the kernel for the calling M (main's own on M0); g0: that which
+ * it has there, another on M0 alone.  NULL off an M.
  */
-void *runtime_mtls(void);
-
-/* the block that the calling M has on g0: another on M0, else the same */
-void *runtime_g0tls(void);
+void *runtime_mtls(bool g0);
 
 /*
  * Around mlockall(), which fills what is mapped: what was reserved for threads to come goes back.
@@ -75,8 +108,8 @@ int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
 bool runtime_start_sysmon(void);
 
 /*
- * Before runtime_start(): finds what this machine has.  False: too little, there is no way to see
- * which M blocks unseen.
+ * Before runtime_start(), while there is one thread: finds what this machine has, and makes room for the
+ * numbers of weft's descriptors.  False: too little, there is no way to see which M blocks unseen.
  */
 bool runtime_probe(void);
 
@@ -99,21 +132,25 @@ int runtime_vfork(struct vforked (*begins)(void), void (*child)(struct vforked),
 
 /*
  * A filter (seccomp) that the program is about to install, its struct sock_fprog; false: it cannot be
- * read, and the kernel will say so.
+ * read, and the kernel will say so.  prog NULL: what is forbidden already, by a filter or WEFT=without.
  */
 struct runtime_filter {
 	bool tries;          /* what descriptors are tried and waited for with is not all allowed */
 	bool start;          /* nor what weft starts with */
 	bool threads;        /* nor libc's way to make one */
+	bool alone;          /* no other G lives */
+	bool syncs;          /* seccomp(2) may be called as yet, which gives a filter to all kernel threads */
 	const char *all;     /* a call that libc's threads make, too, is not; NULL: none */
 	uint64_t answers[6]; /* the runtime's own */
 };
 
 bool runtime_filter_ask(const void *prog, struct runtime_filter *f);
 
-/* Before it is there: what it does not allow is not done any more.  everywhere: upon all Ms and helpers. */
+/*
+ * Before it is there: what it does not allow is not done any more.  everywhere: upon all Ms and helpers;
+ * then, where it allows no more threads, as many Ms are made as there may ever be (FROMNOW_NOMORE).
+ */
 void runtime_filter_obey(const struct runtime_filter *f, bool everywhere);
-bool runtime_alone(void);          /* no other G lives */
 
 /*
  * On a G, outside handlers.  True: it is main, alone, and the only one of weft's kernel threads; the others
@@ -122,42 +159,32 @@ bool runtime_alone(void);          /* no other G lives */
  */
 bool runtime_single(void (*stop_shims)(void));
 void runtime_filter_behind(bool is); /* the calling G, locked, and its M are behind one that others are not */
-bool runtime_filter_tries(void);   /* no filter, and no WEFT=without, forbids tries on descriptors */
-bool runtime_filter_syncs(void);   /* seccomp(2) may be called */
 
-/* On a G: as many Ms are made as there may ever be. */
-void runtime_filter_settle(void);
-bool runtime_nomore(void);         /* kernel threads, for good */
+/* What holds from some moment on, for good (fromnow.c). */
+enum fromnow {
+	FROMNOW_ORDER,      /* POSIX promises the program an order: chaos ends */
+	FROMNOW_EXECUTABLE, /* code may be run on the stacks of all Gs, those to come included */
+	FROMNOW_LOCKED,     /* each G keeps the M it is on when it next gives way, and there is a P for each */
+	/*
+	 * No idle M leaves: the kernel works on what some of them asked for, and ends that with the thread
+	 * that asked.
+	 */
+	FROMNOW_MS_STAY,
+	/* The base of GS is read of each G that leaves its M: it may be changed by an instruction. */
+	FROMNOW_GS,
+	FROMNOW_NOTSC,      /* no use of the time stamp counter */
+	FROMNOW_CPUTIME,    /* the CPU time of Gs is counted: g_cputime() says that of what came before, too */
+	FROMNOW_NOMORE,     /* there are no more kernel threads: the runtime says so itself */
+	NFROMNOW
+};
 
-/* From now on code may be run on the stacks of all Gs, those to come included. */
-void runtime_stacks_executable(void);
+extern _Atomic unsigned fromnow hidden; /* a bit for each */
+void runtime_fromnow(enum fromnow what);
 
-/* From now on each G keeps the M it is on when it next gives way, and there is a P for each. */
-void runtime_lockall(void);
-bool runtime_all_locked(void);
-
-/*
- * From now on no idle M leaves: the kernel works on what some of them asked for, and ends that with
- * the thread that asked.
- */
-void runtime_keepms(void);
-
-/* From now on the base of GS is read of each G that leaves its M: it may be changed by an instruction. */
-void runtime_uses_gs(void);
-
-void runtime_notsc(void); /* from now on without the time stamp counter */
-
-/* CPU time of a G in ns, counted from the first cputime_enable(). */
-void cputime_enable(void);
-
-/*
- * The kernel's part of it, counted from the first systime_enable().  used: what the kernel thread ostid,
- * on which the caller found gp, has used in the kernel in all, for the time since gp's last switch;
- * the caller's own is asked.
- */
-void systime_enable(void);
-
-void runtime_promised(void); /* POSIX promises the program an order from now on: chaos ends */
+static inline bool fromnow_holds(enum fromnow what)
+{
+	return load_relaxed(&fromnow) >> what & 1;
+}
 
 void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
 
@@ -166,6 +193,5 @@ void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
  * dump's question where the G there runs.
  */
 bool runtime_note_running(uintptr_t pc, uintptr_t sp);
-void runtime_blockreport(void); /* at exit, if the option asks for it */
 
 #endif

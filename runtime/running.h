@@ -2,21 +2,28 @@
  * running: where and when the calling G runs: yields, its M, calls that block in the kernel, children.
  *
  * Must never: have a G wait for another (park.h).
+ *
+ * Functions that are apart, and why: entersyscallblock(), for to hand a P over costs a wake-up, which a call that
+ * may not wait does not pay; runtime_child_gone(), for a child may be waited for by another G than it was
+ * made by; runtime_release(), for what runtime_hold() counts in line has to be given back by a switch;
+ * runtime_others_wait(), for the queues of a P are the runtime's.
  */
 #ifndef WEFT_RUNNING_H
 #define WEFT_RUNNING_H
 
 #include "runtime/g.h"
 
+struct pollslot; /* netpoll.h */
+
 void gosched(void);    /* to the global tail, as Go's Gosched (sched_yield) */
 
 /*
  * Locks the calling G to its M until unlockosthread(); nests.  It may wait until there is another M for the
- * others (aside.c).  _own: the G changes its kernel thread, which is to end with it; M0 cannot end, so any
- * G but main goes on elsewhere first.
+ * others (aside.c): until the deadline, in ns of nanotime(); 0: as long as it takes.  own: the G changes its
+ * kernel thread, which is to end with it; M0 cannot end, so any G but main goes on elsewhere first.
  */
-void lockosthread(void);
-void lockosthread_own(void);
+enum { ASIDE_NOW = 1 }; /* a deadline that is over */
+void lockosthread(bool own, uint64_t until);
 void unlockosthread(void);
 
 /* The calling G, which is locked, has a real-time policy on its kernel thread, or none any more (realtime.c). */
@@ -73,7 +80,15 @@ void runtime_child_gone(void); /* the caller has waited for one */
  * a G.
  */
 void entersyscall(void);
-void entersyscallblock(void); /* the call certainly waits: the P goes to another M now */
+/*
+ * The call certainly waits: the P goes to another M now.  With an epoll of the program's, which the call waits
+ * for: false, the caller is to park for it instead, and nothing was done (sched/rest.c).
+ */
+bool entersyscallwait(struct pollslot *epoll, int fd);
+static inline void entersyscallblock(void)
+{
+	entersyscallwait(NULL, -1);
+}
 void exitsyscall(void);
 bool runtime_others_wait(void); /* for the caller's P */
 

@@ -24,6 +24,9 @@
  *   - anybody while weft_on == 0: no thread was made yet (or weft is disabled); the shim must pass
  *     through to libc and must not call the runtime.
  * Functions return 0 or -errno and never touch errno.
+ *
+ * Of the functions here these are apart, and why: runtime_denied_slow() and runtime_fault(), for WEFT=without stays for
+ * good and WEFT=fail is one call; runtime_part() and runtime_peek(), for the system calls in them are the runtime's.
  */
 #ifndef WEFT_RUNTIME_H
 #define WEFT_RUNTIME_H
@@ -54,7 +57,8 @@ struct weft_tls {
 	uint32_t locks; /* runtime locks held, and pins */
 	uint32_t revoke; /* enum revoke: whether the P of the M was taken while the G was off (lock.h, blocked.c) */
 	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
-	uint32_t need_resched; /* it was asked to give way and could not: runtime_resched() */
+	uint32_t need_resched; /* it was asked to give way and could not: runtime_yieldhere() */
+	uintptr_t handlersp; /* in the frame that called the innermost handler of the program here; 0: none runs */
 	/*
 	 * waiter of a thread that is no G, which is or was in the lot's queue (parkinglot_wait.c)
 	 */
@@ -122,13 +126,21 @@ struct shimlock {
 
 void shimlock(struct shimlock *l) hidden;
 void shimunlock(struct shimlock *l) hidden;
-void shimlock_fork_child(struct shimlock *l) hidden;
+
+/* In a fork child: free, for no thread is left that may hold it. */
+static inline void shimlock_fork_child(struct shimlock *l)
+{
+	l->lock.word = l->lock.sleepers = 0;
+}
 
 /*
  * The calling thread is inside the runtime (holds one of its locks, or runs on g0): a signal
  * handler that finds it so must not call the program.
  */
-bool runtime_busy(void);
+static inline bool runtime_busy(void)
+{
+	return weft_tls.locks != 0 || weft_tls.m != NULL;
+}
 
 /*
  * Between pin_m() and unpin() no handler of the program runs here and the calling G stays on its M.
@@ -163,8 +175,6 @@ static inline uint64_t since(uint64_t then, uint64_t now)
 {
 	return now > then ? now - then : 0;
 }
-
-unsigned long __getauxval(unsigned long type); /* libc's, past the interposed name */
 
 /*
  * 0, or the -errno that a system call of weft's own gets instead of being made: WEFT=without, or a

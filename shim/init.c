@@ -86,7 +86,7 @@ int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uint
 	pthread_attr_setstack(&attr, stack, size);
 	sigfillset(&all);
 	real.pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = runtime_nomore() || runtime_fault("kernel thread") ? EAGAIN : real.pthread_create(&t, &attr, fn, arg);
+	err = fromnow_holds(FROMNOW_NOMORE) || runtime_fault("kernel thread") ? EAGAIN : real.pthread_create(&t, &attr, fn, arg);
 	real.pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	if (!err)
@@ -166,7 +166,7 @@ static bool start_sigthread(void)
 
 static struct tcb *registered(bool other)
 {
-	return other ? runtime_g0tls() : runtime_mtls();
+	return runtime_mtls(other);
 }
 
 static bool calling(void)
@@ -232,6 +232,7 @@ static bool is_second(void)
 
 static bool start(void)
 {
+	struct runtime_filter filter;
 	int err;
 
 	options_read(glibc_environ());
@@ -239,6 +240,7 @@ static bool start(void)
 		return false;
 	/* First: with a guest, too, nothing is bound any more when threads run; helgrind would say so. */
 	bind_all();
+	find_kernel_clock();
 	if (has_guest())
 		return false;
 	if (weft_opt.breaktcb[0])
@@ -248,7 +250,11 @@ static bool start(void)
 			 "(running with plain pthreads)");
 		return false;
 	}
-	netpoll_makeroom();
+	if (!runtime_probe()) {
+		weft_say("start: a thread that blocks unseen would not be found, with neither membarrier "
+			 "nor exact CPU clocks (running with plain pthreads)");
+		return false;
+	}
 	compat_noproc = runtime_missing(SYS_openat, AT_FDCWD, (long)"/proc/self/status", 0) != 0;
 	if (compat_init()) {
 		weft_say("%s (running with plain pthreads)", compat_why());
@@ -256,11 +262,6 @@ static bool start(void)
 	}
 	if (compat_setxid_wrap(registered, calling)) {
 		weft_say("signal 33 cannot be wrapped (running with plain pthreads)");
-		return false;
-	}
-	if (!runtime_probe()) {
-		weft_say("start: a thread that blocks unseen would not be found, with neither membarrier "
-			 "nor exact CPU clocks (running with plain pthreads)");
 		return false;
 	}
 	rseq_end();
@@ -282,7 +283,7 @@ static bool start(void)
 	signal_init();
 	dumpsig_init();
 	execstack_look();
-	if (!runtime_filter_tries())
+	if (runtime_filter_ask(NULL, &filter) && filter.tries)
 		fdtable_tries_end();
 	return true;
 }
@@ -302,10 +303,4 @@ bool activate(void)
 bool activate_later(void)
 {
 	return load_acquire(&stage) == STAGE_NOT_YET;
-}
-
-static void __attribute__((destructor)) report(void)
-{
-	if (weft_on)
-		runtime_blockreport();
 }

@@ -47,6 +47,8 @@ extern struct real real hidden;
 #include "shim/symbols.def"
 #undef SYM
 
+unsigned long __getauxval(unsigned long type); /* libc's, past the interposed name */
+
 /*
  * The caller is a G: weft schedules it.  Otherwise libc's own function is right (native threads
  * share locks with Gs through the lot: see mutex.c and its like, which test weft_on alone).
@@ -72,15 +74,30 @@ long block_nocp(long nr, long a, long b, long c, long d, long e, long f) hidden;
 long await_cp(long nr, long a, long b, long c, long d, long e, long f) hidden;
 long await_nocp(long nr, long a, long b, long c, long d, long e, long f) hidden;
 
+/* The same for a caller that gave its P up, by entersyscallwait(). */
+long await_entered(long nr, long a, long b, long c, long d, long e, long f) hidden;
+
+/* Before a call of timed.def: a signal of weft's own may interrupt it (sigcall.c).  Constants fold. */
+void call_begins(void) hidden;
+static inline void call_timed(long nr)
+{
+	switch (nr) {
+#define TIMED(name, arg, kind) case SYS_##name:
+#include "shim/syscall/timed.def"
+#undef TIMED
+		call_begins();
+	}
+}
+
 #define block6(nr, a, b, c, d, e, f)                                                                \
-	block_cp(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+	(call_timed(nr), block_cp(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f)))
 #define block5(nr, a, b, c, d, e) block6(nr, a, b, c, d, e, 0)
 #define block4(nr, a, b, c, d) block6(nr, a, b, c, d, 0, 0)
 #define block3(nr, a, b, c) block6(nr, a, b, c, 0, 0, 0)
 #define block2(nr, a, b) block6(nr, a, b, 0, 0, 0, 0)
 #define block1(nr, a) block6(nr, a, 0, 0, 0, 0, 0)
 #define await6(nr, a, b, c, d, e, f)                                                                \
-	await_cp(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+	(call_timed(nr), await_cp(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f)))
 #define await5(nr, a, b, c, d, e) await6(nr, a, b, c, d, e, 0)
 #define await4(nr, a, b, c, d) await6(nr, a, b, c, d, 0, 0)
 #define await3(nr, a, b, c) await6(nr, a, b, c, 0, 0, 0)
@@ -142,6 +159,10 @@ void testcancel(void) hidden;
  */
 struct timespec;
 int park_until(int clock, const struct timespec *abs, struct park *pk) hidden;
+/* The same, of a time of the clock that clock_gettime() shows to the program. */
+int park_until_shown(int clock, const struct timespec *abs, struct park *pk) hidden;
+/* Whether that is another clock than the kernel's: once, after bind_all(). */
+void find_kernel_clock(void) hidden;
 /* A relative time; overflow saturates to "never" (0). */
 int deadline_in(const struct timespec *rel, uint64_t *deadline) hidden;
 

@@ -34,6 +34,18 @@ say() { printf '%s\n' "$*" >&2; }
 
 now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
+# apart: from here on what `under` runs has a CPU, and this script with all else that it starts another.  So a server and its
+# client do not take each other's, as on machines of their own.
+apart() {
+	if ! have taskset || [ "$(nproc)" -lt 2 ]; then
+		say "${why:-one CPU only}; server and client share it"
+		return 1
+	fi
+	server_cpu=0
+	taskset -cp 1 $$ >/dev/null
+	export ECHO_CLIENT_CPU=1
+}
+
 # under PROCS: sets the array prefix to the words that run a command with so many processors.
 # PROCS is a number, or native, or pinned (native on one processor), or default (weft chooses).
 under() {
@@ -43,6 +55,7 @@ under() {
 	default) prefix=("$weft_launcher" --) ;;
 	*) prefix=("$weft_launcher" "--procs=$1" --) ;;
 	esac
+	[ -z "${server_cpu:-}" ] || prefix=(taskset -c "$server_cpu" "${prefix[@]}")
 }
 
 # Sets why and fails unless the launcher really preloads: a missing library would go unnoticed.

@@ -30,4 +30,7 @@ extern const char nocp_begin[] CALLSTUB_HIDDEN, nocp_end[] CALLSTUB_HIDDEN;
  * (shim/thread/ucontext.c) and jumps to where that says, with its caller's registers and stack.
  */
 
+/* What a coroutine's function returns to: goes on with uc_link, by setcontext(), or exits. */
+extern const char ucontext_over[] CALLSTUB_HIDDEN;
+
 #endif

@@ -54,11 +54,6 @@ void shimunlock(struct shimlock *l)
 	unlock(&l->lock);
 }
 
-void shimlock_fork_child(struct shimlock *l)
-{
-	l->lock.word = l->lock.sleepers = 0;
-}
-
 #ifdef WEFT_DEBUG
 _Static_assert(NLOCKRANK <= sizeof(weft_tls.held) / sizeof(weft_tls.held[0]), "a count a rank");
 

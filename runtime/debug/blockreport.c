@@ -141,7 +141,7 @@ static struct site *next_site(const uint64_t *totals, const bool *done, int n)
 	return best < 0 ? NULL : &sites[best];
 }
 
-void runtime_blockreport(void)
+static void __attribute__((destructor)) at_exit(void)
 {
 	struct outbuf o = OUTBUF_INIT;
 	uint64_t totals[SITES], blocks = 0, ns = 0;
@@ -150,7 +150,7 @@ void runtime_blockreport(void)
 	struct backtrace b;
 	struct site *s;
 
-	if (!weft_opt.blockreport)
+	if (!weft_on || !weft_opt.blockreport)
 		return;
 	blocked_report_open();
 	if (!backtrace_open(&b))

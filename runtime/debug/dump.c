@@ -122,7 +122,7 @@ static void dump_g(struct outbuf *o, struct backtrace *b, struct g *gp, uint64_t
 	char name[16];
 
 	g_getname(gp, name);
-	weft_print(o, "G%lu \"%s\" id %u: %s", gp->goid, name, gp->tid, status_text(s));
+	weft_print(o, "G%lu \"%s\" id %u: %s", gp->shim.goid, name, gp->shim.tid, status_text(s));
 	if (s == Gwaiting)
 		print_wait(o, gp, now);
 	if (mp)
@@ -150,7 +150,7 @@ static void dump_machine(struct outbuf *o)
 			weft_print(o, ", M%d", mp->id);
 		weft_print(o, "\n");
 	}
-	for (struct m *mp = sched.allm; mp; mp = mp->alllink) {
+	LIST_EACH(struct m, mp, &sched.allm, all) {
 		struct p *pp = mp->p;
 		struct g *gp = mp->curg;
 
@@ -158,7 +158,7 @@ static void dump_machine(struct outbuf *o)
 		if (pp)
 			weft_print(o, ", P%d", pp->id);
 		if (gp)
-			weft_print(o, ", G%lu", gp->goid);
+			weft_print(o, ", G%lu", gp->shim.goid);
 		weft_print(o, "%s%s\n", mp->spinning ? ", spinning" : "",
 			   !pp && !gp ? ", idle" : "");
 	}

@@ -44,11 +44,11 @@ static void detail_m(struct outbuf *o, struct m *mp)
 	weft_print(o, "  M%d: ", mp->id);
 	print_id(o, "p", pp != NULL, pp ? pp->id : 0);
 	weft_print(o, " ");
-	print_id(o, "curg", gp != NULL, gp ? (long)gp->goid : 0);
+	print_id(o, "curg", gp != NULL, gp ? (long)gp->shim.goid : 0);
 	weft_print(o, " mallocing=0 throwing=0 preemptoff= locks=%d dying=%d spinning=%s blocked=%s ",
 		   load_relaxed(&mp->locks), mp->dying, mp->spinning ? "true" : "false",
 		   !pp && !gp ? "true" : "false");
-	print_id(o, "lockedg", lg != NULL, lg ? (long)lg->goid : 0);
+	print_id(o, "lockedg", lg != NULL, lg ? (long)lg->shim.goid : 0);
 	weft_print(o, "\n");
 }
 
@@ -56,7 +56,7 @@ static void detail_g(struct outbuf *o, struct g *gp)
 {
 	struct m *mp = load_relaxed(&gp->m), *lm = gp->lockedm;
 
-	weft_print(o, "  G%lu: status=%u(%s) ", gp->goid, gstatus(gp),
+	weft_print(o, "  G%lu: status=%u(%s) ", gp->shim.goid, gstatus(gp),
 		   waitreason_text(gp->waitreason));
 	print_id(o, "m", mp != NULL, mp ? mp->id : 0);
 	weft_print(o, " ");
@@ -81,7 +81,7 @@ void schedtrace(bool detail)
 			   load_relaxed(&sched.sysmonwait) ? "true" : "false");
 		for (int i = 0; i < MAXPROCS && allp[i]; i++)
 			detail_p(&o, allp[i]);
-		for (struct m *mp = sched.allm; mp; mp = mp->alllink)
+		LIST_EACH(struct m, mp, &sched.allm, all)
 			detail_m(&o, mp);
 		for (uint32_t i = 0; i < load_relaxed(&sched.nallgs); i++)
 			if (galive(g_at(i)))

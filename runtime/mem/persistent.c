@@ -4,31 +4,43 @@
  * A table that is large for a rare case (a hundred thousand signals that wait) has a pointer for each
  * part and the part is mapped when it is first used.  An array in .bss costs no memory either, but it
  * counts: ulimit -d and -v refuse the library, mlockall() locks and fills all of it.
+ *
+ * Where such a limit stands, or the kernel refuses a megabyte at once, pieces are small: what is mapped
+ * in advance is what a stack of the program's lacks.
  */
 #include "runtime/sched/gmp.h"
 
-enum { PERSISTENT_CHUNK = 1 << 20 };
+enum { PERSISTENT_CHUNK = 1 << 20, SCARCE_CHUNK = 64 << 10 };
 
 static struct lock arenalock = LOCK_INIT(Persistent);
 static char *at, *end; /* arenalock */
+
+/* A new piece (L arena). */
+static void more(void)
+{
+	size_t n = sched.tight ? SCARCE_CHUNK : PERSISTENT_CHUNK;
+
+	at = os_alloc(n);
+	if (!at && n > SCARCE_CHUNK)
+		at = os_alloc(n = SCARCE_CHUNK);
+	end = at ? at + n : NULL;
+}
 
 void *persistentalloc(size_t n)
 {
 	void *p;
 
 	n = (n + 63) & ~(size_t)63; /* a cache line each: Ps are written by different CPUs */
-	if (n > PERSISTENT_CHUNK / 4)
+	if (n > SCARCE_CHUNK / 4 && (sched.tight || n > PERSISTENT_CHUNK / 4))
 		return os_alloc(n);
 	lock(&arenalock);
-	if ((size_t)(end - at) < n) {
-		at = os_alloc(PERSISTENT_CHUNK);
-		end = at ? at + PERSISTENT_CHUNK : NULL;
-	}
+	if ((size_t)(end - at) < n)
+		more();
 	p = at;
 	if (p)
 		at += n;
 	unlock(&arenalock);
-	return p;
+	return p ? p : os_alloc(n);
 }
 
 void *runtime_part(void *_Atomic *part, size_t n)

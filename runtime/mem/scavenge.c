@@ -13,7 +13,8 @@
  * When the kernel refuses memory for a stack, what dead Gs have is taken at once, whatever its shape:
  * their stacks are unmapped, and the thread blocks stay for the next life.  From the first refusal on
  * dead Gs are kept in the global lists alone: of a limit that is so near no P may have its own share.
- * A P that runs meanwhile gives up what it has when the next G ends there.
+ * A P that runs meanwhile gives up what it has when the next G ends there.  In the child of a fork the
+ * Gs of the parent's other threads come first.
  *
  * Rejected: giving back at each thread's end, as libc does: two system calls in a create and join
  * that takes none.  The age of each G: a clock read at each end.
@@ -85,9 +86,9 @@ static bool strip(struct g *gp)
 {
 	if (!stack_free(&gp->stack))
 		return false;
-	if (gp->fs) {
-		hooks.dropblock(gp->fs);
-		gp->fs = NULL; /* gp->tls still leads to memory: the area stays, of zeroes */
+	if (gp->shim.fs) {
+		hooks.dropblock(gp->shim.fs);
+		gp->shim.fs = NULL; /* gp->tls still leads to memory: the area stays, of zeroes */
 		tlsarea_discard(gp);
 	}
 	g_bare(gp);
@@ -126,6 +127,34 @@ uint64_t scavenge_step(void)
 
 /* ---- when memory is refused ------------------------------------------------------------------ */
 
+/*
+ * In the child of a fork: the Gs that the fork left behind, as libc takes the stacks of threads that are
+ * gone.  Each was copied at some moment of its life, so only its place in the tables, its area and a
+ * stack that is whole are kept.
+ */
+static void take_inherited(void)
+{
+	uint32_t n = exchange_acq_rel(&sched.inherited, 0);
+	struct g *gp;
+
+	for (uint32_t i = 0; i < n && (gp = g_at(i)); i++) {
+		struct g kept = { .allgidx = i, .area = gp->area, .areas = gp->areas, .stack = gp->stack };
+
+		if (gp == g_main_ || gstatus(gp) != Gdead || !tlsarea_take_over(gp))
+			continue;
+		if (!stack_is_whole(&kept.stack))
+			kept.stack = (struct stack){ 0 };
+		*gp = kept;
+		store_release(&gp->shim.status, Gdead);
+		if (!gp->stack.slot) {
+			g_bare(gp);
+			continue;
+		}
+		gp->class = (uint8_t)gfree_class(&(struct shape){ .size = kept.stack.size, .guard = kept.stack.guard });
+		g_free(gp);
+	}
+}
+
 /* Those whose stack the kernel will not unmap stay what they were. */
 static bool unmap_all(void)
 {
@@ -157,6 +186,7 @@ bool scavenge_scarce(uint32_t class)
 		g_cachefree(pp);
 	unpin();
 	gather_idle();
+	take_inherited();
 	for (int i = 0; i < MAXPROCS && allp[i]; i++)
 		if (g_cached(allp[i]))
 			store_relaxed(&allp[i]->gfreeflush, true);

@@ -41,7 +41,7 @@ static struct lock sidelock = LOCK_INIT(Side);
 static struct side *sides; /* (sidelock) free ones */
 static char *m0stack;      /* M0's: the next M0, of a fork child, has the same memory */
 
-size_t sidestack_size(void)
+static size_t sidestack_size(void)
 {
 	size_t frame = __getauxval(AT_MINSIGSTKSZ);
 
@@ -128,7 +128,7 @@ bool runtime_on_sigstack(uintptr_t sp)
  * In a handler: perhaps of a G without a P, which must not be given one here.  So held, and pin()
  * finds that it is inside already.
  */
-void *sidestack_take(void)
+void *sidestack_take(size_t *size)
 {
 	struct m *mp;
 	struct side *s;
@@ -147,6 +147,7 @@ void *sidestack_take(void)
 	if (!s && !os_fault("side stack"))
 		s = persistentalloc(sidestack_size());
 	unpin();
+	*size = sidestack_size();
 	return s;
 }
 

@@ -18,7 +18,6 @@
 enum { STACK_SLOTS = 64 }; /* of one reservation, at most */
 
 static struct lock stacklock = LOCK_INIT(Stack); /* reservations; a slot, while others may use it */
-static _Atomic bool executable; /* once true, for ever; see runtime_stacks_executable */
 static _Atomic bool filled;     /* mlockall(MCL_FUTURE): all that is mapped gets memory at once */
 
 /* ---- reservations ---------------------------------------------------------------------------- */
@@ -124,14 +123,13 @@ static void make_executable(const struct stack *s)
 }
 
 /*
- * seq_cst with the fence in stack_alloc(): the new stack is in its G before the flag is read there,
- * and the flag set before Gs are read here.
+ * seq_cst with the fence in stack_alloc(): the new stack is in its G before FROMNOW_EXECUTABLE is read there,
+ * and that was set before Gs are read here.
  */
-void runtime_stacks_executable(void)
+void stacks_make_executable(void)
 {
 	struct g *gp;
 
-	store_relaxed(&executable, true);
 	fence_seqcst(); /* seq_cst with the fence in stack_alloc() */
 	for (uint32_t i = 0; i < load_acquire(&sched.nallgs) && (gp = g_at(i)); i++) {
 		lock(&stacklock); /* not what was unmapped meanwhile, and is another's memory now */
@@ -141,37 +139,14 @@ void runtime_stacks_executable(void)
 }
 
 /*
- * In the child of a fork, where there is no room: the stack of a G that the fork left behind, as libc
- * takes the stacks of threads that are gone.  Until then what the program has there stays.  NULL: none.
- *
- * The parent's threads ran while the pages were copied, so a G may be half made: only a stack whose
- * every field is right is taken.  It is mapped: it stood in its G after it was mapped, and no more
- * before it was unmapped (stack_free).  Two Gs name one stack when this was about to give it away as
- * another thread forked: neither has it afterwards.
+ * In the child of a fork: a stack of a G that the fork left behind.  The parent's threads ran while the
+ * pages were copied, so a G may be half made: only a stack whose every field is right is one.  It is
+ * mapped: it stood in its G after it was mapped, and no more before it was unmapped (stack_free).
  */
-static char *take_inherited(const struct stack *want)
+bool stack_is_whole(const struct stack *s)
 {
-	uint32_t n = sched.inherited;
-	char *slot = NULL;
-	struct g *gp;
-
-	if (likely(!n))
-		return NULL;
-	lock(&stacklock);
-	for (uint32_t i = 0; i < n && (gp = g_at(i)); i++) {
-		const struct stack *s = &gp->stack;
-
-		if (gp == g_main_ || !s->slot || s->slot == g_main_->stack.slot)
-			continue;
-		if (!slot && s->size == want->size && s->guard == want->guard)
-			slot = s->slot;
-		if (slot && s->slot == slot)
-			gp->stack = (struct stack){ 0 };
-	}
-	unlock(&stacklock);
-	if (slot)
-		os_discard(slot + want->guard, want->size - want->guard);
-	return slot;
+	return s->slot && s->guard < s->size && s->base >= s->slot && s->top <= s->slot + s->size &&
+	       s->base + s->guard < s->top;
 }
 
 bool stack_alloc(struct stack *s, const struct gattr *a)
@@ -181,14 +156,12 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 	if (!a->shape.user) {
 		fresh.slot = reservation_cut(&sched.gclass[a->class].slots, fresh.size, fresh.guard);
 		if (!fresh.slot)
-			fresh.slot = take_inherited(&fresh);
-		if (!fresh.slot)
 			return false;
 	}
 	stack_fit(&fresh, a);
 	*s = fresh;
-	fence_seqcst(); /* seq_cst with the fence in runtime_stacks_executable() */
-	if (unlikely(load_relaxed(&executable)))
+	fence_seqcst(); /* seq_cst with the fence in stacks_make_executable() */
+	if (unlikely(fromnow_holds(FROMNOW_EXECUTABLE)))
 		make_executable(s);
 	return true;
 }
@@ -200,7 +173,7 @@ bool stack_free(struct stack *s)
 	bool done;
 
 	lock(&stacklock);
-	*s = (struct stack){ 0 }; /* first: for take_inherited() what stands in a G is mapped */
+	*s = (struct stack){ 0 }; /* first: for stack_is_whole() what stands in a G is mapped */
 	fence_compiler();
 	done = !was.slot || !os_free(was.slot, was.size);
 	if (!done)

@@ -139,6 +139,23 @@ void tlsarea_discard(struct g *gp)
 	unlock(&arealock);
 }
 
+/*
+ * In the child of a fork: the area of a G that the fork left behind, whose block is off all lists.  It
+ * is in use again, and of zeroes.  False: the copy was made while the G got it.
+ */
+bool tlsarea_take_over(struct g *gp)
+{
+	const struct areas *as = gp->areas;
+
+	if (!gp->area || !as || !as->at || gp->area < as->at || gp->area >= as->at + SLAB * areasize)
+		return false;
+	memset(gp->area, 0, areasize);
+	lock(&arealock);
+	gp->areas->used |= bit_of(gp);
+	unlock(&arealock);
+	return true;
+}
+
 void tlsarea_trim(void)
 {
 	size_t page = os_pagesize();

@@ -138,6 +138,7 @@ int os_blocked(int tid, struct os_where *w);
 const char *os_syscall_name(long nr);    /* of those that block; NULL: another */
 int os_thread_cpu(int tid, uint64_t *ns); /* its CPU clock */
 int os_files_leave(void); /* this thread gets an empty table of descriptors; 0 or -errno */
+uint64_t os_own_waits(void);             /* how often the kernel has made this thread wait (0: it does not say) */
 uint64_t os_own_systime(void);           /* ns that this thread has used in the kernel */
 bool os_has_children(void);              /* of this very thread: not waited for, or traced by it */
 int os_membarrier_start(void);

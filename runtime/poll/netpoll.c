@@ -22,10 +22,9 @@
 
 enum { HIGH_FD = 1016 }; /* above what programs count and close, below what makes fork copy big tables */
 
-enum { EPOLL, EVFD, CLOCKFD, NOWN };
-static _Atomic int own[NOWN] = { -1, -1, -1 };
-#define epfd own[EPOLL]
-#define netpolleventfd own[EVFD]
+_Atomic int netpoll_own[NETPOLL_NOWN] = { -1, -1, -1 };
+#define epfd netpoll_own[NETPOLL_EPOLL]
+#define netpolleventfd netpoll_own[NETPOLL_EVENTFD]
 static _Atomic bool clockasked; /* for the third */
 /*
  * A filter forbids the calls: their numbers stay ours, and unused.  seq_cst with sched.netpollwakesig and the eventfd:
@@ -168,7 +167,7 @@ static void open_clock(void)
 		return;
 	lock(&openlock);
 	if (os_poll_add(netpoll_fd(), fd, OS_POLLIN | OS_POLLEDGE, CLOCK) == 0) {
-		store_release(&own[CLOCKFD], fd);
+		store_release(&netpoll_own[NETPOLL_CLOCK], fd);
 		fd = -1;
 	}
 	unlock(&openlock);
@@ -178,7 +177,7 @@ static void open_clock(void)
 
 bool netpoll_clocks(void)
 {
-	return load_relaxed(&own[CLOCKFD]) >= 0;
+	return load_relaxed(&netpoll_own[NETPOLL_CLOCK]) >= 0;
 }
 
 void netpoll_clock(void)
@@ -186,27 +185,6 @@ void netpoll_clock(void)
 	/* A real-time G's M sleeps until that clock shows the time. */
 	if (unlikely(!load_relaxed(&clockasked)) && !runtime_waits_itself())
 		open_clock();
-}
-
-/* fd is a number of weft's, which the program may want or believe to be free. */
-bool netpoll_owns(int fd)
-{
-	for (int i = 0; fd >= 0 && i < NOWN; i++)
-		if (fd == load_acquire(&own[i]))
-			return true;
-	return false;
-}
-
-bool netpoll_owns_above(int fd, int *which)
-{
-	*which = INT32_MAX;
-	for (int i = 0; fd >= 0 && i < NOWN; i++) {
-		int have = load_acquire(&own[i]);
-
-		if (have >= fd && have < *which)
-			*which = have;
-	}
-	return *which != INT32_MAX;
 }
 
 /*
@@ -221,9 +199,9 @@ void netpoll_move(int fd)
 
 		if (to < 0)
 			to = netpoll_dup(fd);
-		for (int i = 0; to >= 0 && i < NOWN; i++)
-			if (fd == load_acquire(&own[i]))
-				store_release(&own[i], to);
+		for (int i = 0; to >= 0 && i < NETPOLL_NOWN; i++)
+			if (fd == load_acquire(&netpoll_own[i]))
+				store_release(&netpoll_own[i], to);
 	}
 	unlock(&openlock);
 }
@@ -335,7 +313,7 @@ unsigned netpoll_ready(const struct os_event *ev, int n)
 	if (woken && pp) {
 		p_batch_begins(pp);
 		if (worth_helping(pp, woken))
-			wakep();
+			wakep_for(pp);
 	}
 	return woken;
 }
@@ -393,8 +371,8 @@ void netpoll_fork_child(void)
 	lock_init(&openlock, Pollopen);
 	store_relaxed(&futex_sleeper, false);
 	store_relaxed(&clockasked, false);
-	for (int i = 0; i < NOWN; i++) {
-		int fd = exchange_relaxed(&own[i], -1);
+	for (int i = 0; i < NETPOLL_NOWN; i++) {
+		int fd = exchange_relaxed(&netpoll_own[i], -1);
 
 		if (fd >= 0)
 			os_close(fd);

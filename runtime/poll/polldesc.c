@@ -11,8 +11,7 @@
  * (netpoll_release).  A waiter that found nothing need not: what comes later is a new edge.  An end or
  * an error wakes every waiter.
  *
- * A waiter for several descriptors (poll, select) is linked into each; every edge wakes all of
- * these.
+ * Waiting for several is in pollmany.c, what becomes of a number that ends in pollclose.c.
  *
  * Life.  The caller's slot names the polldesc; users count themselves under its lock while the slot
  * still does.  Closing the number takes it out of the slot.  With users left, the open file must
@@ -25,56 +24,24 @@
  * Locks: Pollreg (by number: registering against closing) < Polldesc < Lot.  System calls are made
  * under Pollreg, which only threads that open and close the same number ask for.
  */
-#include "runtime/sched/gmp.h"
+#include "runtime/poll/polldesc.h"
 
 #include <errno.h>
 
-enum { PD_CHUNK = 256, PD_NCHUNKS = 4096, REGLOCKS = 64 };
-enum { ENDED = OS_POLLERR | OS_POLLHUP | OS_POLLRDHUP };
-
-struct polldesc {
-	/*
-	 * seq_cst with nwait: pd_wake() writes this one, then reads that; netpoll_park() the other
-	 * way
-	 */
-	_Atomic uint32_t seq[2];    /* edges of each direction; the lot's addresses */
-	/* seq_cst with seq in pd_wake() */
-	_Atomic uint32_t nwait[2];  /* about to park, or parked */
-	_Atomic uint32_t gen;       /* of this life; an event of a former one is stale */
-	_Atomic uint32_t events_seen; /* ENDED and POLLPRI bits seen: a short read proves nothing any more */
-	_Atomic uint64_t emptyseq;  /* 1 << 32 | count at which all was read; a hint */
-	/*
-	 * seq_cst with incalls: keep_file() writes this one, then reads that; netpoll_fdget() the
-	 * other way
-	 */
-	_Atomic int fd;             /* changes when the program closes its number under a user */
-	/* seq_cst with fd in keep_file() */
-	_Atomic uint32_t incalls;   /* users inside a system call on fd */
-	struct lock lock;           /* rank Polldesc */
-	uint32_t users;             /* (L) */
-	bool detached;              /* (L) its number was closed; the last user frees it */
-	struct polllink *_Atomic links; /* (L) written; polldesc_fire() looks first whether there is one */
-	struct polldesc *free;      /* (L pool) */
-	uint32_t index;             /* (c) */
-	uint64_t file[2];           /* (c per life) device and inode */
-} __attribute__((aligned(64)));
+enum { PD_CHUNK = 256, PD_NCHUNKS = 4096 };
 
 static struct polldesc *_Atomic pdchunks[PD_NCHUNKS]; /* never moved or freed */
 static uint32_t nmade;                           /* (L pool) */
 static struct polldesc *freelist;                /* (L pool) */
 static struct lock pool = LOCK_INIT(Pollpool);
 static struct lock reglocks[REGLOCKS];
-/* seq_cst with pollslot.pd, as pollslot.closing */
-static _Atomic uint32_t closing_any; /* calls on their way that end numbers without naming each */
+/*
+ * An M on its way to sleep asks whether anything is watched.  Relaxed: what is watched matters to the M on
+ * which its waiter parks, and that one comes after the count; others sleep without the poller's word.
+ */
 _Atomic int32_t nwatched;
 
-/* The low bits say, as with every address in the lot, that no object of pthreads is meant. */
-static const void *pd_key(const _Atomic uint32_t *word)
-{
-	return (const char *)word + 3;
-}
-
-static struct lock *reglock(int fd)
+struct lock *pd_reglock(int fd)
 {
 	struct lock *l = &reglocks[(unsigned)fd % REGLOCKS];
 
@@ -124,18 +91,24 @@ static struct polldesc *pd_get(int fd)
 	unlock(&pool);
 	if (!pd)
 		return NULL;
-	/* Only stale events still name it, and these compare the generation first. */
-	for (int dir = 0; dir < 2; dir++)
-		store_seqcst(&pd->seq[dir], 0);
-	store_relaxed(&pd->events_seen, 0);
-	store_relaxed(&pd->emptyseq, 0);
-	store_seqcst(&pd->fd, fd);
+	/*
+	 * Stale events still name it, and compare the generation first; and threads that looked while it was
+	 * another file's, and find it again when they hold the number.  For them no count of a former life comes
+	 * again: they try once more.
+	 */
+	for (int dir = 0; dir < 2; dir++) {
+		pd->first[dir] = load_relaxed(&pd->seen.seq[dir]) + 1;
+		store_seqcst(&pd->seen.seq[dir], pd->first[dir]);
+	}
+	store_relaxed(&pd->seen.events, 0);
+	store_relaxed(&pd->seen.emptyseq, 0);
+	store_seqcst(&pd->seen.fd, fd);
 	pd->users = 1;
 	pd->detached = false;
 	return pd;
 }
 
-static void pd_put(struct polldesc *pd)
+void pd_put(struct polldesc *pd)
 {
 	fetch_add_acq_rel(&pd->gen, 1);
 	lock(&pool);
@@ -144,16 +117,16 @@ static void pd_put(struct polldesc *pd)
 	unlock(&pool);
 }
 
-static uint64_t data_of(struct polldesc *pd)
+uint64_t pd_data(struct polldesc *pd)
 {
 	return (uint64_t)load_acquire(&pd->gen) << 32 | pd->index;
 }
 
-static int pd_watch(struct polldesc *pd, int fd)
+int pd_watch(struct polldesc *pd, int fd)
 {
 	return os_poll_add(netpoll_fd(), fd,
 			   OS_POLLIN | OS_POLLOUT | OS_POLLPRI | OS_POLLRDHUP | OS_POLLEDGE,
-			   data_of(pd));
+			   pd_data(pd));
 }
 
 /* ---- holding --------------------------------------------------------------------------------- */
@@ -168,7 +141,7 @@ static struct polldesc *pd_new(int fd)
 		pd = NULL;
 	}
 	if (pd)
-		fetch_add_seqcst(&nwatched, 1);
+		fetch_add_relaxed(&nwatched, 1);
 	return pd;
 }
 
@@ -194,7 +167,7 @@ static struct polldesc *find_or_make(pollslot *slot, int fd, bool *mine)
 		return pd;
 	if (load_seqcst(&slot->barred))
 		return NULL;
-	if (load_seqcst(&slot->closing) || load_seqcst(&closing_any)) {
+	if (load_seqcst(&slot->closing) || load_seqcst(&netpoll_closing_any)) {
 		*mine = true;
 		return pd_new_private(fd);
 	}
@@ -212,14 +185,14 @@ static struct polldesc *pd_register(pollslot *slot, int fd, bool *mine)
 
 	if (!netpoll_open())
 		return NULL;
-	lock(reglock(fd));
+	lock(pd_reglock(fd));
 	pd = find_or_make(slot, fd, mine);
-	unlock(reglock(fd));
+	unlock(pd_reglock(fd));
 	return pd;
 }
 
 /* Pinned.  NULL: fd cannot be watched. */
-static struct polldesc *pd_hold(pollslot *slot, int fd)
+struct polldesc *pd_hold(pollslot *slot, int fd)
 {
 	for (;;) {
 		struct polldesc *pd = load_seqcst(&slot->pd);
@@ -240,7 +213,7 @@ static struct polldesc *pd_hold(pollslot *slot, int fd)
 	}
 }
 
-static void pd_drop(struct polldesc *pd)
+void pd_drop(struct polldesc *pd)
 {
 	bool last;
 
@@ -248,138 +221,15 @@ static void pd_drop(struct polldesc *pd)
 	last = --pd->users == 0 && pd->detached;
 	unlock(&pd->lock);
 	if (last) {
-		int fd = load_seqcst(&pd->fd);
+		int fd = load_seqcst(&pd->seen.fd);
 
 		if (fd >= 0) {
 			os_poll_del(netpoll_fd(), fd);
 			os_close(fd);
 		}
 		pd_put(pd);
-		fetch_sub_seqcst(&nwatched, 1);
+		fetch_sub_relaxed(&nwatched, 1);
 	}
-}
-
-/* The file gets a number of ours, which users take from now on. */
-static void keep_file(struct polldesc *pd, int fd, bool gone)
-{
-	int own = gone ? -1 : netpoll_dup(fd);
-
-	/* Before the other goes: an edge in between is seen twice, not lost. */
-	if (own >= 0 && pd_watch(pd, own)) {
-		os_close(own); /* no watch to be had: as no number */
-		own = -1;
-	}
-	store_seqcst(&pd->fd, own);
-	os_poll_del(netpoll_fd(), fd);
-	while (load_seqcst(&pd->incalls)) /* in a call that does not block, on the old number */
-		os_osyield();
-	/* the file is gone, or there is no number or no watch to be had: the users are told EBADF */
-	if (own < 0)
-		polldesc_fire(data_of(pd), ENDED);
-}
-
-/* reglock held */
-static void forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
-{
-	bool used;
-
-	lock(&pd->lock);
-	store_seqcst(&slot->pd, NULL);
-	used = pd->users != 0;
-	if (used) {
-		pd->detached = true;
-		pd->users++;
-	}
-	unlock(&pd->lock);
-	if (used) {
-		keep_file(pd, fd, gone);
-		pd_drop(pd);
-	} else {
-		os_poll_del(netpoll_fd(), fd);
-		pd_put(pd);
-		fetch_sub_seqcst(&nwatched, 1);
-	}
-}
-
-/* reglock held */
-static void empty(pollslot *slot, int fd, bool gone)
-{
-	struct polldesc *pd = load_seqcst(&slot->pd);
-
-	if (pd)
-		forget(slot, pd, fd, gone);
-}
-
-void netpoll_forget(pollslot *slot, int fd, bool gone)
-{
-	if (!load_seqcst(&slot->pd) && !load_seqcst(&slot->barred))
-		return;
-	pin();
-	lock(reglock(fd));
-	empty(slot, fd, gone);
-	store_seqcst(&slot->barred, 0);
-	unlock(reglock(fd));
-	unpin();
-}
-
-void netpoll_bar(pollslot *slot, int fd)
-{
-	pin();
-	lock(reglock(fd));
-	fetch_add_seqcst(&slot->barred, 1);
-	empty(slot, fd, true);
-	unlock(reglock(fd));
-	unpin();
-}
-
-void netpoll_unbar(pollslot *slot)
-{
-	uint32_t n = load_seqcst(&slot->barred);
-
-	while (n && !cas_weak_seqcst(&slot->barred, &n, n - 1))
-		;
-}
-
-/*
- * Both steps are under the lock under which waiters register: what is in the slot by then is taken
- * out here, and a waiter that registers later sees that the number is being closed.
- */
-void netpoll_closing(pollslot *slot, int fd)
-{
-	pin();
-	lock(reglock(fd));
-	fetch_add_seqcst(&slot->closing, 1);
-	empty(slot, fd, false);
-	if (load_relaxed(&slot->barred))
-		store_seqcst(&slot->barred, 0);
-	unlock(reglock(fd));
-	unpin();
-}
-
-void netpoll_closed(pollslot *slot)
-{
-	fetch_sub_seqcst(&slot->closing, 1);
-}
-
-void netpoll_closing_any(void)
-{
-	fetch_add_seqcst(&closing_any, 1);
-}
-
-void netpoll_closed_any(void)
-{
-	fetch_sub_seqcst(&closing_any, 1);
-}
-
-/* Each lock once: registering reads the count and fills the slot under one of them. */
-void netpoll_synchronize(void)
-{
-	pin();
-	for (int i = 0; i < REGLOCKS; i++) {
-		lock(reglock(i));
-		unlock(reglock(i));
-	}
-	unpin();
 }
 
 /*
@@ -392,43 +242,16 @@ static bool pd_same(pollslot *slot, int fd)
 	uint64_t file[2];
 	bool same;
 
-	lock(reglock(fd));
+	lock(pd_reglock(fd));
 	pd = load_seqcst(&slot->pd);
 	same = !pd || (!os_fileid(fd, file) && file[0] == pd->file[0] && file[1] == pd->file[1]);
 	if (!same)
-		forget(slot, pd, fd, true);
-	unlock(reglock(fd));
+		pd_forget(slot, pd, fd, true);
+	unlock(pd_reglock(fd));
 	return same;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
-
-#define EMPTY_KNOWN (UINT64_C(1) << 32)
-
-bool netpoll_look(struct netwait *w, pollslot *slot, enum polldir dir)
-{
-	struct polldesc *pd = load_seqcst(&slot->pd);
-
-	w->slot = slot;
-	w->dir = dir;
-	w->pd = pd;
-	w->seq = 0; /* as when just registered */
-	if (!pd)
-		return false;
-	w->seq = load_seqcst(&pd->seq[dir]);
-	return load_relaxed(&pd->emptyseq) == (EMPTY_KNOWN | w->seq) &&
-	       !load_relaxed(&pd->events_seen);
-}
-
-void netpoll_note_empty(const struct netwait *w)
-{
-	store_relaxed(&w->pd->emptyseq, EMPTY_KNOWN | w->seq);
-}
-
-bool netpoll_may_have_ended(const struct netwait *w)
-{
-	return !w->pd || load_acquire(&w->pd->events_seen) & ENDED;
-}
 
 enum nethold netpoll_hold(struct netwait *w, int fd, bool tried)
 {
@@ -445,28 +268,19 @@ enum nethold netpoll_hold(struct netwait *w, int fd, bool tried)
 		return NETPOLL_NONE;
 	}
 	w->pd = pd;
+	if (!seen)
+		w->seq = pd->first[w->dir]; /* whatever came since it was registered is new to the caller */
 	w->moved = seen && pd != seen;
 	w->woken = false;
 	w->trying = false;
 	return NETPOLL_HELD;
 }
 
-void netpoll_next(struct netwait *w)
-{
-	struct polldesc *pd = w->pd;
-
-	w->seq = load_seqcst(&pd->seq[w->dir]); /* before the try */
-	/* Sequentially consistent: pairs with keep_file(), which changes fd and then reads incalls. */
-	fetch_add_seqcst(&pd->incalls, 1);
-	w->fd = load_seqcst(&pd->fd);
-	w->trying = true;
-}
-
 /* The number may be closed from here on. */
 static void put_number(struct netwait *w)
 {
 	if (w->trying)
-		fetch_sub_seqcst(&w->pd->incalls, 1);
+		fetch_sub_seqcst(&w->pd->seen.incalls, 1);
 	w->trying = false;
 }
 
@@ -482,33 +296,20 @@ static int has_moved(void *arg)
 	return load_seqcst(m->word) != m->was; /* seq_cst: see seq */
 }
 
-static int park(const _Atomic uint32_t *word, uint32_t was, uint64_t deadline,
-		enum waitreason reason)
-{
-	struct moved m = { word, was };
-	struct park pk = {
-		.addr = pd_key(word),
-		.refuse = has_moved,
-		.arg = &m,
-		.deadline = deadline,
-		.reason = (uint8_t)reason,
-	};
-	int r = lot_park(&pk);
-
-	return r == -EAGAIN ? 0 : r;
-}
-
 int netpoll_park(struct netwait *w, uint64_t deadline, enum waitreason reason)
 {
+	struct moved m = { &w->pd->seen.seq[w->dir], w->seq };
+	struct park pk = park_wait(netpoll_key(m.word), has_moved, &m, reason);
 	_Atomic uint32_t *nwait = &w->pd->nwait[w->dir];
 	int r;
 
 	put_number(w);
+	park_until_ns(&pk, deadline);
 	/*
 	 * Pairs with polldesc_fire: it raises seq, then reads nwait; we raise nwait, then read seq.
 	 */
 	fetch_add_seqcst(nwait, 1);
-	r = park(&w->pd->seq[w->dir], w->seq, deadline, reason);
+	r = park_woken(lot_park(&pk));
 	fetch_sub_seqcst(nwait, 1);
 	w->woken = r == 0;
 	netpoll_next(w);
@@ -523,87 +324,19 @@ void netpoll_release(struct netwait *w, bool empty)
 	if (empty)
 		netpoll_note_empty(w);
 	if (w->woken && load_seqcst(&pd->nwait[w->dir]))
-		lot_wake(pd_key(&pd->seq[w->dir]), 1, 0, READY_TAIL, NULL, NULL);
+		lot_wake(netpoll_key(&pd->seen.seq[w->dir]), 1, 0, READY_TAIL, NULL, NULL);
 	pd_drop(pd);
 	unpin();
-}
-
-/* ---- several at once ------------------------------------------------------------------------- */
-
-static void link_in(struct polllink *l)
-{
-	struct polldesc *pd = l->pd;
-
-	lock(&pd->lock);
-	l->prev = NULL;
-	l->next = load_relaxed(&pd->links);
-	if (l->next)
-		l->next->prev = l;
-	store_relaxed(&pd->links, l);
-	unlock(&pd->lock);
-}
-
-static void unlink_from(struct polllink *l)
-{
-	struct polldesc *pd = l->pd;
-
-	lock(&pd->lock);
-	if (l->prev)
-		l->prev->next = l->next;
-	else
-		store_relaxed(&pd->links, l->next);
-	if (l->next)
-		l->next->prev = l->prev;
-	unlock(&pd->lock);
-}
-
-static void drop_links(struct polllink *l, unsigned n)
-{
-	while (n-- > 0)
-		if (l[n].pd) {
-			unlink_from(&l[n]);
-			pd_drop(l[n].pd);
-		}
-}
-
-bool netpoll_holdset(struct pollset *set, struct polllink *l, unsigned n)
-{
-	pin();
-	for (unsigned i = 0; i < n; i++) {
-		l[i].pd = NULL;
-		if (!l[i].slot)
-			continue;
-		l[i].pd = pd_hold(l[i].slot, l[i].fd);
-		if (!l[i].pd) {
-			drop_links(l, i);
-			unpin();
-			return false;
-		}
-		l[i].set = set;
-		link_in(&l[i]);
-	}
-	return true;
-}
-
-void netpoll_releaseset(struct polllink *l, unsigned n)
-{
-	drop_links(l, n);
-	unpin();
-}
-
-int netpoll_parkset(struct pollset *set, uint64_t deadline, enum waitreason reason)
-{
-	return park(&set->fired, 0, deadline, reason);
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
 static unsigned pd_wake(struct polldesc *pd, enum polldir dir, bool all)
 {
-	fetch_add_seqcst(&pd->seq[dir], 1);
+	fetch_add_seqcst(&pd->seen.seq[dir], 1);
 	if (!load_seqcst(&pd->nwait[dir]))
 		return 0;
-	return lot_wake(pd_key(&pd->seq[dir]), all ? ~0u : 1, 0, READY_TAIL, NULL, NULL);
+	return lot_wake(netpoll_key(&pd->seen.seq[dir]), all ? ~0u : 1, 0, READY_TAIL, NULL, NULL);
 }
 
 static unsigned wake_links(struct polldesc *pd, uint32_t events)
@@ -611,12 +344,12 @@ static unsigned wake_links(struct polldesc *pd, uint32_t events)
 	unsigned woken = 0;
 
 	lock(&pd->lock);
-	for (struct polllink *l = load_relaxed(&pd->links); l; l = l->next) {
+	LIST_EACH(struct polllink, l, &pd->links, link) {
 		if (!(events & (l->events | OS_POLLERR | OS_POLLHUP)))
 			continue;
 		/* Its frame stays while it is linked: unlinking takes this lock. */
 		store_seqcst(&l->set->fired, 1);
-		woken += lot_wake(pd_key(&l->set->fired), 1, 0, READY_TAIL, NULL, NULL);
+		woken += lot_wake(netpoll_key(&l->set->fired), 1, 0, READY_TAIL, NULL, NULL);
 	}
 	unlock(&pd->lock);
 	return woken;
@@ -636,6 +369,10 @@ void netpoll_retry(pollslot *slot, enum polldir dir)
 	unpin();
 }
 
+/*
+ * On the thread that got the event: an idle M as the poller (idle.c), an M that looks for work
+ * (findrunnable.c), sysmon (poll_for_busy(), sleep_polling()).
+ */
 unsigned polldesc_fire(uint64_t data, uint32_t events)
 {
 	struct polldesc *pd = pd_at((uint32_t)data);
@@ -645,7 +382,7 @@ unsigned polldesc_fire(uint64_t data, uint32_t events)
 	if (!pd || load_acquire(&pd->gen) != (uint32_t)(data >> 32))
 		return 0;
 	if (events & (ENDED | OS_POLLPRI))
-		fetch_or_acq_rel(&pd->events_seen, events & (ENDED | OS_POLLPRI));
+		fetch_or_acq_rel(&pd->seen.events, events & (ENDED | OS_POLLPRI));
 	if (events & (OS_POLLIN | OS_POLLPRI | ENDED))
 		woken += pd_wake(pd, NETPOLL_IN, events & ENDED);
 	if (events & OS_POLLOUT || ended)
@@ -671,15 +408,15 @@ void polldesc_fork_child(void)
 
 		lock_init(&pd->lock, Polldesc);
 		store_relaxed(&pd->links, NULL);
-		store_relaxed(&pd->incalls, 0);
+		store_relaxed(&pd->seen.incalls, 0);
 		for (int dir = 0; dir < 2; dir++)
 			store_relaxed(&pd->nwait[dir], 0);
-		if (pd->users && pd->detached && load_relaxed(&pd->fd) >= 0)
-			os_close(load_relaxed(&pd->fd));
+		if (pd->users && pd->detached && load_relaxed(&pd->seen.fd) >= 0)
+			os_close(load_relaxed(&pd->seen.fd));
 		pd->users = 0;
 		pd->detached = false;
 		pd_put(pd);
 	}
 	store_relaxed(&nwatched, 0);
-	store_relaxed(&closing_any, 0);
+	store_relaxed(&netpoll_closing_any, 0);
 }

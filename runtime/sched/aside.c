@@ -13,8 +13,14 @@
  *
  * A G that finds no idle M asks for one and waits.  The M that it runs on is the others' meanwhile: they
  * have their turns, the holder of that lock too.  So the wait ends, but where the kernel gives no more
- * threads, or where the caller itself holds the lock: ASIDE_NS, and for a fork in the middle of its
- * handlers ASIDE_FORK_NS, bound it.
+ * threads, or where the caller itself holds the lock: ASIDE_NS bounds it.
+ *
+ * A caller that may well hold the lock asks, and goes on without another M: a handler of the program, which
+ * may have interrupted malloc; a fork in the middle of its handlers.  That its M is set aside all the same
+ * keeps the M for the holder: a call that waits in the handler gives the M to no other G, which might not come
+ * back from the kernel.  For the same reason such a caller does not wait a moment: in it the P may be taken.
+ * So does a caller that may not wait (trylock): the other M comes meanwhile, unless the lock's holder waits
+ * for a G that has the spawner's.
  *
  * M0 cannot end, so a G that is not main leaves it before it is locked for long.
  *
@@ -36,7 +42,7 @@ bool m_wants_spare(void)
 {
 	struct m *last = load_relaxed(&lastspare);
 
-	return !(runtime_nomore() || load_relaxed(&sched.nmidle) > 0 ||
+	return !(fromnow_holds(FROMNOW_NOMORE) || load_relaxed(&sched.nmidle) > 0 ||
 		 load_relaxed(&sched.pstart) ||
 		 load_relaxed(&sched.nm) + SPARE_BELOW > sched.maxm ||
 		 (last && !load_relaxed(&last->ostid)));
@@ -79,8 +85,9 @@ void aside_fork_child(void)
 /* No M can be had in reserve, or none is needed: the caller is the only G. */
 static bool needless(void)
 {
-	return runtime_alone() || !spawner_runs() || runtime_nomore() || runtime_all_locked() ||
-	       load_relaxed(&refused) || load_relaxed(&sched.nm) + SPARE_BELOW > sched.maxm;
+	return runtime_alone() || !spawner_runs() || fromnow_holds(FROMNOW_NOMORE) ||
+	       fromnow_holds(FROMNOW_LOCKED) || load_relaxed(&refused) ||
+	       load_relaxed(&sched.nm) + SPARE_BELOW > sched.maxm;
 }
 
 /* Not the poller: that may be sysmon. */
@@ -96,9 +103,11 @@ static bool another_there(void)
  */
 static void await_another(uint64_t until)
 {
-	for (int i = 0; !another_there() && !needless() && nanotime() < until; i++) {
+	for (int i = 0; !another_there() && !needless(); i++) {
 		if (i % IDLEM_ASK == 0)
 			spawner_want_spare();
+		if (nanotime() >= until)
+			return;
 		if (i >= IDLEM_TURNS)
 			gosched();
 		os_usleep(IDLEM_US);
@@ -118,13 +127,44 @@ static void leave_m0(void *arg)
 	schedule(NULL);
 }
 
-/* Returns pinned, on the M that the caller is to be locked to. */
-static void come_to(struct g *gp, bool leaves, uint64_t wait)
+static bool on_stack(const struct g *gp, uintptr_t sp)
 {
-	uint64_t until = nanotime() + wait;
+	return sp - (uintptr_t)gp->stack.base < (uintptr_t)(gp->stack.top - gp->stack.base);
+}
+
+/*
+ * A handler of the program runs.  One that was left by an exception says nothing of that: the stack pointer is above
+ * its frame then, or on another stack.
+ */
+static bool in_handler(const struct g *gp)
+{
+	uintptr_t sp = (uintptr_t)__builtin_frame_address(0), handler = weft_tls.handlersp;
+
+	if (likely(!handler))
+		return false;
+	if (sp < handler && on_stack(gp, sp) == on_stack(gp, handler))
+		return true;
+	weft_tls.handlersp = 0;
+	return false;
+}
+
+/* Until when a caller waits that has the deadline until (0: none). */
+static uint64_t patience(const struct g *gp, uint64_t until)
+{
+	uint64_t most = nanotime() + ASIDE_NS;
+
+	if (in_handler(gp))
+		return ASIDE_NOW;
+	return until && until < most ? until : most;
+}
+
+/* Returns pinned, on the M that the caller is to be locked to. */
+static void come_to(struct g *gp, bool leaves, uint64_t until)
+{
 	bool over = false;
 
-	leaves = leaves && gp != g_main_ && !runtime_all_locked();
+	leaves = leaves && gp != g_main_ && !fromnow_holds(FROMNOW_LOCKED);
+	until = patience(gp, until);
 	for (;;) {
 		bool from_m0;
 
@@ -145,7 +185,7 @@ static void come_to(struct g *gp, bool leaves, uint64_t wait)
 
 /* ---- locked Gs ------------------------------------------------------------------------------- */
 
-static void lock_to_m(bool leaves, uint64_t wait)
+static void lock_to_m(bool leaves, uint64_t until)
 {
 	struct g *gp = weft_tls.g;
 
@@ -154,7 +194,7 @@ static void lock_to_m(bool leaves, uint64_t wait)
 	if (unlikely(gp->lockdepth || gp->sysdepth || gp->home || weft_tls.locks))
 		pin();
 	else
-		come_to(gp, leaves, wait);
+		come_to(gp, leaves, until);
 	if (gp->lockdepth++) { /* before, or as all are (lockall.c) */
 		unpin();
 		return;
@@ -166,24 +206,20 @@ static void lock_to_m(bool leaves, uint64_t wait)
 		home_go(gp);
 }
 
-void lockosthread(void)
-{
-	lock_to_m(false, ASIDE_NS);
-}
-
-void lockosthread_own(void)
+void lockosthread(bool own, uint64_t until)
 {
 	static bool said;
 	struct g *gp = weft_tls.g;
 
-	lock_to_m(true, ASIDE_NS);
-	if (gp && gp != g_main_ && gp->lockdepth == 1 && gp->lockedm == &m0 && !exchange_relaxed(&said, true))
+	lock_to_m(own, until);
+	if (own && !until && gp && gp != g_main_ && gp->lockdepth == 1 && gp->lockedm == &m0 &&
+	    !exchange_relaxed(&said, true))
 		weft_say("no kernel thread is to be had (what a thread changes of its own, main has too)");
 }
 
 void lockosthread_child(bool waits)
 {
-	lock_to_m(true, waits ? ASIDE_NS : ASIDE_FORK_NS);
+	lock_to_m(true, waits ? 0 : ASIDE_NOW);
 }
 
 void unlockosthread(void)

@@ -30,14 +30,19 @@ static int32_t check_list(const struct p *pp, const char *which)
 void p_check(void)
 {
 	int32_t n = check_list(sched.pidle, "pidle");
+	struct m *napper;
 
 	if (n != load_seqcst(&sched.npidle))
 		throw("p_check: %d idle Ps, counted as %d", n, load_seqcst(&sched.npidle));
 	n = check_list(sched.pstart, "pstart");
 	if (n != load_seqcst(&sched.npstart))
 		throw("p_check: %d Ps in pstart, counted as %d", n, load_seqcst(&sched.npstart));
-	if (sched.pstart && sched.midle)
-		throw("p_check: p%d waits for an M, and m%d is idle", sched.pstart->id, sched.midle->id);
+	napper = load_relaxed(&sched.napper);
+	if (napper && !napper->idle.back)
+		throw("p_check: m%d naps, and is not in the list of idle Ms", napper->id);
+	if (sched.pstart && load_relaxed(&sched.midle))
+		throw("p_check: p%d waits for an M, and m%d is idle", sched.pstart->id,
+		      LIST_OBJECT(load_relaxed(&sched.midle), struct m, idle)->id);
 }
 
 /* ---- queues ---------------------------------------------------------------------------------- */
@@ -46,19 +51,19 @@ void p_check(void)
 static void check_place(struct p *pp, uint32_t i)
 {
 	struct g *gp = load_relaxed(&pp->runq[i % RUNQ_SIZE]);
-	uint32_t s = gp ? load_acquire(&gp->status) : Gdead;
+	uint32_t s = gp ? load_acquire(&gp->shim.status) : Gdead;
 
 	if (s != Grunnable && (int32_t)(i - load_acquire(&pp->runqhead)) >= 0)
-		throw("runq_check: p%d has g%lu with status %u", pp->id, gp ? gp->goid : 0, s);
+		throw("runq_check: p%d has g%lu with status %u", pp->id, gp ? gp->shim.goid : 0, s);
 }
 
 static void check_next(struct p *pp)
 {
 	struct g *gp = load_acquire(&pp->runnext);
-	uint32_t s = gp ? load_acquire(&gp->status) : Grunnable;
+	uint32_t s = gp ? load_acquire(&gp->shim.status) : Grunnable;
 
 	if (s != Grunnable && load_acquire(&pp->runnext) == gp)
-		throw("runq_check: p%d has g%lu in runnext with status %u", pp->id, gp->goid, s);
+		throw("runq_check: p%d has g%lu in runnext with status %u", pp->id, gp->shim.goid, s);
 }
 
 void runq_check(struct p *pp)
@@ -82,7 +87,7 @@ static void check_queue(const struct gqueue *q, const char *which)
 		throw("globrunq_check: %s of %d Gs has no head, or no tail", which, q->size);
 	for (; gp && n <= (int32_t)CHECK_MOST; last = gp, gp = gp->schedlink, n++)
 		if (gstatus(gp) != Grunnable)
-			throw("globrunq_check: g%lu in %s has status %u", gp->goid, which, gstatus(gp));
+			throw("globrunq_check: g%lu in %s has status %u", gp->shim.goid, which, gstatus(gp));
 	if (gp ? q->size < n : q->size != n || q->tail != last)
 		throw("globrunq_check: %s has %d Gs, counted as %d, or another tail", which, n, q->size);
 }
@@ -103,13 +108,13 @@ void globrunq_check(void)
 static void check_rest(const struct g *gp)
 {
 	if (gp->parked || load_relaxed(&gp->parkaddr))
-		throw("g_check: g%lu is to run, and waits in the lot", gp->goid);
+		throw("g_check: g%lu is to run, and waits in the lot", gp->shim.goid);
 	if (gp->sysdepth)
-		throw("g_check: g%lu is to run, and is in a system call", gp->goid);
+		throw("g_check: g%lu is to run, and is in a system call", gp->shim.goid);
 	if (!gp->sp || !gp->tls || gp->tls->g != gp)
-		throw("g_check: g%lu is to run, and has no context, or another G's block", gp->goid);
+		throw("g_check: g%lu is to run, and has no context, or another G's block", gp->shim.goid);
 	if (!gp->tls->locks)
-		throw("g_check: g%lu was switched away and is not pinned", gp->goid);
+		throw("g_check: g%lu was switched away and is not pinned", gp->shim.goid);
 }
 
 void g_check(const struct m *mp, const struct g *gp)
@@ -118,11 +123,11 @@ void g_check(const struct m *mp, const struct g *gp)
 	uint32_t s = pp ? load_seqcst(&pp->status) : Pdead;
 
 	if (!pp || pp->m != mp || (s != Prunning && s != Psignal))
-		throw("g_check: m%d runs g%lu without a P, or its status is %u", mp->id, gp->goid, s);
+		throw("g_check: m%d runs g%lu without a P, or its status is %u", mp->id, gp->shim.goid, s);
 	if (mp->spinning)
-		throw("g_check: m%d runs g%lu and spins", mp->id, gp->goid);
+		throw("g_check: m%d runs g%lu and spins", mp->id, gp->shim.goid);
 	if ((mp->lockedg && mp->lockedg != gp) || (gp->lockedm && gp->lockedm != mp))
-		throw("g_check: g%lu on m%d, one of which is locked to another", gp->goid, mp->id);
+		throw("g_check: g%lu on m%d, one of which is locked to another", gp->shim.goid, mp->id);
 	check_rest(gp);
 }
 #endif

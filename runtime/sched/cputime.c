@@ -8,7 +8,10 @@
  * A G's sum, its M and the M's reading at the switch change together: cpuseq is odd meanwhile, and
  * a reader that saw it change tries again.
  *
- * The kernel's part is a second reading, of a second question (DutySystime).  Of another thread only a
+ * An M that is locked to a G runs that one alone, so all that it uses, while it waits for the G, too, is
+ * the G's: a timer of the kernel's on the M's time then shows the same time as the G's clock.
+ *
+ * The kernel's part is a second reading, of a second question (systime_counts).  Of another thread only a
  * file tells it, which the caller has read.
  */
 #include "runtime/sched/gmp.h"
@@ -31,18 +34,15 @@ static uint64_t time_of(const struct m *mp)
 	return ns;
 }
 
-#define SYS_UNKNOWN UINT64_MAX /* the M had its G before the first question */
+static _Atomic bool systime_counts; /* for good */
 
-static bool systime_counts(void)
-{
-	return load_relaxed(&duties) & DutySystime;
-}
+#define SYS_UNKNOWN UINT64_MAX /* the M had its G before the first question */
 
 /* The calling G leaves its M; the M is still its. */
 void cputime_leave(struct g *gp, struct m *mp)
 {
 	uint64_t now = own_time();
-	uint64_t sys = systime_counts() ? os_own_systime() : SYS_UNKNOWN;
+	uint64_t sys = load_relaxed(&systime_counts) ? os_own_systime() : SYS_UNKNOWN;
 
 	fetch_add_seqcst(&gp->cpuseq, 1);
 	gp->cputime += now - mp->cpustart;
@@ -57,8 +57,9 @@ void cputime_leave(struct g *gp, struct m *mp)
 void cputime_enter(struct g *gp, struct m *mp)
 {
 	fetch_add_seqcst(&gp->cpuseq, 1);
-	mp->cpustart = own_time();
-	mp->sysstart = systime_counts() ? os_own_systime() : SYS_UNKNOWN;
+	if (mp->lockedg != gp)
+		mp->cpustart = own_time();
+	mp->sysstart = load_relaxed(&systime_counts) ? os_own_systime() : SYS_UNKNOWN;
 	store_seqcst(&gp->m, mp);
 	fetch_add_seqcst(&gp->cpuseq, 1);
 }
@@ -70,22 +71,22 @@ void cputime_start(struct g *gp)
 	gp->systime = os_own_systime();
 }
 
-void cputime_enable(void)
+void cputime_count(void)
 {
-	if (likely(load_relaxed(&duties) & DutyCputime))
-		return;
 	lock(&sched.lock);
-	if (!(load_acquire(&duties) & DutyCputime)) {
+	if (!fromnow_holds(FROMNOW_CPUTIME)) {
 		/* What they run now began before: it counts from here. */
-		for (struct m *mp = sched.allm; mp; mp = mp->alllink)
+		LIST_EACH(struct m, mp, &sched.allm, all)
 			mp->cpustart = mp->ostid ? time_of(mp) : 0;
-		fetch_or_acq_rel(&duties, DutyCputime);
+		fromnow_set(FROMNOW_CPUTIME);
 	}
 	unlock(&sched.lock);
 }
 
 uint64_t g_cputime(struct g *gp)
 {
+	if (unlikely(!fromnow_holds(FROMNOW_CPUTIME)))
+		cputime_count();
 	if (gp == weft_tls.g) {
 		uint64_t t;
 
@@ -107,16 +108,14 @@ uint64_t g_cputime(struct g *gp)
 	}
 }
 
-void systime_enable(void)
+static void systime_count(void)
 {
-	cputime_enable();
-	if (likely(systime_counts()))
-		return;
+	runtime_fromnow(FROMNOW_CPUTIME);
 	lock(&sched.lock);
-	if (!systime_counts()) {
-		for (struct m *mp = sched.allm; mp; mp = mp->alllink)
+	if (!load_relaxed(&systime_counts)) {
+		LIST_EACH(struct m, mp, &sched.allm, all)
 			mp->sysstart = SYS_UNKNOWN;
-		fetch_or_acq_rel(&duties, DutySystime);
+		store_release(&systime_counts, true);
 	}
 	unlock(&sched.lock);
 	if (weft_tls.g) {
@@ -131,6 +130,8 @@ uint64_t g_systime(struct g *gp, int ostid, uint64_t used)
 	uint32_t seq;
 	uint64_t t;
 
+	if (unlikely(!load_relaxed(&systime_counts)))
+		systime_count();
 	do {
 		struct m *mp;
 

@@ -7,29 +7,45 @@
  * compare-and-swap; failing that any idle P; failing that the G is queued and the M sleeps.  The
  * region nests: only the outermost pair does anything.
  *
- * entersyscallblock is for a call that is known to wait: the P goes to another M, or becomes idle,
- * at once instead of when sysmon comes by (two of its ticks: 50 us where it is awake, up to 20 ms
+ * entersyscallblock (entersyscallwait) is for a call that is known to wait: the P goes to another M, or becomes idle,
+ * at once instead of when sysmon comes by (two of its ticks: 0.2 ms where it has just taken one, up to 20 ms
  * where it dozes).  It costs the waking of an M, so a caller that can tries the call without
  * waiting first.
  *
+ * Where that is not known, the past says: sysmon took a P from a call of this G (insyscall.c), so its next calls from the same
+ * place in the shim give the P away themselves if others wait.  One in which the kernel did not make the M wait counts against
+ * the place.
+ *
  * Must never: touch errno (a result may be in it), run the scheduler between the two.
  */
-#include "runtime/sched/gmp.h"
+#include "runtime/sched/sched_inline.h"
 
-/* The outermost, pinned. */
-static inline __attribute__((always_inline)) void reentersyscall(struct g *gp)
+/* The outermost call, from where one blocked: the P goes at once, if there is what it could run. */
+static bool hand_over(struct g *gp)
 {
 	struct m *mp = getm();
 	struct p *pp = mp->p;
 
-	mp->oldp = pp;
-	store_relaxed(&mp->p, NULL);
-	store_relaxed(&pp->m, NULL);
-	store_relaxed(&pp->sysm, mp);
-	store_relaxed(&gp->status, Gsyscall);
-	p_leave(pp, Psyscall);
-	if (unlikely(load_seqcst(&sched.sysmonwait)) && !pp->own)
-		sysmon_wake();
+	if (gp->callsite != gp->handsite || pp->own || (runqempty(pp) && load_relaxed(&sched.runqsize) == 0))
+		return false;
+	gp->handed = true;
+	gp->handwaits = os_own_waits();
+	store_relaxed(&gp->shim.status, Gsyscall);
+	handoffp(releasep(mp));
+	return true;
+}
+
+/* A call is over during which another had the P: sysmon took it, or it was handed over; or it was known to wait. */
+static void learn(struct g *gp, struct m *mp)
+{
+	if (load_relaxed(&mp->retaken)) {
+		store_relaxed(&mp->retaken, false);
+		gp->handsover = HANDS_OVER;
+		gp->handsite = gp->callsite;
+	} else if (gp->handed) {
+		gp->handsover = os_own_waits() != gp->handwaits ? HANDS_OVER : gp->handsover - 1;
+		gp->handed = false;
+	}
 }
 
 void entersyscall(void)
@@ -41,34 +57,49 @@ void entersyscall(void)
 	pin();
 	if (gp->sysdepth++ == 0) {
 		gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
-		reentersyscall(gp);
+		gp->callsite = (uintptr_t)__builtin_return_address(0);
+		if (likely(!gp->handsover) || !hand_over(gp))
+			reentersyscall(gp);
 	}
 	unpin();
 }
 
-void entersyscallblock(void)
+/* The outermost, pinned. */
+static bool give_p(struct g *gp, pollslot *epoll, int fd)
+{
+	struct m *mp = getm();
+
+	if (unlikely(mp->p->own)) {
+		reentersyscall(gp);
+		return true;
+	}
+	if (epoll)
+		return rest_begins(gp, mp, epoll, fd);
+	store_relaxed(&gp->shim.status, Gsyscall);
+	/*
+	 * No M waits for a signal with a P: releasep() sees to that.  oldp stays NULL: any
+	 * P will do.
+	 */
+	handoffp(releasep(mp));
+	return true;
+}
+
+bool entersyscallwait(pollslot *epoll, int fd)
 {
 	struct g *gp = weft_tls.g;
+	bool waits = true;
 
 	if (!gp)
-		return;
+		return true;
 	pin();
-	if (gp->sysdepth++) {
-		unpin();
-		return;
+	if (gp->sysdepth++ == 0) {
+		gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
+		waits = give_p(gp, epoll, fd);
 	}
-	gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
-	if (unlikely(getp()->own)) {
-		reentersyscall(gp);
-	} else {
-		store_relaxed(&gp->status, Gsyscall);
-		/*
-		 * No M waits for a signal with a P: releasep() sees to that.  oldp stays NULL: any
-		 * P will do.
-		 */
-		handoffp(releasep(getm()));
-	}
+	if (!waits)
+		gp->sysdepth--;
 	unpin();
+	return waits;
 }
 
 bool runtime_others_wait(void)
@@ -131,11 +162,13 @@ void regainp(struct g *gp)
 
 	lock(&sched.lock);
 	pp = pidleget();
+	if (gp->rests)
+		rest_ends(gp, pp != NULL);
 	unlock(&sched.lock);
 	if (pp) {
 		acquirep(mp, pp);
 		count_up(&pp->syscalltick);
-		store_relaxed(&gp->status, Grunning);
+		store_relaxed(&gp->shim.status, Grunning);
 		return;
 	}
 	if (realtime_keeps(gp, 0) && realtime_keep(gp))
@@ -150,11 +183,14 @@ static void exitsyscall_outermost(struct g *gp)
 	uint32_t s = Psyscall;
 
 	mp->oldp = NULL;
+	/* Asked first: the P may be in another's call by now, and then is taken back from that. */
+	if (unlikely(!pp || load_relaxed(&mp->retaken)))
+		learn(gp, mp);
 	if (likely(pp) && cas_seqcst(&pp->status, &s, Prunning)) {
 		store_relaxed(&mp->p, pp);
 		store_relaxed(&pp->m, mp);
 		count_up(&pp->syscalltick);
-		store_relaxed(&gp->status, Grunning);
+		store_relaxed(&gp->shim.status, Grunning);
 		return;
 	}
 	regainp(gp);

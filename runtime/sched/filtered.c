@@ -5,11 +5,9 @@
  * more threads, there are natively as many as have been made, and each may block at the same moment: so
  * as many Ms are made beforehand, with one more for each P, and from then on none is made or ends.
  *
- * Must never: make a kernel thread after runtime_filter_settle() has said so.
+ * Must never: make a kernel thread after settle() has said so.
  */
 #include "runtime/sched/gmp.h"
-
-static bool nomore; /* atomic; for good */
 
 static bool is_unshared(void)
 {
@@ -34,6 +32,11 @@ bool runtime_filter_ask(const void *prog, struct runtime_filter *f)
 	struct os_forbidden *out = (struct os_forbidden *)f->answers;
 
 	_Static_assert(sizeof(*out) <= sizeof(f->answers), "room for it");
+	f->alone = load_acquire(&sched.nglive) <= 1; /* none: weft has not started */
+	f->syncs = os_has(OS_tsync);
+	f->tries = !os_has(OS_tries);
+	if (!prog)
+		return true;
 	if (!os_filter_ask(prog, out))
 		return false;
 	f->tries = out->features >> OS_tries & 1;
@@ -43,37 +46,11 @@ bool runtime_filter_ask(const void *prog, struct runtime_filter *f)
 	return true;
 }
 
-void runtime_filter_obey(const struct runtime_filter *f, bool everywhere)
-{
-	if (everywhere && f->tries)
-		netpoll_end(); /* first: it writes to the eventfd */
-	os_forbid((const struct os_forbidden *)f->answers, everywhere);
-	if (weft_on && !handoff_still_possible())
-		weft_say("seccomp: the filter allows neither other threads' CPU clocks nor membarrier with "
-			 "/proc (a thread that blocks in a call of its own keeps others waiting)");
-}
-
-bool runtime_alone(void)
-{
-	return load_acquire(&sched.nglive) == 1;
-}
-
-bool runtime_filter_tries(void)
-{
-	return os_has(OS_tries);
-}
-
-bool runtime_filter_syncs(void)
-{
-	return os_has(OS_tsync);
-}
-
-bool runtime_nomore(void)
-{
-	return unlikely(load_relaxed(&nomore));
-}
-
-void runtime_filter_settle(void)
+/*
+ * On a G: as many Ms as there may ever be.  An M that is made is counted under the lock, by a thread that
+ * saw there that more may be made; so none of them is missed.
+ */
+static void settle(void)
 {
 	int want;
 
@@ -83,9 +60,28 @@ void runtime_filter_settle(void)
 	unlock(&sched.lock);
 	while (want-- > 0 && m_make_idle())
 		;
-	store_seqcst(&nomore, true);
+	lock(&sched.lock);
+	fromnow_set(FROMNOW_NOMORE);
+	unlock(&sched.lock);
 	/* Of those that others have begun to make. */
 	while (load_acquire(&sched.nmstarting) > 0)
 		os_usleep(FILTER_SLEEP_US);
 	exitsyscall();
+}
+
+void runtime_filter_obey(const struct runtime_filter *f, bool everywhere)
+{
+	if (everywhere && f->threads && weft_tls.g)
+		settle();
+	if (everywhere && f->tries)
+		netpoll_end(); /* before the calls are forbidden: it writes to the eventfd */
+	os_forbid((const struct os_forbidden *)f->answers, everywhere);
+	if (weft_on && !handoff_still_possible())
+		weft_say("seccomp: the filter allows neither other threads' CPU clocks nor membarrier with "
+			 "/proc (a thread that blocks in a call of its own keeps others waiting)");
+}
+
+bool runtime_alone(void)
+{
+	return load_acquire(&sched.nglive) == 1;
 }

@@ -17,6 +17,14 @@ bool p_computes(struct p *pp)
 	return load_relaxed(&pp->status) == Prunning && mp && load_relaxed(&mp->curg);
 }
 
+/* ns for which what is queued there has aged while pp ran one G; 0: it has not. */
+static uint64_t ran_alone(const struct p *pp, uint64_t now)
+{
+	uint64_t age = since(load_relaxed(&pp->mark.time), now);
+
+	return load_relaxed(&pp->runs) == load_relaxed(&pp->mark.runs) && age >= (uint64_t)weft_opt.stealage ? age : 0;
+}
+
 static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 {
 	struct p *pp = mp->p;
@@ -48,6 +56,7 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 		for (uint32_t k = 0; k < n; k++, i = (i + stride) % n) {
 			struct p *v = allp[i];
 			struct g *gp;
+			uint64_t alone;
 
 			if (v == pp)
 				continue;
@@ -66,10 +75,14 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 			if (load_relaxed(&v->status) == Pidle &&
 			    runqempty(v))
 				continue;
+			alone = ran_alone(v, now);
 			gp = runqsteal(pp, v, last, now);
 			if (gp) {
+				if (alone)
+					waker_seen(v, alone);
 				*inherit = false;
 				mp->stole = true;
+				mp->left = runqlen(pp) + runqlen(v);
 				return gp;
 			}
 			if (last && !mp->young && !runqempty(v) && p_computes(v)) {

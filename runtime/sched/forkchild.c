@@ -3,8 +3,8 @@
  *
  * In the child one G and one kernel thread exist: the G that forked becomes the main G on M0 (a
  * native thread that forked is made one); other Gs are gone, as POSIX says of threads; their
- * stacks stay mapped (values of the program may lie there) and are used again only where memory is
- * refused (take_inherited() in stack.c).  Queues, timers, the parking lot, the
+ * stacks stay mapped (values of the program may lie there), and they are used again only where memory is
+ * refused (take_inherited() in scavenge.c).  Queues, timers, the parking lot, the
  * pools and the idle lists start empty.  sysmon starts with the next thread: most children exec.
  *
  * Nothing is locked in the parent while the kernel copies.  libc takes all locks of malloc between
@@ -55,11 +55,14 @@ static void reset_sched(void)
 	store_relaxed(&sched.sysmonuntil, 0);
 	store_relaxed(&sched.sysmonwake, 0);
 	store_relaxed(&sched.sysmonpolls, false);
-	sched.midle = sched.mdead = sched.mfree = NULL;
+	store_relaxed(&sched.midle, NULL);
+	sched.mdead = sched.mfree = NULL;
 	sched.nmidle = 0;
+	store_relaxed(&sched.napper, NULL);
 	sched.pidle = sched.pstart = NULL;
 	store_relaxed(&sched.npstart, 0);
 	sched.nmstarting = 0;
+	sched.nresting = 0;
 	store_relaxed(&sched.npidle, 0);
 	store_relaxed(&sched.nmspinning, 0);
 	store_relaxed(&sched.needspinning, 0);
@@ -79,7 +82,7 @@ static void reset_gs(struct g *self)
 	while (n && !g_at(n - 1))
 		n--;
 	store_relaxed(&sched.nallgs, n);
-	sched.inherited = n;
+	store_relaxed(&sched.inherited, n);
 	g_fork_child();
 	for (uint32_t i = 0; i < n; i++) {
 		struct g *gp = g_at(i);
@@ -87,7 +90,7 @@ static void reset_gs(struct g *self)
 		if (gp == self || gstatus(gp) == Gidle)
 			continue;
 		gp->allgidx = i;
-		store_relaxed(&gp->status, Gdead);
+		store_relaxed(&gp->shim.status, Gdead);
 		store_relaxed(&gp->m, NULL);
 		gp->home = NULL;
 	}
@@ -100,7 +103,7 @@ static struct g *adopt(void)
 
 	if (!gp)
 		weft_throw("no memory for a process after a fork");
-	gp->goid = fetch_add_relaxed(&sched.goidgen, 1) + 1;
+	gp->shim.goid = fetch_add_relaxed(&sched.goidgen, 1) + 1;
 	g_setname(gp, "main");
 	g_set_tls(gp, arch_getfs(), (uint32_t)os_getpid());
 	return gp;
@@ -145,8 +148,8 @@ void runtime_fork_child(void)
 	store_relaxed(&self->shim.holds, 0);
 	self->home = NULL;
 	self->cputime = self->systime = 0; /* this process's begin here, as M0's readings do */
-	self->tid = (uint32_t)os_getpid();
-	self->tls->tid = self->tid;
+	self->shim.tid = (uint32_t)os_getpid();
+	self->tls->tid = self->shim.tid;
 	g_seedids();
 	g_main_ = self;
 	schedinit_m0(self, m0.fs, (char *)m0.g0top);

@@ -195,6 +195,8 @@ void g_free(struct g *gp)
 	uint32_t class = gp->class;
 	struct p *pp;
 
+	if (unlikely(load_acquire(&gp->m)))
+		g_await_off(gp);
 	pin();
 	pp = getp();
 	if (class != CLASS_OTHER && pp && likely(!scarce())) {

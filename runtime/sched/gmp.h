@@ -18,6 +18,7 @@
 #include "runtime/base/options.h"
 #include "runtime/os/os.h"
 #include "runtime/g.h"
+#include "runtime/base/list.h"
 #include "runtime/netpoll.h"
 #include "runtime/park.h"
 #include "runtime/preempt.h"
@@ -29,7 +30,6 @@
 #define throw(...) weft_throw(__VA_ARGS__)
 #define nelem(a) (sizeof(a) / sizeof((a)[0]))
 
-enum gstatus { Gidle = 0, Grunnable = 1, Grunning = 2, Gsyscall = 3, Gwaiting = 4, Gdead = 6 };
 /* Psignal is Prunning with the preemption signal on its way to the M (preempt.c). */
 enum pstatus { Pidle = 0, Prunning = 1, Psyscall = 2, Pstopped = 3, Pdead = 4, Psignal = 5 };
 
@@ -97,19 +97,18 @@ struct gclass {
 struct side;
 
 struct g {
-	struct gshim shim;        /* the shim's (g.h); stays first */
+	struct gshim shim;        /* what the shim sees of it (g.h); stays first */
 	uintptr_t sp;             /* saved context while not running (o) */
-	void *fs;                 /* thread block (c per life) */
 	struct weft_tls *tls;     /* inside it */
-	/* enum gstatus; changed by the thread that owns the G in that state */
-	_Atomic uint32_t status;
 	/* seq_cst with cpuseq in g_cputime(), which reads m between two reads of it */
 	struct m *_Atomic m;      /* the M whose stack pointer is on its stack; NULL: none */
 	struct g *schedlink;      /* in a gqueue or free list (its lock) */
-	uint64_t goid;            /* (c per life) */
-	uint32_t tid;             /* (c per life) */
-
 	uint32_t sysdepth;        /* nesting of entersyscall (o) */
+	bool rests;               /* waits in the kernel while its P is idle: rest.c (o) */
+	uint32_t restrow;         /* waits in a row at which there was nothing else to do (o) */
+	uint32_t restneed;        /* so many before it rests (o); 0: REST_ROW */
+	struct p *restp;          /* its P when it waited last, and restp->runs then (o) */
+	uint32_t restruns;
 	uintptr_t syscallsp;      /* stack pointer of the caller of entersyscall(); for dumps (o) */
 	uint8_t waitreason;       /* (o) until it waits, then read by dumps */
 	const void *waitaddr;
@@ -117,7 +116,7 @@ struct g {
 
 	struct m *lockedm;        /* locked to this M (o, or when parked: L sched) */
 	uint32_t lockdepth;       /* (o) */
-	bool lockedforgood;       /* locked by runtime_lockall(), for good (o) */
+	bool lockedforgood;       /* locked by lockall.c, for good (o) */
 	struct m *home;           /* (o) where it made children; runs no other G (home.c) */
 
 	/* seq_cst with interrupted: g_interrupt() writes that one, then reads this one */
@@ -130,9 +129,6 @@ struct g {
 	struct stack stack;       /* (c) while alive */
 	char *area;               /* where its thread block is (c once set) */
 	struct areas *areas;      /* the mapping that area is cut from (c once set) */
-	/* 16 characters, written and read by any thread: half of one name and half of another is harmless */
-	_Atomic uint64_t name[2];
-	uint64_t sigmask;         /* kernel mask while it runs (o) */
 	uintptr_t gs;             /* base of GS, which is the program's alone (o) */
 	uintptr_t intpc, intsp;   /* where a signal of ours interrupted it, while it is off its CPU; 0: nowhere (o) */
 	/* seq_cst with m, cputime and cpustart between the two additions: g_cputime() */
@@ -147,6 +143,12 @@ struct g {
 	/* seq_cst with parkaddr: g_set_priority() writes this one, then reads that; a G that parks the other way */
 	_Atomic int priority;
 	bool drop;                /* (o) freed as soon as its stack is left */
+	/* so many of its next wake-ups wake an M: it computed on after others.  A hint, of its owner and of those that see it */
+	_Atomic uint8_t computeson;
+	bool handed;              /* (o) it gave its P away for the call that it is in, because of handsover */
+	uint8_t handsover;        /* (o) so many calls from handsite give the P away, if others wait: one blocked */
+	uintptr_t callsite, handsite; /* (o) where its last call came from; where those came from */
+	uint64_t handwaits;       /* (o) how often the kernel had made its M wait when that call began */
 };
 
 _Static_assert(__builtin_offsetof(struct g, shim) == 0, "g_shim() takes it for the G");
@@ -159,6 +161,7 @@ struct m {
 	struct p *p;              /* (o) NULL: none */
 	struct p *nextp;          /* (L sched) handed by startm before the wake-up */
 	struct p *oldp;           /* (o) the P it left for a system call */
+	_Atomic bool retaken;     /* sysmon took oldp, and the M has not noticed yet: a hint for entersyscall.c */
 	struct p *_Atomic sigp;   /* the P whose preemption signal is on its way here (preempt.c) */
 	bool spinning;            /* (o) looks for work; counted in nmspinning */
 	bool dying;               /* (o) leaves for good */
@@ -166,9 +169,9 @@ struct m {
 	 * seq_cst with what its waker wrote before mwake(): the M clears this one, then reads that
 	 */
 	_Atomic uint32_t park;    /* futex: 0 asleep or about to be, 1 woken */
-	struct m *schedlink;      /* (L sched) idle or dead list */
-	struct m *alllink;        /* (L sched) */
-	struct m **allback;       /* (L sched) what points to it there */
+	struct m *schedlink;      /* (L sched) dead list */
+	struct listlink idle;     /* (L sched) in sched.midle; back is NULL: it is not there */
+	struct listlink all;      /* (L sched) among all Ms: sched.allm */
 	struct g *lockedg;        /* the only G it may run (o); another M may run it too, if this is its home */
 	int32_t id;               /* (c) */
 	int32_t ostid;            /* kernel id */
@@ -189,6 +192,7 @@ struct m {
 	/* (o) a P with queued work that this M's last look found too young; NULL: it found none */
 	struct p *young;
 	bool stole;               /* (o) its last look at other Ps' queues found work */
+	uint32_t left;            /* (o) Gs that are queued where it found that work and here */
 	uint32_t youngruns;       /* (o) young->runs at that look */
 	uint64_t idlesince;       /* (L sched) */
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
@@ -227,7 +231,11 @@ struct phint {
 	/* mean ns for which a G that the poller queued here runs (o; sysmon reads) */
 	_Atomic uint64_t meanservice;
 	_Atomic uint64_t drainedwhen; /* when all of them had run, last time (o; sysmon reads) */
+	/* when many were readied here at once, last time, and runs then (wakep_for_woken()) (o) */
+	uint64_t manywhen;
+	uint32_t manyruns;
 	uint32_t polltick;            /* schedtick of the last look at the descriptors (o) */
+	uint64_t wokewhen;        /* when a G of this P last woke an M, or sysmon, because it computes on (o) */
 	uint32_t wakeupqtick;     /* schedtick at which a woken G was taken last (o) */
 	uint64_t wakeupqwhen;     /* when the row of woken Gs began that ended with that one (o) */
 	/*
@@ -249,7 +257,12 @@ struct pmark {
 struct pmon {
 	uint32_t schedtick, syscalltick;
 	uint64_t schedwhen, syscallwhen;
-	uint32_t stalls;   /* looks that found queued work and no progress */
+	uint64_t syscallcpu;   /* insyscall.c: CPU ns that the call's M had used at a look */
+	uint64_t syscallstill; /* insyscall.c: since when it has used no more */
+	uint32_t syscallmisses; /* insyscall.c: times in a row that the call proved not to be blocked */
+	bool syscallwatched;   /* insyscall.c: the three above are of this call */
+	bool syscallclock;     /* insyscall.c: syscallcpu could be read */
+	uint64_t stallsince; /* since when looks have found queued work and no progress */
 	uint32_t runs;     /* runs at the last one */
 	/* a look found a new schedtick, and wake_for_queued() has not seen that yet */
 	bool newtick;
@@ -263,10 +276,17 @@ struct pmon {
 	uint64_t blocked_stillsince;
 	/* blocked.c: times in a row that blocked_m proved not to be blocked */
 	uint32_t blocked_misses;
+	struct g *next;       /* runnext when a look first found it, while its P ran one G alone; NULL: there was none */
+	uint32_t nextruns;    /* runs at that look */
+	uint64_t nextwhen;    /* when that was */
+	uint64_t nextasked;   /* when the running G was last asked to give way to the one in runnext */
+	/* ns for which it may go on before that; 0: a wakeslice.  Its Gs read it when they wake others */
+	_Atomic uint64_t nextslice;
 	uint64_t preemptwhen; /* when the running G was last asked to give way; 0: not yet */
 	uint64_t cpuboundwhen; /* when its G was last seen to compute for long; 0: never */
 	uint64_t cpuboundns; /* ns after cpuboundwhen for which the P counts as computing */
 	uint32_t watchtick; /* schedtick since which the running G is watched for that */
+	uint32_t watchmisses; /* times in a row that it had given way when sysmon looked again */
 	uint64_t watchcpu; /* CPU ns that its M had used at that tick */
 	/* its M when sysmon went to sleep, if its G computed; NULL: it did not */
 	struct m *sleepm;
@@ -368,17 +388,23 @@ struct gchunk {
 struct sched {
 	/* Written once, or seldom: read at parks, at calls and by idle Ms. */
 	_Alignas(LINE) int32_t maxm;             /* limit (c) */
-	_Atomic bool keepms;      /* idle Ms stay */
-	_Atomic bool single;      /* every M but M0 leaves instead of going idle: onlymain.c */
-	_Atomic bool named;       /* some G but main was given a name: mnames.c */
+	/*
+	 * every M but M0 leaves instead of going idle: onlymain.c.  An M that goes idle reads it under lock,
+	 * under which main then takes the idle ones; one that becomes the poller all the same is woken by
+	 * the next try
+	 */
+	_Atomic bool single;
 	unsigned ncpu;            /* (L) CPUs when last counted */
 	_Atomic bool oversubscribed; /* more Ps than CPUs */
 	/*
 	 * there is a signal thread, for signals that come while all Gs are parked
-	 * (parkinglot_wait.c)
+	 * (parkinglot_wait.c).  A parking G that reads an old value asks for the thread once more
 	 */
 	_Atomic bool sigthread_runs;
-	/* signals that an M without a G keeps out, for the signal thread to take */
+	/*
+	 * signals that an M without a G keeps out, for the signal thread to take.  An M that reads an old
+	 * value lets one in, and its handler hands it on
+	 */
 	_Atomic uint64_t idlemask;
 	/* signals that no G lets in: a poller that wakes must not let them in for a moment */
 	/*
@@ -388,21 +414,25 @@ struct sched {
 	_Atomic uint64_t allblocked;
 	uint64_t starttime;
 	size_t defstack;          /* default stack size (c) */
+	bool tight;               /* address space or data has a limit: what is weft's own is small (c) */
 	_Atomic bool scarce;      /* memory was refused (scavenge.c) */
 	_Atomic uint32_t ngclass; /* appended (L gfree) */
-	uint32_t inherited;       /* so many were the parent's when it forked: gone, but the main G */
+	/* so many were the parent's when it forked, and are gone but the main G; 0: taken over (scavenge.c) */
+	_Atomic uint32_t inherited;
 
 	/* The holder of lock. */
 	_Alignas(LINE) struct lock lock;         /* rank Sched */
 	struct gqueue runq;       /* (L) global queue */
 	struct gqueue wakeupq;    /* (L) Gs woken while no P was at hand: taken before all others */
-	struct m *midle;          /* (L) LIFO */
+	listhead midle;             /* (L) LIFO: midle.c */
+	struct m *_Atomic napper; /* (L) the one of midle that sleeps with a deadline; NULL: none */
 	int32_t nmidle;           /* (L) */
+	int32_t nresting;         /* (L) Gs that wait in the kernel while a P is idle for each (rest.c) */
 	int32_t nm;               /* (L) Ms alive; sysmon is none */
 	int32_t mnext;            /* (L) next id */
 	struct m *mdead;          /* (L) Ms that left, to be joined by the spawner */
 	struct m *mfree;          /* (L) structs to reuse */
-	struct m *allm;           /* (L) */
+	listhead allm;            /* (L) */
 	struct p *pidle;          /* (L) LIFO */
 	struct p *pstart;         /* (L) Ps that wait for an M, the last first; any M that comes takes one */
 	/* seq_cst with lastpoll: poll_idle() writes that one, then reads this one */
@@ -419,7 +449,7 @@ struct sched {
 	/* Ms that go idle, spin or wake one another. */
 	/*
 	 * seq_cst with sysmonwait: pidleget() writes this one, then reads that; sleep_deep() the
-	 * other way
+	 * other way.  And with needspinning: findrunnable() writes this one, then reads that; all_busy() the other way
 	 */
 	_Alignas(LINE) _Atomic int32_t npidle;
 	/*
@@ -427,7 +457,7 @@ struct sched {
 	 */
 	_Atomic int32_t nmspinning;
 	/* a waker found no idle P: the next M to go idle looks again (Go's needspinning) */
-	/* seq_cst with nmspinning in wakep() */
+	/* seq_cst with npidle: see there */
 	_Atomic uint32_t needspinning;
 
 	/* The poller, and what would wake it. */
@@ -470,7 +500,7 @@ struct sched {
 	 */
 	_Atomic uint64_t tidgen;
 	/* seq_cst with tidgen */
-	_Atomic uint64_t tidsafe; /* up to here no thread that lives has the id (g.c) */
+	_Atomic uint64_t tidsafe; /* up to here no thread that lives has the id (ids.c) */
 	_Atomic int32_t nglive;   /* Gs not dead; the last one out ends the process */
 
 	/* The holder of gfreelock. */
@@ -499,7 +529,6 @@ extern struct sched sched hidden;
 extern struct p *allp[MAXPROCS] hidden;
 extern _Atomic int32_t gomaxprocs hidden;
 extern struct m m0 hidden;
-extern struct g *g_main_ hidden;
 extern struct runtime_hooks hooks hidden;
 
 static inline struct m *getm(void)
@@ -514,7 +543,7 @@ static inline struct m *getm(void)
 
 static inline uint32_t gstatus(const struct g *gp)
 {
-	return load_relaxed(&gp->status);
+	return load_relaxed(&gp->shim.status);
 }
 
 /* gp was made, its chunk was not given back, and it is not dead. */
@@ -573,7 +602,6 @@ void globrunqput(struct g *gp, bool front) hidden;
 void globrunqputbatch(struct gqueue *q, bool front) hidden;
 /* for a waker without a P: no M would look at a local queue */
 void globrunqwoken(struct g *gp) hidden;
-void wakep(void) hidden;
 void resetspinning(struct m *mp) hidden;
 void stopm(struct m *mp, uint64_t until) hidden;
 void handoffp(struct p *pp) hidden;
@@ -608,9 +636,26 @@ void startlockedm(struct m *mp, struct g *gp) hidden;
 void mwake(struct m *mp) hidden; /* one that sleeps in stopm or stoplockedm */
 void exitsyscall0(void *gp) hidden;
 void regainp(struct g *gp) hidden;
+int g_start_locked(struct g *gp) hidden; /* g_start() with an M of its own */
+
+/* ---- rest.c ---- */
+/* The calling G, pinned, is to wait for fd: true, it has no P any more. */
+bool rest_begins(struct g *gp, struct m *mp, pollslot *slot, int fd) hidden;
+void rest_ends(struct g *gp, bool served) hidden; /* sched.lock held */
+
+/* ---- midle.c: sched.lock held ---- */
+bool midle_put(struct m *mp, bool naps) hidden; /* true: it may sleep with a deadline, as the only one */
+bool midle_drop(struct m *mp) hidden;           /* false: it is not there */
+struct m *midle_get(void) hidden;               /* takes one off, the napper last; NULL: there is none */
+
+/* ---- wakep.c ---- */
+void wakep(void) hidden;
+void wakep_for(struct p *own) hidden; /* what own, the caller's, has queued may be taken at once; NULL: as wakep() */
+void wakep_for_woken(unsigned n) hidden; /* the caller has readied so many Gs at once */
 
 /* ---- pstart.c ---- */
 void startm(struct p *pp, bool spinning) hidden;
+void startm_locked(struct p *pp, bool spinning) hidden; /* pp is not NULL; leaves sched.lock */
 int m_start_wanted(void) hidden;         /* spawner only */
 struct p *pstartget(struct m *mp) hidden; /* sched.lock held; mp may spin then */
 void pstart_look(uint64_t now) hidden;   /* sysmon only */
@@ -620,7 +665,7 @@ bool m_wants_spare(void) hidden;
 bool m_make_idle(void) hidden; /* where a kernel thread can be made */
 void m_make_spare(void) hidden; /* spawner only */
 void aside_fork_child(void) hidden;
-void lockosthread_child(bool waits) hidden; /* home.c: as _own(), but a fork in the middle does not wait long */
+void lockosthread_child(bool waits) hidden; /* home.c: own, but a fork in the middle does not wait long */
 
 /* ---- home.c ---- */
 void home_go(struct g *gp) hidden;    /* the caller, which is locked to an M that waits for it */
@@ -641,6 +686,27 @@ void realtime_end(struct g *gp) hidden; /* the calling G ends */
 static inline bool realtime_keeps(const struct g *gp, uint32_t most)
 {
 	return unlikely(load_relaxed(&realtime)) && load_relaxed(&realtime_order) && load_relaxed(&gp->shim.holds) > most;
+}
+
+/* ---- wakers.c ---- */
+/* The G that runs on pp has kept others waiting, ns, that it woke, or that were queued behind it. */
+void waker_seen(struct p *pp, uint64_t waited) hidden;
+void waker_ready(struct g *gp, struct p *pp) hidden; /* gp, which computes on, has queued another on its P */
+
+/* The caller is a G that will, as it seems. */
+static inline bool waker_computes_on(void)
+{
+	struct g *gp = weft_tls.g;
+
+	return gp && load_relaxed(&gp->computeson);
+}
+
+/* ns for which a G that woke another goes on while that one waits and no P is idle. */
+static inline uint64_t next_slice(const struct p *pp)
+{
+	uint64_t slice = load_relaxed(&pp->mon.nextslice);
+
+	return slice ? slice : (uint64_t)weft_opt.wakeslice;
 }
 
 /* ---- findrunnable.c, idle.c ---- */
@@ -664,7 +730,7 @@ static inline struct m *offm(struct g *gp)
 
 	store_relaxed(&mp->curg, NULL);
 	store_relaxed(&gp->m, NULL);
-	store_release(&gp->status, Grunnable);
+	store_release(&gp->shim.status, Grunnable);
 	return mp;
 }
 
@@ -680,6 +746,7 @@ void goready(struct g *gp, enum readyhow how) hidden;
 void runqput(struct p *pp, struct g *gp, bool next) hidden;
 struct g *runqget_ring(struct p *pp) hidden; /* past runnext */
 struct g *runqsteal(struct p *pp, struct p *victim, bool next, uint64_t now) hidden;
+void runq_mark(struct p *pp) hidden;
 bool runqempty(struct p *pp) hidden;
 uint32_t runqlen(struct p *pp) hidden;
 uint32_t runqring(struct p *pp) hidden; /* without runnext */
@@ -688,62 +755,9 @@ struct g *globrunqget(struct p *pp, int32_t max, bool wakeupq) hidden; /* sched.
 struct g *globrunqget_owner(void) hidden; /* the same; the first that has an M of its own, or NULL */
 struct m *g_ownm(const struct g *gp) hidden;
 
-/* ---- timer.c ---- */
-void timer_add(struct timer *t, uint64_t when) hidden;
-void timers_reaim(struct p *pp) hidden; /* some clock was set */
-uint64_t timers_realtime(struct p *pp) hidden; /* of the first, CLOCK_REALTIME ns; 0: on no such clock */
-bool timer_del(struct timer *t) hidden; /* false: it ran or was never added */
-/* Runs what is due on pp; returns the next deadline (0: none), ran tells whether any did. */
-uint64_t timers_check(struct p *pp, uint64_t now, bool *ran) hidden;
-uint64_t timers_next(void) hidden;      /* earliest over all Ps, 0: none */
-void timers_move(struct p *from, struct p *to) hidden;
-
-/* ---- netpoll.c ---- */
-void netpoll_end(void) hidden; /* a filter is about to forbid the poller's calls: none is made any more */
-/* Sleeps as the poller until an event, broken or deadline (0: none): events of descriptors. */
-int netpoll_wait(struct os_event *ev, uint64_t deadline) hidden;
-/* wakes the waiters of these events: how many */
-unsigned netpoll_ready(const struct os_event *ev, int n) hidden;
-unsigned netpoll_nowait(void) hidden;   /* both, without sleeping */
-void netpoll_break(void) hidden;
-void wakenetpoller(uint64_t when) hidden; /* the poller must not sleep past this */
-bool netpoll_open(void) hidden;         /* false: the kernel gives no epoll */
-int netpoll_fd(void) hidden;            /* -1: not open */
-bool netpoll_clocks(void) hidden;       /* a G has waited for a clock that may be set */
-void netpoll_fork_child(void) hidden;
-
-/* ---- polldesc.c ---- */
-unsigned polldesc_fire(uint64_t data, uint32_t events) hidden; /* how many it woke */
-void polldesc_fork_child(void) hidden;
-extern _Atomic int32_t nwatched hidden;
-
-/* Some descriptor is registered, so an idle M must poll. */
-static inline bool netpoll_watching(void)
-{
-	return load_relaxed(&nwatched) > 0;
-}
-
-/* ---- stackshape.c ---- */
-/* The slot that a asks for.  0, -EINVAL: no such stack can be; -ENOMEM: none so large. */
-int stack_shape(const struct gattr *a, struct shape *s) hidden;
-
-/* ---- stack.c, tlsarea.c ---- */
-/* A piece with a guard at its low end; NULL: no memory. */
-char *reservation_cut(struct reservation *r, size_t each, size_t guard) hidden;
-void reservation_trim(struct reservation *r) hidden;       /* what is not cut yet goes back */
-bool stack_alloc(struct stack *s, const struct gattr *a) hidden; /* shaped */
-bool stack_free(struct stack *s) hidden;
-void stack_discard(struct stack *s) hidden;
-void stack_fork_child(void) hidden;
-/* Before a thread block is made, also where there was one; false: no memory. */
-bool tlsarea_alloc(struct g *gp, const struct gattr *a) hidden;
-/* As many pieces of this size as may be reserved at once, when next is what use would justify. */
-uint32_t reserve_count(uint32_t next, size_t each) hidden;
-void tlsarea_discard(struct g *gp) hidden;
-void tlsarea_trim(void) hidden;
-void tlsarea_fork_child(void) hidden;
-
-/* ---- g.c, gfree.c, persistent.c ---- */
+/* ---- g.c, gtable.c, ids.c, gfree.c, persistent.c ---- */
+void g_set_tls(struct g *gp, void *fsbase, uint32_t tid) hidden; /* also fills weft_tls of that block */
+void g_await_off(struct g *gp) hidden; /* waits, a moment at most, until no thread is on its stack */
 uint32_t gfree_class(const struct shape *s) hidden;
 struct g *g_take(const struct gattr *a) hidden; /* shaped; with such a stack, or bare; NULL: no memory */
 void g_bare(struct g *gp) hidden; /* dead and without a stack: for whichever shape comes */
@@ -759,58 +773,6 @@ int32_t gfree_take_cold(uint32_t class, int32_t most, struct gfreelist *to) hidd
 /* Gs that have given back what they can */
 void gfree_put_cold(uint32_t class, struct gfreelist *from) hidden;
 
-/* ---- scavenge.c ---- */
-void scavenge_tick(uint64_t now) hidden; /* sysmon: now and then */
-uint64_t scavenge_when(void) hidden;     /* sysmon must not sleep past this; 0: nothing is to be done */
-uint64_t scavenge_step(void) hidden;     /* spawner: some work; ns to rest before the next, 0: it is done */
-/* The kernel refused memory for such a stack.  True: another try may have it, or do without. */
-bool scavenge_scarce(uint32_t class) hidden;
-void *persistentalloc(size_t n) hidden; /* zeroed, never freed; NULL: no memory */
-struct g *g_at(uint32_t i) hidden;
-struct g *g_make(void) hidden;
-void g_seedids(void) hidden; /* at the start of a process; of a fork child too */
-void g_cachefree(struct p *pp) hidden;
-
-/* ---- retake.c, sysmonsleep.c, preempt.c ---- */
-/* sysmon only: a look at all Ps; a sleep of at most us, shorter when a slice ends. */
-void sysmon_tick(uint64_t now) hidden;
-void sysmon_sleep(uint32_t us) hidden;
-/* sysmon only: ns after which it polls because no M does */
-uint64_t sysmon_pollgap(uint64_t usual) hidden;
-/* wakes sysmon if it sleeps past when and wants to be told */
-void sysmon_wake_by(uint64_t when) hidden;
-void p_leave_slow(struct p *pp, uint32_t to) hidden;
-/* For onsig32.c: takes the request that is noted for this M.  True: the G that runs here is to give way. */
-bool preempt_asked(void) hidden;
-bool preempt_forced(void) hidden; /* it has been asked for so long that libc's locks no longer count */
-void preempt_here(void) hidden;   /* the calling G gives way; returns when it runs again, perhaps on another M */
-
-/* ---- sysmon.c, schedtrace.c ---- */
-void sysmon_note_retaken(void) hidden; /* sysmon's notice that a P was taken */
-void sysmon_stop(void) hidden;      /* onlymain.c: it has ended; the caller owns a P */
-void sysmon_fork_child(void) hidden; /* fork child: it is gone */
-void sysmon_wake(void) hidden;
-void schedtrace(bool detail) hidden;
-const char *waitreason_text(unsigned r) hidden;
-
-/* ---- blocked.c ---- */
-/* sysmon only */
-/*
- * Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever).
- */
-uint32_t blocked_check(uint64_t now) hidden;
-bool blocked_lists(const struct m *mp) hidden; /* not to be reused yet; any thread */
-bool handoff_still_possible(void) hidden; /* what was there may be forbidden by now */
-bool blocked_possible(void) hidden; /* at start; cheap while the process has one thread */
-void blocked_fork_child(void) hidden;
-
-/* For onsig32.c.  True: the calling G computes without a P, which was taken while it blocked unseen. */
-bool reacquirep_asked(void) hidden;
-bool reacquirep_forced(void) hidden; /* as preempt_forced() */
-void reacquirep(void) hidden; /* returns when the G owns a P, perhaps on another M */
-
-void blocked_report_open(void) hidden; /* at exit: counts the blocks that go on; any thread */
-
 /* ---- spawner.c ---- */
 bool spawner_start(void) hidden;    /* once a process; false: no kernel thread */
 bool spawner_runs(void) hidden;     /* it makes Ms, and the caller is not it */
@@ -819,61 +781,39 @@ void spawner_want_spare(void) hidden; /* asks for one M in reserve */
 void spawner_stop(void) hidden;     /* onlymain.c: it has ended; spawner_start() makes it again */
 void spawner_fork_child(void) hidden;
 
-/* ---- procfs.c: sysmon only ---- */
-bool procfs_answers(void) hidden;   /* false: not yet, its thread is asked for */
-void procfs_make_wanted(void) hidden; /* spawner only */
-int procfs_blocked(int tid, struct os_where *w) hidden; /* as os_blocked; -EAGAIN: no answer yet */
-bool procfs_oncpu(int tid) hidden; /* on a CPU right now; needs no look at /proc */
-/* on a CPU, or waiting for one; false also if the kernel does not tell */
-bool procfs_runnable(int tid) hidden;
-unsigned procfs_ncpu(void) hidden; /* as os_ncpu; 0: no answer yet */
-void procfs_stop(void) hidden;      /* onlymain.c: sysmon and the spawner have ended, and so has this thread now */
-void procfs_fork_child(void) hidden;
-
-void procfs_rename(int tid, const char *name) hidden;
-
-/* ---- mnames.c: sysmon only ---- */
-void names_look(uint64_t now) hidden; /* now and then; 0: before a long sleep */
-
-/* ---- dump.c ---- */
-void dump_fork_child(void) hidden;
-
-/* ---- blockreport.c ---- */
-enum { BLOCKREPORT_NONE = -2 };
-int blockreport_begin(struct g *gp, const struct os_where *w) hidden; /* a site for blockreport_end */
-void blockreport_end(int site, uint64_t ns) hidden;
-void blockreport_fork_child(void) hidden;
-
-/* ---- sigstack.c ---- */
-size_t m_sigstack_size(void) hidden;
-void m_sigstack(struct m *mp) hidden; /* on the M: the kernel has mp->sigstack from now on */
-char *m0_sigstack(void) hidden; /* its memory; NULL: none */
-void m_sidestack_drop(struct m *mp) hidden; /* its end */
-void sigstack_fork_child(void) hidden;
-
 /* ---- schedinit.c, forkchild.c ---- */
 void schedinit_m0(struct g *gp, void *fs, char *top) hidden;
 void persistent_fork_child(void) hidden;
 
 /* ---- lockall.c ---- */
-enum {
-	DutyCputime = 1, /* a G's CPU time was asked for */
-	DutyLockAll = 2,	 /* runtime_lockall() */
-	DutySystime = 4, /* or for the kernel's part of it; then DutyCputime, too */
-	DutyGs = 8,      /* the base of GS may change unseen */
-};
-/* What is to be done at each switch; none, in most processes.  Bits are only ever added. */
-extern _Atomic unsigned duties hidden;
+void lockall(void) hidden;
+void lockall_leave(struct g *gp, struct m *mp) hidden;
+
+/* ---- filtered.c ---- */
+bool runtime_alone(void) hidden; /* no other G lives */
+
+/* ---- helper.c ---- */
+/* The size of a stack for newosproc on which net bytes are left for weft's own functions. */
+size_t runtime_ostack(size_t net) hidden;
+
+/* ---- fromnow.c ---- */
+/* What is to be done at each switch; none, in most processes. */
+enum { DUTIES = 1u << FROMNOW_CPUTIME | 1u << FROMNOW_LOCKED | 1u << FROMNOW_GS };
+void fromnow_set(enum fromnow what) hidden;
 void duties_leave(struct g *gp, struct m *mp) hidden;
+
+static inline bool duties(void)
+{
+	return load_relaxed(&fromnow) & DUTIES;
+}
 
 /* ---- cputime.c ---- */
 void cputime_start(struct g *gp) hidden; /* main, on M0 */
+void cputime_count(void) hidden;
 void cputime_enter(struct g *gp, struct m *mp) hidden;
 void cputime_leave(struct g *gp, struct m *mp) hidden;
 
-/* ---- parkinglot.c ---- */
-void lot_init(void) hidden;
-void lot_fork_child(void) hidden;
+#include "runtime/sched/parts.h"
 
 /*
  * The P of the calling M leaves Prunning for another status: after this no signal is on its way for

@@ -81,11 +81,6 @@ void home_leave(struct g *gp)
 	gp->home = NULL;
 }
 
-void runtime_keepms(void)
-{
-	store_relaxed(&sched.keepms, true);
-}
-
 /* On g0 of such an M, without a P.  Returns when it has one, for others; or never. */
 void home_over(struct m *mp)
 {

@@ -22,13 +22,15 @@ void setspinning(struct m *mp)
 }
 
 /*
- * An M that found work stops spinning.  There may be more work, so another M may have to look: what was stolen had
- * waited although Ps were idle, and Ms that sleep since all were take no naps.  (Without this four threads that compute 1 ms
- * between barriers kept to two of four Ps, if the program had been idle before.)
+ * An M that found work stops spinning.  There may be more work, so another M may have to look; two where more is
+ * queued than this one and the owner of that queue run next.  What was stolen had waited although Ps were idle: some M
+ * must nap from now on.  Ms that sleep since all Ps were idle do not, so where none does one is woken for that.
+ * (Without this four threads that compute 1 ms between barriers kept to two of four Ps, if the program had been idle
+ * before.)
  */
 void resetspinning(struct m *mp)
 {
-	bool stole = mp->stole;
+	bool stole = mp->stole && load_seqcst(&sched.npidle) > 0;
 	int32_t n;
 
 	mp->stole = false;
@@ -38,8 +40,10 @@ void resetspinning(struct m *mp)
 		throw("resetspinning: nmspinning is %d", n);
 	if (weft_opt.readywake || load_seqcst(&sched.runqsize) > 0 ||
 	    runqlen(mp->p) > weft_opt.wakesurplus ||
-	    (stole && load_seqcst(&sched.npidle) > 0))
-		wakep();
+	    (stole && (mp->left > 0 || !load_relaxed(&sched.napper))))
+		wakep_for(mp->p);
+	if (stole && mp->left > 2)
+		wakep_for(mp->p);
 }
 
 /* True when some queue or heap has what an idle P could do. */
@@ -162,7 +166,7 @@ static void poll_idle(struct m *mp, uint64_t nap)
 void idle(struct m *mp)
 {
 	for (;;) {
-		uint64_t nap = naptime(mp);
+		uint64_t nap = naptime(mp), first;
 
 		if (takestartp(mp))
 			return;
@@ -175,6 +179,10 @@ void idle(struct m *mp)
 			if (load_seqcst(&sched.npidle) > 0 || load_seqcst(&sched.npstart) > 0)
 				continue;
 		}
+		/* As the poller sysmon passes over what was due when it began, and what stands behind that (sysmonsleep.c). */
+		first = load_seqcst(&sched.sysmonpolls) ? timers_next() : 0;
+		if (first)
+			wakenetpoller(first);
 		stopm(mp, nap);
 		if (mp->p)
 			return;
@@ -258,6 +266,11 @@ struct g *findrunnable(struct m *mp, bool *inherit)
 		}
 		pidleput(releasep(mp));
 		unlock(&sched.lock);
+		/* Its writer saw no idle P, perhaps just before this one was counted (wakep.c). */
+		if (unlikely(!spun && load_seqcst(&sched.needspinning)) && takeidlep(mp)) {
+			setspinning(mp);
+			continue;
+		}
 		if (spun) {
 			mp->spinning = false;
 			/* Before the last look: work submitted after it must find no spinner. */

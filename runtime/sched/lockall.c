@@ -13,41 +13,22 @@
  */
 #include "runtime/sched/gmp.h"
 
-_Atomic unsigned duties;
-
 /* gp is on mp, which is the caller's, pinned and about to take gp off it. */
-void duties_leave(struct g *gp, struct m *mp)
+void lockall_leave(struct g *gp, struct m *mp)
 {
-	unsigned d = load_relaxed(&duties);
-
-	if (d & DutyCputime)
-		cputime_leave(gp, mp);
-	if (d & DutyGs)
-		gp->gs = mp->gs = arch_getgs();
-	if ((d & DutyLockAll) && !gp->lockedforgood) {
-		gp->lockedforgood = true;
-		if (gp->lockdepth++ == 0) {
-			gp->lockedm = mp;
-			mp->lockedg = gp;
-		}
+	if (gp->lockedforgood)
+		return;
+	gp->lockedforgood = true;
+	if (gp->lockdepth++ == 0) {
+		gp->lockedm = mp;
+		mp->lockedg = gp;
 	}
 }
 
-bool runtime_all_locked(void)
-{
-	return load_relaxed(&duties) & DutyLockAll;
-}
-
-void runtime_uses_gs(void)
-{
-	fetch_or_acq_rel(&duties, DutyGs);
-}
-
-void runtime_lockall(void)
+void lockall(void)
 {
 	unsigned gs = (unsigned)load_acquire(&sched.nglive) + 1;
 	unsigned ps = (unsigned)load_acquire(&gomaxprocs);
 
-	fetch_or_acq_rel(&duties, DutyLockAll);
 	procresize(gs > ps ? gs : ps, 0);
 }

@@ -59,31 +59,11 @@ static void *mstart(void *arg)
 	return NULL;
 }
 
-/*
- * These two change sched.allm, with sched.lock.  The list is linked both ways: there may be
- * thousands of Ms.
- */
-static void all_add(struct m *mp)
-{
-	mp->alllink = sched.allm;
-	mp->allback = &sched.allm;
-	if (sched.allm)
-		sched.allm->allback = &mp->alllink;
-	sched.allm = mp;
-}
-
-static void all_drop(struct m *mp)
-{
-	*mp->allback = mp->alllink;
-	if (mp->alllink)
-		mp->alllink->allback = mp->allback;
-}
-
 void mexit(struct m *mp)
 {
 	m_sidestack_drop(mp);
 	lock(&sched.lock);
-	all_drop(mp);
+	list_take(&mp->all);
 	sched.nm--;
 	mp->schedlink = sched.mdead;
 	sched.mdead = mp;
@@ -189,13 +169,13 @@ struct m *newm(struct g *own)
 		lock(&sched.lock);
 		mp->id = ++sched.mnext;
 		mp->lockedg = own;
-		all_add(mp);
+		list_put(&sched.allm, &mp->all);
 		unlock(&sched.lock);
 		m_init(mp);
 		err = hooks.newosproc(mstart, mp, mp->stack + mp->stacksize - g0size, g0size, &mp->os);
 		if (err) {
 			lock(&sched.lock);
-			all_drop(mp);
+			list_take(&mp->all);
 			unlock(&sched.lock);
 		}
 	}
@@ -279,13 +259,13 @@ void sigmask_set_allblocked(uint64_t set)
 
 bool sigmask_all_ms_block(uint64_t set)
 {
-	struct m *mp, *own;
+	struct m *own;
 	bool all = true;
 
 	lock(&sched.lock);
 	own = getm(); /* has its own mask, or a call's that the kernel knows in the call only */
-	for (mp = sched.allm; mp && all; mp = mp->alllink)
-		all = mp == own || (load_seqcst(&mp->sigmask) & set) == set;
+	LIST_EACH(struct m, mp, &sched.allm, all)
+		all = all && (mp == own || (load_seqcst(&mp->sigmask) & set) == set);
 	unlock(&sched.lock);
 	if (!all && !load_relaxed(&m0.curg))
 		m0_recheck();
@@ -293,12 +273,13 @@ bool sigmask_all_ms_block(uint64_t set)
 }
 
 /*
- * Sleeps until startm hands a P over, or until the deadline (0: none); then m->p may still be NULL.
- * The M is on the idle list meanwhile; when its deadline passes it takes itself off.
+ * Sleeps until startm hands a P over, or until the deadline (0: none) if no other M has one; then m->p may
+ * still be NULL.  The M is on the idle list meanwhile; when its deadline passes it takes itself off.
  */
 void stopm(struct m *mp, uint64_t until)
 {
 	struct p *pp;
+	bool off;
 
 	if (mp->p || mp->spinning)
 		throw("stopm: m%d has a P or spins", mp->id);
@@ -313,64 +294,30 @@ void stopm(struct m *mp, uint64_t until)
 		unlock(&sched.lock);
 		mexit(mp);
 	}
-	mp->schedlink = sched.midle;
-	sched.midle = mp;
-	sched.nmidle++;
+	if (!midle_put(mp, until != 0))
+		until = 0;
 	p_check();
 	mp->idlesince = nanotime();
 	unlock(&sched.lock);
 	while (load_seqcst(&mp->park) == 0) {
-		struct m **link;
-
 		m_block_idle(); /* each time: a handler has added to the mask, or all keep out others now */
 		if (os_futex_wait((uint32_t *)&mp->park, 0, until) != -ETIMEDOUT)
 			continue;
 		lock(&sched.lock);
-		for (link = &sched.midle; *link && *link != mp; link = &(*link)->schedlink)
-			;
-		if (*link) {
-			*link = mp->schedlink;
-			sched.nmidle--;
-			unlock(&sched.lock);
+		off = midle_drop(mp);
+		unlock(&sched.lock);
+		if (off)
 			return;
-		}
-		unlock(&sched.lock); /* taken off by a waker: its wake-up is coming */
-		until = 0;
+		until = 0; /* taken off by a waker: its wake-up is coming */
 	}
 	store_seqcst(&mp->park, 0);
-	lock(&sched.lock);
+	/* Written before park, by the thread that took this M off the list: no other writes it until the M is there again. */
 	pp = mp->nextp;
 	mp->nextp = NULL;
-	unlock(&sched.lock);
 	if (mp->dying)
 		mexit(mp);
 	if (pp)
 		acquirep(mp, pp);
-}
-
-/* At most one starter at a time: a spinner that finds work starts the next. */
-void wakep(void)
-{
-	int32_t none = 0;
-	struct p *pp;
-
-	/* seq_cst with the decrement of nmspinning in findrunnable(): the work is published before we look for a spinner (proc.c, "Spinning"). */
-	fence_seqcst();
-	if (load_seqcst(&sched.nmspinning) != 0 ||
-	    !cas_seqcst(&sched.nmspinning, &none, 1))
-		return;
-	lock(&sched.lock);
-	pp = pidleget();
-	if (!pp) {
-		/* All busy: the next M about to go idle must look once more. */
-		store_seqcst(&sched.needspinning, 1);
-		fetch_sub_seqcst(&sched.nmspinning, 1);
-		unlock(&sched.lock);
-		return;
-	}
-	store_seqcst(&sched.needspinning, 0);
-	unlock(&sched.lock);
-	startm(pp, true);
 }
 
 /* A P whose M blocks: another M must run it if there is anything to run. */
@@ -407,6 +354,9 @@ void handoffp(struct p *pp)
 	}
 	pidleput(pp);
 	unlock(&sched.lock);
+	/* A waker that found no idle P said so, perhaps just before this one was counted (wakep.c). */
+	if (unlikely(load_seqcst(&sched.needspinning)))
+		wakep();
 	if (t0)
 		wakenetpoller(t0);
 }
@@ -427,7 +377,7 @@ int g_start_locked(struct g *gp)
 	gp->lockdepth = 1;
 	fetch_add_acq_rel(&sched.nglive, 1);
 	gp->tls->locks = 1; /* as in g_start() */
-	store_release(&gp->status, Grunnable);
+	store_release(&gp->shim.status, Grunnable);
 	pin();
 	lock(&sched.lock);
 	globrunqput(gp, false); /* any M may find it, and wakes mp */

@@ -22,15 +22,7 @@
 /* sched.lock held. */
 static bool take_m0_off(void)
 {
-	struct m **link;
-
-	for (link = &sched.midle; *link && *link != &m0; link = &(*link)->schedlink)
-		;
-	if (!*link)
-		return false;
-	*link = m0.schedlink;
-	sched.nmidle--;
-	return true;
+	return midle_drop(&m0);
 }
 
 /* On g0: M0 gets the P and gp as the next to run, if M0 is on the idle list. */
@@ -60,12 +52,12 @@ static void to_m0(void *arg)
 static bool lock_to_m0(struct g *gp)
 {
 	if (gp->lockdepth || gp->home) {
-		lockosthread(); /* on M0, says may_begin() */
+		lockosthread(false, 0); /* on M0, says may_begin() */
 		return true;
 	}
 	for (int i = 0; i < SINGLE_TRIES; i++) {
 		if (getm() == &m0) {
-			lockosthread();
+			lockosthread(false, 0);
 			if (gp->lockedm == &m0)
 				return true;
 			unlockosthread();
@@ -82,15 +74,15 @@ static bool lock_to_m0(struct g *gp)
 /* Tells all idle Ms to leave.  True: all but M0 have left, and the spawner has seen the last. */
 static bool retire(void)
 {
-	struct m *mp, *idle;
+	struct m *mp, *idle = NULL;
 	bool gone;
 
 	lock(&sched.lock);
-	idle = sched.midle;
-	sched.midle = NULL;
-	sched.nmidle = 0;
-	for (mp = idle; mp; mp = mp->schedlink)
+	while ((mp = midle_get())) {
 		mp->dying = true;
+		mp->schedlink = idle;
+		idle = mp;
+	}
 	gone = !idle && sched.nm == 1 && !sched.nmstarting && !sched.pstart && !sched.mdead &&
 	       !blocked_lists(&m0);
 	unlock(&sched.lock);
@@ -118,9 +110,9 @@ static bool retire_all(void)
 
 static bool may_begin(const struct g *gp)
 {
-	return gp && gp == g_main_ && runtime_alone() && !gp->sysdepth && !weft_tls.locks && !runtime_nomore() &&
+	return gp && gp == g_main_ && runtime_alone() && !gp->sysdepth && !weft_tls.locks && !fromnow_holds(FROMNOW_NOMORE) &&
 	       (!gp->home || gp->home == &m0) && (!gp->lockdepth || gp->lockedm == &m0) &&
-	       !load_relaxed(&sched.keepms);
+	       !fromnow_holds(FROMNOW_MS_STAY);
 }
 
 /* What main made elsewhere may have been waited for elsewhere: only there is it seen that none is left. */
@@ -128,7 +120,7 @@ static void leave_home(const struct g *gp)
 {
 	if (!gp || !gp->home || gp->home == &m0 || gp->lockdepth || gp->sysdepth || weft_tls.locks)
 		return;
-	lockosthread();
+	lockosthread(false, 0);
 	runtime_child_gone();
 	unlockosthread();
 }
@@ -142,7 +134,7 @@ bool runtime_single(void (*stop_shims)(void))
 	leave_home(gp);
 	if (!may_begin(gp))
 		return false;
-	store_seqcst(&sched.single, true);
+	store_release(&sched.single, true);
 	done = lock_to_m0(gp);
 	if (done) {
 		mask = os_sigmask_get();
@@ -159,7 +151,7 @@ bool runtime_single(void (*stop_shims)(void))
 		os_sigmask(mask);
 		unlockosthread();
 	}
-	store_seqcst(&sched.single, false);
+	store_release(&sched.single, false);
 	/* A thread of libc's own made one meanwhile. */
 	if (done && !runtime_alone())
 		runtime_start_sysmon();

@@ -55,7 +55,7 @@ static inline __attribute__((always_inline)) bool to_next(struct m *mp, struct g
 	if (!next)
 		return false;
 	prepare_switch(mp, next, inherit);
-	arch_switch(&gp->sp, next->sp, next->fs, after, gp);
+	arch_switch(&gp->sp, next->sp, next->shim.fs, after, gp);
 	return true;
 }
 
@@ -65,7 +65,7 @@ void gopark_pinned(enum waitreason why, const void *addr)
 	struct m *mp = getm();
 
 	if (unlikely(!mp || !mp->p))
-		throw("gopark: g%lu has no P", gp->goid);
+		throw("gopark: g%lu has no P", gp->shim.goid);
 	lockrank_none("gopark");
 	gp->waitreason = (uint8_t)why;
 	gp->waitaddr = addr;
@@ -97,6 +97,8 @@ static inline void ready_pinned(struct g *gp, enum readyhow how)
 			runqput(pp, gp, false);
 		if (weft_opt.readywake)
 			wakep();
+		else if (how == READY_NEXT && unlikely(waker_computes_on()))
+			waker_ready(weft_tls.g, pp);
 	} else {
 		/*
 		 * The caller has no P (native thread, sysmon, a G in a system call): no M would
@@ -123,11 +125,11 @@ void goready_pinned(struct g *gp, enum readyhow how)
 	 * No compare-and-swap: exactly one waker gets hold of a parked G (parkinglot.h), two would be seen
 	 * here or in execute().
 	 */
-	uint32_t s = load_acquire(&gp->status);
+	uint32_t s = load_acquire(&gp->shim.status);
 
 	if (unlikely(s != Gwaiting))
-		throw("goready: g%lu has status %u", gp->goid, s);
-	store_relaxed(&gp->status, Grunnable);
+		throw("goready: g%lu has status %u", gp->shim.goid, s);
+	store_relaxed(&gp->shim.status, Grunnable);
 	ready_pinned(gp, how);
 }
 
@@ -148,7 +150,7 @@ static void gdestroy(struct g *gp)
 	gp->lockedforgood = false;
 	store_relaxed(&gp->shim.holds, 0);
 	store_relaxed(&gp->priority, 0);
-	store_relaxed(&gp->status, Gdead);
+	store_relaxed(&gp->shim.status, Gdead);
 	/* Release: pairs with g_await_off(), after which another thread may use gp. */
 	store_release(&gp->m, NULL);
 	if (drop)

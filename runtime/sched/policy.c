@@ -32,20 +32,23 @@ NEEDS(DFLT(pollsurplus) == NETPOLL_BATCH, "a batch alone wakes no P, as the help
 NEEDS(DFLT(nap) <= NAP_MAX, "naps grow");
 NEEDS(SERVICE_LONG < SERVICE_MAX, "a bound on a run must not hide that it was long");
 
-NEEDS(TICK_MIN < TICK_MAX && 2 * TICK_FOUND < TICK_MAX, "sysmon's looks become rarer");
+NEEDS(TICK_FIRST < TICK_WAITS && TICK_WAITS < TICK_MAX, "sysmon's looks become rarer");
+NEEDS(WAKER_GAP <= (int)WAITS_LONG, "each wake-up after a wait that was too long wakes an M");
+NEEDS(SYSMON_PART_URGENT < SYSMON_PART, "for a G that waits sysmon may use more");
+NEEDS(DFLT(wakeslice) << WATCH_MISSES > (int)CPUBOUND_FIRST_NS, "a P that serves is not asked about all the time");
 NEEDS(TICK_MAX * 1000 <= SYSCALL_SLICE, "a P is taken from a system call at the look after its slice");
 NEEDS(SWITCHES < SLEPT_MIN, "what switching takes must not be all of a sleep that proves something");
 NEEDS(SLEPT_MIN < (int)TICK_GAP_MIN, "the usual sleep between two looks proves something");
 
-NEEDS(PREEMPT_RETRY_WAKEUP <= PREEMPT_RETRY && PREEMPT_RETRY < PREEMPT_RESEND,
-      "a request is repeated before its signal is thought lost");
+NEEDS(PREEMPT_RETRY_WAKEUP <= PREEMPT_RETRY, "a woken G waits for no longer than a slice's end");
 NEEDS(PREEMPT_RETRY_WAKEUP == DFLT(wakeslice), "a woken G is waited for as long each time");
 NEEDS(PREEMPT_LOST_EVERY % PREEMPT_YIELD_EVERY == 0, "the mask is opened after a yield");
 NEEDS(CPUBOUND_FIRST_NS < CPUBOUND_NS, "the time is doubled up to its bound");
 NEEDS(CPUBOUND_FIRST_NS > DFLT(wakeslice), "longer than what it takes to see that a G computes");
 
 NEEDS(BLOCKED_GAP_MIN < BLOCKED_GAP_SUSPECT * 1000, "the next look is not the one that is skipped");
-NEEDS(BLOCKED_GAP_SUSPECT + BLOCKED_GAP_WORK < 1000, "us: queued work finds a P within a millisecond");
+NEEDS(BLOCKED_GAP_SUSPECT + BLOCKED_GAP_WORK < 1000, "us: where Ms block unseen, queued work finds a P within a millisecond");
+NEEDS(BLOCKED_GAP_WORK < (int)TICK_WAITS, "the looks become rarer where none does");
 NEEDS(MISS_NS * MISSES_MAX < BLOCKED_GAP_WORK * 1000, "a blocked M that was doubted loses its P soon");
 NEEDS(KEEP_P == (int)SYSCALL_SLICE, "an M that blocks unseen keeps its P as long as one that is seen");
 NEEDS(PRODS_FORCE * PROD_AGAIN == (int)PREEMPT_FORCE, "libc's locks count for the same time in both");
@@ -55,4 +58,3 @@ NEEDS(GFREE_LOW < GFREE_REFILL && GFREE_REFILL < GFREE_HIGH, "a P does not fill 
 NEEDS(LOCK_MISSED < LOCK_MISSED_MAX, "the time is doubled up to its bound");
 NEEDS(CPUTIMER_TICK < CPUTIMER_PAUSE, "the time is doubled up to its bound");
 NEEDS(IDLEM_TURNS * IDLEM_US == 1000, "us: as aside.c says");
-NEEDS(IDLEM_ASK * IDLEM_US * 1000 < ASIDE_FORK_NS, "an M is asked for more than once");

@@ -56,7 +56,22 @@ enum {
 	STEAL_LONG = 8,
 	/* us, runq.c: left to a P to run its runnext itself, where stealage is 0.  From: Go. */
 	STEAL_NEXT_US = 3,
-	/* one in, findrunnable.c: of the busy Ps, so many Ms at most look for work.  From: Go. */
+	/*
+	 * wake-ups, wakers.c: of a G that computed on after one, that wake an M.  From: a wake-up costs 5 us, and what a thief takes
+	 * has waited for stealage and a nap: 70 us.  So wake-ups in vain take less than what was seen cost.
+	 */
+	WAKER_TRIES = 8,
+	/*
+	 * ns, wakers.c sysmon.c: a G that waited for so long behind its waker, beside an idle P, waited for too long.  From: the bound that
+	 * weft sets itself; glibc's woken threads run after 10 to 50 us.
+	 */
+	WAITS_LONG = 100000,
+	/*
+	 * ns, wakers.c: between two of them on a P, at least.  From: a wake-up costs 5 us: so these are at most a twentieth of what
+	 * the P does; WAITS_LONG.
+	 */
+	WAKER_GAP = 100000,
+	/* one in, findrunnable.c wakep.c: of the busy Ps, so many Ms at most look for work, or are woken to.  From: Go. */
 	SPINNERS_PART = 2,
 	/* pauses, idle.c: between two looks of an M that spins for work.  From: Go's pause of a spinning lock. */
 	SPIN_PAUSES = 30,
@@ -82,28 +97,75 @@ enum {
 	SERVICE_LONG = 20000,
 	/* ns, findrunnable.c: a longer run counts as this, for it may have waited for a CPU.  From: trying. */
 	SERVICE_MAX = 100000,
+	/*
+	 * ns, wakep.c: Gs that are readied together and run for so long, all of them, wake an idle P: twice what a wake-up takes,
+	 * so that its half of them is done no later there.  From: measured, "wakeup" in tests/sim/cost.c.
+	 */
+	HELP_WORTH = 40000,
 	/* runs, findrunnable.c: over which the mean service time is taken.  From: trying. */
 	SERVICE_MEAN = 8,
+};
+
+/* ---- waits in the kernel --------------------------------------------------------------------- */
+
+enum {
+	/*
+	 * waits, rest.c: with nothing else to do, before a G rests first.  From: beginning and ending it are three system
+	 * calls and perhaps a switch, about 10 us; each rest saves about one.
+	 */
+	REST_ROW = 16,
+	/* waits, rest.c: the same, at most, when resting did not last.  From: REST_ROW: the cost is a hundredth of it. */
+	REST_ROW_MAX = 4096,
+	/* times, rest.c: as long as before it, a rest must last to have been worth it.  From: trying. */
+	REST_WORTH = 4,
+	/*
+	 * ns, poll.c: a wait that took longer slept, and the next will: it is not preceded by a try.  From: less than the
+	 * two switches of a sleep, more than a call that finds something.
+	 */
+	SLEPT_NS = 3000,
 };
 
 /* ---- sysmon: how often it looks -------------------------------------------------------------- */
 
 enum {
-	/* us, sysmon.c: between two looks, at least.  From: Go. */
-	TICK_MIN = 20,
+	/*
+	 * us, sysmon.c: from a look that took a P or woke one to the next; twice as long after each that did
+	 * not.  From: wakeslice's default: no other woken G is looked for sooner.
+	 */
+	TICK_FIRST = 100,
 	/* us, sysmon.c: at most.  From: Go. */
 	TICK_MAX = 10000,
-	/* looks, sysmon.c: without a P to take, after which the time between two doubles.  From: Go. */
-	IDLE_ROUNDS = 50,
 	/*
-	 * us, doubled before it is used, sysmon.c: after work was found beside an idle P.  From: d6efb45
-	 * (redis, io-threads 2: 7,000 looks a second and 12 % of a CPU, then 1,100 and 2.5 %).
+	 * us, insyscall.c blocked.c: between two looks, at most, while a G waits behind a call that may be
+	 * blocked.  From: 500 looks a second, of 10 us each, are half of what SYSMON_PART allows.
 	 */
-	TICK_FOUND = 40,
+	TICK_WAITS = 2000,
+	/*
+	 * one in, sysmonsleep.c: part of a CPU that sysmon may use.  From: what no program is to notice: 1 %, which is
+	 * within the noise of a figure.
+	 */
+	SYSMON_PART = 100,
+	/*
+	 * one in, sysmonsleep.c: the same while a woken G, or a timer, waits beside a P that computes for long.  From: a look takes
+	 * 10 us, and wakeslice is 100: one look in each; with one in 50 a thread that sleeps 1 ms beside one that computes was late by 1 ms.
+	 */
+	SYSMON_PART_URGENT = 10,
+	/* ns, sysmonsleep.c: that sysmon sleeps at most when it used more than its part.  From: what became due meanwhile waits no longer. */
+	SYSMON_DEBT = 1000000,
+	/* Ps, sysmonsleep.c: for each so many that part is allowed once more.  From: together under 1 % of their CPUs. */
+	SYSMON_PS = 16,
+	/*
+	 * ns of CPU, sysmonsleep.c: that sysmon may use at once after it used none.  From: 20 looks of 10 us: what begins to compute,
+	 * to block or to wait is noticed in less.
+	 */
+	SYSMON_BURST = 200000,
+	/*
+	 * Ps, sysmonsleep.c: of those that compute longest, whose Ms' clocks are read before a sleep.  From: a look asks one of them
+	 * to give way; others if that one cannot.  No more, for the cost of a sleep must not grow with the number of Ps.
+	 */
+	SLEEP_NOTES = 4,
 	/* looks, sysmon.c: that find all Ps idle, before sysmon sleeps deep.  From: trying. */
 	DEEP_LOOKS = 3,
-	/* looks, sysmon.c: that find queued work and no progress, before another P is woken.  From: trying. */
-	STALL_LOOKS = 2,
 	/* ns, sysmon.c: a timer that is late by more wakes an idle P.  From: trying. */
 	TIMER_LATE = 50000,
 	/*
@@ -111,7 +173,7 @@ enum {
 	 * 0.2 ms that making one takes.
 	 */
 	STARTING_LONG = 1000000,
-	/* ns, sysmon.c: timer slack of its sleeps; the kernel's usual 50 us would more than double TICK_MIN.  From: trying. */
+	/* ns, sysmon.c: timer slack of its sleeps; the kernel's usual 50 us is half of TICK_FIRST.  From: trying. */
 	SYSMON_SLACK = 1000,
 	/*
 	 * ns, sysmon.c procfs.c: CPU slice of sysmon and of its /proc reader, the least that the kernel has.
@@ -144,16 +206,16 @@ enum {
 
 enum {
 	/*
-	 * ns, sysmon.c: a P is left to a system call for so long when nothing waits, and the
+	 * ns, insyscall.c sysmon.c: a P is left to a system call for so long when nothing waits, and the
 	 * descriptors are polled after so long without an M that does.  From: Go, for both.
 	 */
 	SYSCALL_SLICE = 10000000,
+	/* calls, entersyscall.c: that may turn out so before a G keeps its P again.  From: the least that outlasts one exception. */
+	HANDS_OVER = 2,
 	/* ns, preempt.c retake.c: between two requests to a G that could not give way.  From: trying. */
 	PREEMPT_RETRY = 1000000,
 	/* ns, preempt.c retake.c: the same while a woken G waits.  From: the option wakeslice's default. */
 	PREEMPT_RETRY_WAKEUP = 100000,
-	/* ns, preempt.c: after which a signal without effect is sent again.  From: trying. */
-	PREEMPT_RESEND = 10000000,
 	/* ns, preempt.c: after its slice, from which the program counter no longer counts.  From: trying, in f6ce7f4. */
 	PREEMPT_FORCE = 20000000,
 	/*
@@ -172,12 +234,22 @@ enum {
 	 */
 	CPUBOUND_NS = 50000000,
 	/*
-	 * ns, retake.c: the same for a P that was not CPU-bound for long; doubled each time it is again.
+	 * ns, retake.c: the same, and between two looks, for a P that was not CPU-bound for long; doubled each time it is again.
 	 * From: 02a9fef (a busy echo server, procs=1: 3,500 looks a second, then 1,300).
 	 */
 	CPUBOUND_FIRST_NS = 1500000,
 	/* one in, retake.c: part of that time in which the CPU clock is not read again.  From: trying. */
 	CPUBOUND_KNOWN = 4,
+	/*
+	 * ns, retake.c: a G that was asked to give way to one that it woke goes on twice as long next time, up to half of this; and for a wakeslice
+	 * again after this long without.  From: a preemption costs 10 us with sysmon's look: 1 % of half of it.
+	 */
+	NEXT_REST = 2000000,
+	/*
+	 * times, retake.c: that the time doubles after which a G is seen to compute, where it has given way each
+	 * time.  From: wakeslice doubled so often is longer than CPUBOUND_FIRST_NS, the usual time between looks.
+	 */
+	WATCH_MISSES = 6,
 	/* one in, retake.c: part of a wakeslice of CPU time at one schedtick that says CPU-bound.  From: trying. */
 	CPUBOUND_PART = 2,
 	/* schedules, retake.c: a P with so many between two looks is I/O-bound.  From: trying, in d5b2516. */
@@ -194,7 +266,7 @@ enum {
 enum {
 	/* ns, blocked.c: between two looks.  From: below BLOCKED_GAP_SUSPECT, so that no tick is lost. */
 	BLOCKED_GAP_MIN = 80000,
-	/* us, blocked.c: until the next look when an M stands still and work waits.  From: trying, in ecc8456. */
+	/* us, blocked.c insyscall.c: until the next look when an M stands still and work waits.  From: trying, in ecc8456. */
 	BLOCKED_GAP_SUSPECT = 100,
 	/* us, blocked.c: when work waits; with BLOCKED_GAP_SUSPECT less than a millisecond.  From: ecc8456. */
 	BLOCKED_GAP_WORK = 800,
@@ -203,11 +275,11 @@ enum {
 	/* ns, blocked.c: an M keeps its P when no work waits.  From: SYSCALL_SLICE. */
 	KEEP_P = 10000000,
 	/*
-	 * ns, blocked.c: for which an M must stand still longer each time it was not blocked.
+	 * ns, blocked.c insyscall.c: for which an M must stand still longer each time it was not blocked.
 	 * From: 02a9fef (1,600 questions to /proc a second, then 300).
 	 */
 	MISS_NS = 100000,
-	/* times, blocked.c: that count for MISS_NS, at most.  From: as MISS_NS. */
+	/* times, blocked.c insyscall.c: that count for MISS_NS, at most.  From: as MISS_NS. */
 	MISSES_MAX = 4,
 	/* one in, blocked.c: parts of the time since the last look; an M that ran in fewer may have blocked.  From: trying. */
 	BLOCKED_PARTS = 8,
@@ -270,7 +342,7 @@ enum {
 	OFF_SPINS = 64,
 	/* yields, proc.c: after which it sleeps, for the other thread may be one of a lower priority.  From: trying. */
 	OFF_YIELDS = 64,
-	/* us, proc.c: of each such sleep.  From: TICK_MIN. */
+	/* us, proc.c: of each such sleep.  From: Go's shortest sleep of its sysmon. */
 	OFF_SLEEP_US = 20,
 	/* pauses, procfs.c: sysmon's for an answer of the /proc reader, before it sleeps: some us.  From: trying, in 0120ef6. */
 	PROCFS_SPINS = 2000,
@@ -284,7 +356,7 @@ enum {
 	SINGLE_TRIES = 4000,
 	/* us, sched/onlymain.c: between two of them.  From: IDLEM_US. */
 	SINGLE_US = 50,
-	/* us, filtered.c: between two looks whether Ms that others begin to make have started.  From: TICK_MIN. */
+	/* us, filtered.c: between two looks whether Ms that others begin to make have started.  From: Go's shortest sleep of its sysmon. */
 	FILTER_SLEEP_US = 20,
 };
 
@@ -294,8 +366,6 @@ enum {
 	 * thread has its first turn after seconds (50 on 2 CPUs), and trying: no program is to wait for ever.
 	 */
 	ASIDE_NS = 10000000000,
-	/* ns, aside.c: before a fork whose handlers have begun, and may hold malloc's lock: 4 ms.  From: IDLEM_TURNS. */
-	ASIDE_FORK_NS = 4000000,
 };
 
 /* ---- the shim: locks ------------------------------------------------------------------------- */

@@ -47,7 +47,7 @@ void mcall(void (*fn)(void *))
 	 */
 	pin();
 	mp = load_relaxed(&gp->m);
-	if (unlikely(load_relaxed(&duties)))
+	if (unlikely(duties()))
 		duties_leave(gp, mp);
 	arch_mcall(&gp->sp, mp->fs, mp->g0top, fn, gp);
 	unpin();
@@ -74,7 +74,7 @@ void execute(struct m *mp, struct g *gp, bool inherit)
 {
 	prepare_switch(mp, gp, inherit);
 	finish_switch(mp, gp);
-	arch_gogo(gp->sp, gp->fs);
+	arch_gogo(gp->sp, gp->shim.fs);
 }
 
 /*
@@ -132,6 +132,9 @@ void schedule(void *unused)
 		if (mp->spinning)
 			resetspinning(mp);
 		mp->napns = 0;
+		/* It may be locked on its way off its M (lockall.c), where a waker found it already. */
+		if (unlikely(load_acquire(&gp->m)))
+			g_await_off(gp);
 		if (gp->lockedm && gp->lockedm != mp) {
 			startlockedm(mp, gp);
 			continue;
@@ -140,13 +143,16 @@ void schedule(void *unused)
 	}
 }
 
-void g_start(struct g *gp)
+int g_start(struct g *gp, bool locked)
 {
 	struct p *pp;
 
+	g_set_tls(gp, gp->shim.fs, gp->shim.tid);
+	if (unlikely(locked))
+		return g_start_locked(gp);
 	fetch_add_acq_rel(&sched.nglive, 1);
 	gp->tls->locks = 1; /* pinned as everything that was switched away; entry() unpins */
-	store_release(&gp->status, Grunnable);
+	store_release(&gp->shim.status, Grunnable);
 	pin();
 	pp = getp();
 	if (pp && !pp->own) {
@@ -163,11 +169,12 @@ void g_start(struct g *gp)
 		/* Alone in runnext, at most one more than in the ring: no surplus. */
 		if (weft_opt.wakesurplus == 0 ||
 		    (!first && runqlen(pp) > weft_opt.wakesurplus))
-			wakep();
+			wakep_for(pp);
 	} else {
 		ready(gp, READY_TAIL);
 	}
 	unpin();
+	return 0;
 }
 
 static void gosched_m(void *arg)
@@ -218,23 +225,13 @@ void gosched(void)
 		mcall(gosched_m);
 }
 
-/*
- * Chaos makes decisions on which no program may rely.  Where POSIX promises an order there is none
- * to make.
- */
-void runtime_promised(void)
-{
-	if (unlikely(weft_opt.chaos))
-		weft_opt.chaos = 0;
-}
-
 void runtime_yieldhere(void)
 {
 	struct g *gp = weft_tls.g;
 	struct m *mp;
 
 	if (unlikely(weft_tls.need_resched))
-		runtime_resched();
+		preempt_resched();
 	if (likely(!weft_opt.chaos) || !gp || gp->sysdepth || gp->shim.ownp)
 		return;
 	if (realtime_keeps(gp, 0)) {

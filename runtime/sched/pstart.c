@@ -66,7 +66,7 @@ static void startnewm(void)
 	lock(&sched.lock);
 	sched.nmstarting--;
 	/* No M can be made any more: an M that is about to go idle finds the P. */
-	if (!runtime_nomore() && sched.pstart) {
+	if (!fromnow_holds(FROMNOW_NOMORE) && sched.pstart) {
 		struct p *pp = pstart_pop();
 
 		if (pp->startspinning)
@@ -83,7 +83,7 @@ static void startnewm(void)
  */
 static bool startcount(void)
 {
-	if (load_seqcst(&sched.npstart) <= sched.nmstarting || runtime_nomore())
+	if (load_seqcst(&sched.npstart) <= sched.nmstarting || fromnow_holds(FROMNOW_NOMORE))
 		return false;
 	sched.nmstarting++;
 	return true;
@@ -110,9 +110,6 @@ static void call_m(bool make)
 /* Runs pp (Pidle, off the idle list; NULL: take one) on an idle or new M. */
 void startm(struct p *pp, bool spinning)
 {
-	struct m *mp;
-	bool make;
-
 	lock(&sched.lock);
 	if (!pp)
 		pp = pidleget();
@@ -122,10 +119,15 @@ void startm(struct p *pp, bool spinning)
 		unlock(&sched.lock);
 		return;
 	}
-	mp = sched.midle;
+	startm_locked(pp, spinning);
+}
+
+void startm_locked(struct p *pp, bool spinning)
+{
+	struct m *mp = midle_get();
+	bool make;
+
 	if (mp) {
-		sched.midle = mp->schedlink;
-		sched.nmidle--;
 		mp->nextp = pp;
 		mp->spinning = spinning;
 		unlock(&sched.lock);

@@ -21,7 +21,7 @@
  *
  * Must never: be called by a G that is not locked, but for that.
  */
-#include "runtime/sched/gmp.h"
+#include "runtime/sched/sched_inline.h"
 
 _Atomic bool realtime;
 _Atomic bool realtime_order;
@@ -55,6 +55,28 @@ static struct p *realtime_takep(void)
 	return pp;
 }
 
+/*
+ * The calling G is in a system call, where another thread gave it a policy with an order: pp is what it comes back to.
+ * The P that it left there, if sysmon has not taken it, goes to others.
+ */
+static void own_in_call(struct g *gp, struct m *mp, struct p *pp)
+{
+	struct p *left = mp->oldp;
+	uint32_t s = Psyscall;
+
+	if (left && cas_seqcst(&left->status, &s, Pidle)) {
+		fetch_add_relaxed(&left->syscalltick, 1);
+		handoffp(left);
+	}
+	if (gp->rests) {
+		lock(&sched.lock);
+		rest_ends(gp, true);
+		unlock(&sched.lock);
+	}
+	acquirep(mp, pp);
+	reentersyscall(gp);
+}
+
 /* The calling G gets a P of its own; its M has a common one, or none.  False: no memory. */
 static bool own_enter(struct g *gp, struct m *mp, uint8_t why)
 {
@@ -65,9 +87,14 @@ static bool own_enter(struct g *gp, struct m *mp, uint8_t why)
 		if (!pp)
 			return false; /* it stays among the others */
 		store_relaxed(&realtime, true);
+		if (gp->sysdepth) {
+			own_in_call(gp, mp, pp);
+			gp->shim.ownp |= why;
+			return true;
+		}
 		before = mp->p ? releasep(mp) : NULL;
 		acquirep(mp, pp);
-		store_relaxed(&gp->status, Grunning);
+		store_relaxed(&gp->shim.status, Grunning);
 		if (before)
 			handoffp(before);
 	}
@@ -75,7 +102,7 @@ static bool own_enter(struct g *gp, struct m *mp, uint8_t why)
 	return true;
 }
 
-/* To a P that all share, once it has no reason for its own; the caller may wait for one. */
+/* To a P that all share, once it has no reason for its own; the caller may wait for one, or does so when its call is over. */
 static void own_leave(struct g *gp, struct m *mp, uint8_t why)
 {
 	struct p *pp;
@@ -83,13 +110,20 @@ static void own_leave(struct g *gp, struct m *mp, uint8_t why)
 	gp->shim.ownp &= (uint8_t)~why;
 	if (gp->shim.ownp)
 		return;
-	pp = releasep(mp);
+	if (gp->sysdepth) {
+		pp = mp->oldp; /* sysmon takes none of these */
+		mp->oldp = NULL;
+		store_seqcst(&pp->status, Pidle);
+	} else {
+		pp = releasep(mp);
+	}
 	g_cachefree(pp);
 	lock(&sched.lock);
 	pp->link = unused;
 	unused = pp;
 	unlock(&sched.lock);
-	regainp(gp);
+	if (!gp->sysdepth)
+		regainp(gp);
 }
 
 void runtime_realtime(bool has)

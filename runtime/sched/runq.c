@@ -136,6 +136,15 @@ static uint32_t aged(struct p *v, uint32_t h, uint32_t t, uint64_t now, bool *ne
 	return old > 0 && (uint32_t)old <= t - h ? (uint32_t)old : 0;
 }
 
+/* The owner asks for help: what stands here now has aged when that comes. */
+void runq_mark(struct p *pp)
+{
+	store_relaxed(&pp->mark.tail, load_relaxed(&pp->runqtail));
+	store_relaxed(&pp->mark.next, load_relaxed(&pp->runnext));
+	store_relaxed(&pp->mark.runs, load_relaxed(&pp->runs));
+	store_relaxed(&pp->mark.time, 0);
+}
+
 static struct g *stealnext(struct p *victim)
 {
 	struct g *next = load_relaxed(&victim->runnext);

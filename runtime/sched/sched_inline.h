@@ -44,7 +44,7 @@ static inline struct g *nextlocal(struct m *mp, bool *inherit)
 	struct g *gp;
 
 	if (unlikely(mp->lockedg || weft_opt.chaos ||
-		     load_relaxed(&duties) ||
+		     duties() ||
 		     pp->id >= load_relaxed(&gomaxprocs)))
 		return NULL;
 	if (unlikely(load_relaxed(&sched.wakeupqsize) > 0))
@@ -74,14 +74,14 @@ static inline void prepare_switch(struct m *mp, struct g *gp, bool inherit)
 	if (unlikely(load_acquire(&gp->m)))
 		g_await_off(gp);
 	if (unlikely(gstatus(gp) != Grunnable))
-		throw("execute: g%lu has status %u", gp->goid, gstatus(gp));
+		throw("execute: g%lu has status %u", gp->shim.goid, gstatus(gp));
 	g_check(mp, gp);
 	runq_check(mp->p);
 	store_relaxed(&mp->curg, gp);
 	store_relaxed(&gp->m, mp);
-	if (unlikely(load_relaxed(&duties) & DutyCputime))
+	if (unlikely(fromnow_holds(FROMNOW_CPUTIME)))
 		cputime_enter(gp, mp);
-	store_relaxed(&gp->status, Grunning);
+	store_relaxed(&gp->shim.status, Grunning);
 	count_up(&mp->p->runs);
 	if (!inherit)
 		count_up(&mp->p->schedtick);
@@ -90,16 +90,32 @@ static inline void prepare_switch(struct m *mp, struct g *gp, bool inherit)
 /* Gives the kernel thread gp's signal mask and GS. */
 static inline void finish_switch(struct m *mp, struct g *gp)
 {
-	if (unlikely(mp->sigmask != gp->sigmask)) {
+	if (unlikely(mp->sigmask != gp->shim.sigmask)) {
 		/* Between the two notes it says what both keep out (sigmask_all_ms_block()). */
-		fetch_and_relaxed(&mp->sigmask, gp->sigmask);
-		os_sigmask(gp->sigmask);
-		store_release(&mp->sigmask, gp->sigmask);
+		fetch_and_relaxed(&mp->sigmask, gp->shim.sigmask);
+		os_sigmask(gp->shim.sigmask);
+		store_release(&mp->sigmask, gp->shim.sigmask);
 	}
 	if (unlikely(mp->gs != gp->gs)) {
 		mp->gs = gp->gs;
 		arch_setgs(gp->gs);
 	}
+}
+
+/* The calling G, pinned, leaves its P to its M for a system call: any other thread may take it. */
+static inline __attribute__((always_inline)) void reentersyscall(struct g *gp)
+{
+	struct m *mp = getm();
+	struct p *pp = mp->p;
+
+	mp->oldp = pp;
+	store_relaxed(&mp->p, NULL);
+	store_relaxed(&pp->m, NULL);
+	store_relaxed(&pp->sysm, mp);
+	store_relaxed(&gp->shim.status, Gsyscall);
+	p_leave(pp, Psyscall);
+	if (unlikely(load_seqcst(&sched.sysmonwait)) && !pp->own)
+		sysmon_wake();
 }
 
 #endif

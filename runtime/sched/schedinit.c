@@ -13,35 +13,11 @@ uint64_t nanotime(void)
 	return os_nanotime();
 }
 
-void *runtime_g0tls(void)
+void *runtime_mtls(bool g0)
 {
 	struct m *mp = getm();
 
-	return mp ? mp->fs : NULL;
-}
-
-void runtime_notsc(void)
-{
-	os_time_notsc();
-}
-
-bool runtime_busy(void)
-{
-	return weft_tls.locks != 0 || weft_tls.m != NULL;
-}
-
-void *runtime_mtls(void)
-{
-	struct m *mp = getm();
-
-	return !mp ? NULL : mp == &m0 ? g_main_->fs : mp->fs;
-}
-
-size_t runtime_ostack(size_t net)
-{
-	size_t page = os_pagesize(), taken = hooks.stacktaken ? hooks.stacktaken() : 0;
-
-	return net + ((taken + page - 1) & -page);
+	return !mp ? NULL : mp == &m0 && !g0 ? g_main_->shim.fs : mp->fs;
 }
 
 bool runtime_fault(const char *what)
@@ -60,6 +36,7 @@ bool runtime_probe(void)
 	os_time_init();
 	arch_wrfsbase = os_has(OS_wrfsbase) && arch_has_wrfsbase();
 	os_guard_init();
+	netpoll_makeroom();
 	return blocked_possible();
 }
 
@@ -70,16 +47,16 @@ void schedinit_m0(struct g *gp, void *fs, char *top)
 
 	m0 = (struct m){ .fs = fs, .g0top = top, .sigstack = m0_sigstack() };
 	m0.ostid = os_gettid();
-	m0.sigmask = gp->sigmask = os_sigmask_get();
+	m0.sigmask = gp->shim.sigmask = os_sigmask_get();
 	m0.gs = gp->gs = arch_getgs();
 	m_init(&m0);
 	*(struct weft_tls *)((char *)fs + off) = (struct weft_tls){ .m = &m0 };
 	m0.curg = gp;
-	m0.allback = &sched.allm;
-	sched.allm = &m0;
+	store_relaxed(&sched.allm, NULL);
+	list_put(&sched.allm, &m0.all);
 	sched.nm = 1;
 	store_relaxed(&gp->m, &m0);
-	store_relaxed(&gp->status, Grunning);
+	store_relaxed(&gp->shim.status, Grunning);
 	store_relaxed(&sched.nglive, 1);
 }
 
@@ -105,16 +82,19 @@ static int schedinit_p(struct m *mp)
 
 int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 {
+	size_t size;
 	struct g *gp;
 	void *stack, *fs;
 
 	hooks = *h;
+	sched.tight = os_memory_is_limited();
+	size = ostack_tight(G0_STACK);
 	lot_init();
 	sched.starttime = nanotime();
 	sched.maxm = (int32_t)weft_opt.maxthreads;
 	sched.defstack = weft_opt.stacksize ? weft_opt.stacksize : 8 << 20;
 	store_relaxed(&sched.lastpoll, 1);
-	stack = os_alloc(G0_STACK);
+	stack = os_alloc(size);
 	fs = hooks.newmtls();
 	if (!stack || !fs || !m0_sigstack())
 		return -ENOMEM;
@@ -122,11 +102,11 @@ int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 	if (!gp)
 		return -ENOMEM;
 	g_main_ = gp;
-	gp->goid = fetch_add_relaxed(&sched.goidgen, 1) + 1;
+	gp->shim.goid = fetch_add_relaxed(&sched.goidgen, 1) + 1;
 	g_seedids();
 	g_setname(gp, "main");
 	g_set_tls(gp, tls, tid);
-	schedinit_m0(gp, fs, (char *)stack + G0_STACK);
+	schedinit_m0(gp, fs, (char *)stack + size);
 	cputime_start(gp);
 	if (os_has_children()) {
 		gp->home = &m0;

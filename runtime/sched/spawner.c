@@ -16,12 +16,12 @@
  */
 #include "runtime/sched/gmp.h"
 
+enum { SPAWNER_STACK = 128 * 1024 };
+
 static _Atomic uint32_t wakeups; /* futex: counts calls */
 static _Atomic bool spare_wanted; /* one M in reserve, without a P, is wanted */
-static bool spawner_running;  /* atomic */
+static struct helper spawner;
 static _Atomic bool spawner_quits; /* asked to end */
-static char *spawner_stack;   /* kept: the next one runs on it, in a fork child too */
-static uintptr_t spawner_os;  /* for joining it */
 static _Atomic int32_t spawner_tid; /* its kernel id */
 
 static void *spawner_main(void *unused)
@@ -47,28 +47,14 @@ static void *spawner_main(void *unused)
 	return NULL;
 }
 
-static bool begin(void)
-{
-	size_t size = runtime_ostack(128 * 1024);
-
-	if (exchange_acquire(&spawner_running, true))
-		return true;
-	if (!spawner_stack)
-		spawner_stack = os_reserve(size);
-	if (spawner_stack && !hooks.newosproc(spawner_main, NULL, spawner_stack, size, &spawner_os))
-		return true;
-	store_release(&spawner_running, false);
-	return false;
-}
-
 bool spawner_start(void)
 {
-	return likely(load_relaxed(&spawner_running)) || begin();
+	return helper_start(&spawner, spawner_main, SPAWNER_STACK);
 }
 
 bool spawner_wake(void)
 {
-	if (!load_relaxed(&spawner_running))
+	if (!helper_started(&spawner))
 		return false;
 	fetch_add_acq_rel(&wakeups, 1);
 	os_futex_wake((uint32_t *)&wakeups, 1);
@@ -87,23 +73,23 @@ bool spawner_runs(void)
 	 * The spawner never asks itself.  Only a thread with neither a G nor an M can be it: all
 	 * others are spared the gettid.
 	 */
-	return load_relaxed(&spawner_running) &&
+	return helper_started(&spawner) &&
 	       (weft_tls.g || weft_tls.m || load_acquire(&spawner_tid) != os_gettid());
 }
 
 void spawner_stop(void)
 {
-	if (!load_relaxed(&spawner_running))
+	if (!helper_started(&spawner))
 		return;
 	store_release(&spawner_quits, true);
 	spawner_wake();
-	hooks.joinosproc(spawner_os);
+	helper_join(&spawner);
 	spawner_fork_child();
 }
 
 void spawner_fork_child(void)
 {
-	spawner_running = false;
+	helper_forget(&spawner);
 	store_relaxed(&spawner_quits, false);
 	store_relaxed(&spare_wanted, false);
 	store_relaxed(&spawner_tid, 0);

@@ -54,6 +54,7 @@
 
 static uint64_t last_check, last_work;
 static uint32_t last_delay, suspect_delay;
+static uint32_t work_delay = BLOCKED_GAP_WORK; /* us between two looks while work waits */
 static struct m *revoked;      /* Ms whose P was taken and that have not come back */
 static bool have_fence, have_clock;
 static bool impossible;        /* neither is exact: nothing is taken */
@@ -160,7 +161,7 @@ void blocked_report_open(void)
 	uint64_t now = nanotime();
 
 	lock(&sched.lock);
-	for (struct m *mp = sched.allm; mp; mp = mp->alllink)
+	LIST_EACH(struct m, mp, &sched.allm, all)
 		if (load_acquire(&mp->revokedg))
 			block_ends(mp, now);
 	unlock(&sched.lock);
@@ -234,7 +235,7 @@ static bool revokep(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, ui
 	store_relaxed(&mp->p, NULL);
 	store_relaxed(&pp->m, NULL);
 	gp->syscallsp = where.sp; /* for dumps, as the status */
-	store_relaxed(&gp->status, Gsyscall);
+	store_relaxed(&gp->shim.status, Gsyscall);
 	note_revoked(mp, gp, cpu, since);
 	/* Release: pairs with pin_slow's acquire. */
 	store_release(&tls->revoke, REVOKE_TAKEN);
@@ -369,7 +370,7 @@ bool blocked_lists(const struct m *mp)
 
 uint32_t blocked_check(uint64_t now)
 {
-	bool work, suspect = false, cpubound;
+	bool work, suspect = false, cpubound, listed = revoked != NULL;
 
 	if (now - last_check < BLOCKED_GAP_MIN)
 		return last_delay;
@@ -389,11 +390,16 @@ uint32_t blocked_check(uint64_t now)
 	 */
 	suspect_delay = !work || !suspect ? BLOCKED_GAP_SUSPECT
 			: suspect_delay * 2 < BLOCKED_GAP_WORK ? suspect_delay * 2 : BLOCKED_GAP_WORK;
+	/* Where work always waits and no M blocks unseen, which is a busy server, looks become rarer. */
+	if (listed || revoked)
+		work_delay = BLOCKED_GAP_WORK;
+	else if (work && work_delay < TICK_WAITS)
+		work_delay += BLOCKED_GAP_WORK / BLOCKED_PARTS;
 	if (work && suspect)
 		last_delay = suspect_delay / 2;
 	else
 		/* A queue may be empty for a moment only. */
-		last_delay = cpubound || now - last_work < WORK_LASTS ? BLOCKED_GAP_WORK : 0;
+		last_delay = cpubound || now - last_work < WORK_LASTS ? work_delay : 0;
 	return last_delay;
 }
 
@@ -434,5 +440,6 @@ void blocked_fork_child(void)
 {
 	last_check = 0;
 	last_delay = 0;
+	work_delay = BLOCKED_GAP_WORK;
 	revoked = NULL;
 }

@@ -26,10 +26,12 @@ static int differ(struct named *list)
 	int n = 0;
 
 	lock(&sched.lock);
-	for (struct m *mp = sched.allm; mp && n < NAMES_BATCH; mp = mp->alllink) {
+	LIST_EACH(struct m, mp, &sched.allm, all) {
 		struct g *gp = load_relaxed(&mp->curg);
 		int tid = load_relaxed(&mp->ostid);
 
+		if (n == NAMES_BATCH)
+			break;
 		if (mp == &m0 || !gp || !tid)
 			continue;
 		g_getname(gp, list[n].name);
@@ -48,7 +50,7 @@ void names_look(uint64_t now)
 	struct named list[NAMES_BATCH];
 	int n;
 
-	if (likely(!load_relaxed(&sched.named)) || (now && now < next))
+	if (likely(!load_relaxed(&g_named)) || (now && now < next))
 		return;
 	if (!procfs_answers())
 		return;

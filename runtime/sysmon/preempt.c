@@ -19,13 +19,16 @@
  * blocks without our seeing: the kernel is asked first whether the thread runs.
  *
  * A G may have blocked signal 32 by a system call that weft did not see, and so keep it out for
- * long.  The M that waits for it notices (p_leave_slow), and sysmon sends it again.
+ * long.  The M that waits for it notices (p_leave_slow).
+ *
+ * Rejected: to send a signal again that seems lost.  The kernel queues each of these, so none is; the M may
+ * have taken the first between the look and the second, which then ends its next system call.
  *
  * Which G sysmon asks, and when, is in retake.c.
  *
  * Safe points.  Everything of the runtime that depends on its M or P is pinned (lock.h), and the
  * shim tells by the PC whether a lock of libc may be held; the handler then sets weft_tls.need_resched,
- * the G gives way at the next cheap moment (runtime_resched), and sysmon asks again.
+ * the G gives way at the next cheap moment (preempt_resched), and sysmon asks again.
  *
  * Must never: be asked for by any thread but sysmon; switch on g0, pinned, or inside entersyscall.
  */
@@ -112,10 +115,15 @@ static void gopreempt_m(void *arg)
 	schedule(NULL);
 }
 
-/* The calling G gives way, pinned.  False: it has no P, or the woken G has found another P. */
+/*
+ * The calling G gives way, pinned.  False: it has no P, or the woken G has found another P.  Or the G has
+ * a P of its own by now: it was asked for the P that it had before.  In the global queue it would be found
+ * by an M that hands its P over, to an M that waits with another, and that P would be lost.
+ */
 static bool give_way(struct g *gp, struct p *pp)
 {
-	if (gp->sysdepth || !pp || (pp->preemptused && load_seqcst(&sched.wakeupqsize) == 0))
+	if (gp->sysdepth || !pp || pp->own ||
+	    (pp->preemptused && load_seqcst(&sched.wakeupqsize) == 0 && !load_relaxed(&pp->runnext)))
 		return false;
 	if (realtime_keeps(gp, 0) && realtime_keep(gp))
 		return true;
@@ -130,7 +138,7 @@ void preempt_here(void)
 	unpin();
 }
 
-void runtime_resched(void)
+void preempt_resched(void)
 {
 	struct g *gp = weft_tls.g;
 	struct p *pp;
@@ -156,17 +164,6 @@ static void send(struct p *pp, struct m *mp)
 	} else if (exchange_acq_rel(&mp->sigp, NULL) == pp) {
 		store_seqcst(&pp->status, Prunning);
 	}
-}
-
-/* Sends a signal again that was sent and is lost. */
-void preempt_resend(struct p *pp, uint64_t now)
-{
-	struct m *mp = load_relaxed(&pp->m);
-
-	if (now - pp->mon.preemptwhen < PREEMPT_RESEND || !mp || load_acquire(&mp->sigp) != pp)
-		return;
-	pp->mon.preemptwhen = now;
-	send(pp, mp);
 }
 
 void preemptone(struct p *pp, uint64_t now, uint64_t used)

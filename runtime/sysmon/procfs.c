@@ -30,8 +30,7 @@ static _Atomic uint32_t procfs_state;   /* futex while PROCFS_STARTING, for proc
 static _Atomic uint32_t asked, answered; /* futexes: numbers of the last question and the last answer */
 static void (*question)(void *arg);     /* by the asker, before asked */
 static void *argument;
-static char *stack;                     /* kept: the next thread runs on it, in a fork child too */
-static uintptr_t procfs_os;             /* for joining it */
+static struct helper procfs;
 
 static void *procfs_main(void *unused)
 {
@@ -62,9 +61,7 @@ void procfs_make_wanted(void)
 	store_release(&procfs_state, PROCFS_STARTING);
 	store_release(&asked, 0);
 	store_release(&answered, 0);
-	if (!stack)
-		stack = os_reserve(runtime_ostack(PROCFS_STACK));
-	if (!stack || hooks.newosproc(procfs_main, NULL, stack, runtime_ostack(PROCFS_STACK), &procfs_os))
+	if (!helper_start(&procfs, procfs_main, PROCFS_STACK))
 		store_release(&procfs_state, PROCFS_WITHOUT);
 }
 
@@ -115,12 +112,13 @@ void procfs_stop(void)
 	store_release(&procfs_state, PROCFS_ENDING);
 	fetch_add_acq_rel(&asked, 1);
 	os_futex_wake((uint32_t *)&asked, 1);
-	hooks.joinosproc(procfs_os);
+	helper_join(&procfs);
 	procfs_fork_child();
 }
 
 void procfs_fork_child(void)
 {
+	helper_forget(&procfs);
 	store_relaxed(&procfs_state, PROCFS_NOT_YET);
 }
 

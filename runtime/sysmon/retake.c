@@ -78,18 +78,24 @@ uint64_t sysmon_pollgap(uint64_t usual)
 	return sysmon.any_draining ? sysmon_wakeslice() : usual;
 }
 
+/*
+ * pp has scheduled since the last look.  When it did so last is known only of a preemption; else the mean of what may have been
+ * is taken, so that sysmon need not look in between.  A P that schedules once in a wakeslice will do so again by itself.
+ */
 static void note_tick(struct p *pp, uint32_t tick, uint64_t now)
 {
 	bool told = tick && load_acquire(&pp->hint.switchtick) == tick;
+	uint64_t gap = pp->mon.schedwhen ? since(sysmon.last_look, now) : 0;
+	uint32_t n = tick - pp->mon.schedtick;
 
-	if (tick - pp->mon.schedtick >= IOBOUND_SCHEDS)
+	if (n >= IOBOUND_SCHEDS)
 		pp->mon.ioboundwhen = now;
 	pp->mon.schedtick = tick;
 	pp->mon.schedwhen =
-		told ? load_relaxed(&pp->hint.switchwhen) : now;
+		told ? load_relaxed(&pp->hint.switchwhen) : now - gap / (n + 1);
 	pp->mon.usedns = used_before(pp);
 	pp->mon.newtick = true;
-	pp->mon.selfsched = !told;
+	pp->mon.selfsched = !told && gap < n * (uint64_t)weft_opt.wakeslice;
 	pp->mon.preemptwhen = 0;
 }
 
@@ -120,9 +126,11 @@ static void check_timers(struct p *pp, uint64_t now)
 	sysmon.any_cpubound = true;
 	if (is_iobound(pp)) {
 		sysmon.any_iobound = true;
-		tick_by(now + sysmon_wakeslice());
+		tick_by(now + CPUBOUND_FIRST_NS);
 	}
 	t = timers_check(pp, now, &ran);
+	/* No other thread looks at them: sysmon has to be there when the next is due. */
+	sysmon.urgent |= ran || t;
 	if (t)
 		tick_by(t);
 }
@@ -158,8 +166,14 @@ static void check_cpubound(struct p *pp, uint64_t now)
 	if (pp->mon.watchtick != pp->mon.schedtick || cpu < pp->mon.watchcpu) {
 		pp->mon.watchtick = pp->mon.schedtick;
 		pp->mon.watchcpu = cpu;
-		tick_by(now + (uint64_t)weft_opt.wakeslice);
+		/* A server's P has scheduled by then, and is asked about less often each time. */
+		if (load_relaxed(&pp->mon.cpubound))
+			pp->mon.watchmisses = 0;
+		tick_by(now + ((uint64_t)weft_opt.wakeslice << pp->mon.watchmisses));
+		if (pp->mon.watchmisses < WATCH_MISSES)
+			pp->mon.watchmisses++;
 	} else if (cpu - pp->mon.watchcpu >= (uint64_t)weft_opt.wakeslice / CPUBOUND_PART) {
+		pp->mon.watchmisses = 0;
 		note_cpubound(pp, now);
 	}
 }
@@ -196,26 +210,67 @@ static struct p *longest_running(uint64_t now)
 	return moving ? moving : any;
 }
 
+/* pp's G is to give way to a woken one.  What it used of its slice counts when it runs again, unless that was all. */
+static void ask_for_woken(struct p *pp, uint64_t now)
+{
+	uint64_t used = pp->mon.usedns + (now - pp->mon.schedwhen);
+
+	preemptone(pp, now, weft_opt.slice && used >= (uint64_t)weft_opt.slice ? 0 : used);
+}
+
 /*
  * A woken G waits: the G that computes longest is asked, unless it has computed for less than
- * wakeslice.
+ * wakeslice.  That is urgent where it is known to compute for long: a server's G is done soon by itself.
  */
 static void check_wakeupq(uint64_t now)
 {
 	struct p *pp = longest_running(now);
-	uint64_t used;
 
 	if (!pp) {
 		tick_by(now + (sysmon.any_draining ? sysmon_wakeslice() : PREEMPT_RETRY_WAKEUP));
 		return;
 	}
+	sysmon.urgent |= load_relaxed(&pp->mon.cpubound);
 	if (eligible_at(pp) > now) {
 		tick_by(eligible_at(pp));
 		return;
 	}
-	used = pp->mon.usedns + (now - pp->mon.schedwhen);
-	preemptone(pp, now, weft_opt.slice && used >= (uint64_t)weft_opt.slice ? 0 : used);
+	ask_for_woken(pp, now);
 	tick_by(now + PREEMPT_RETRY_WAKEUP);
+}
+
+/*
+ * The G of the only P woke another, which waits in runnext while that one computes on: it is treated as one that was woken without
+ * a P.  What waits in the ring may be Gs that had their slice, so nothing is known of it.
+ */
+static void check_next(struct p *pp, uint64_t now)
+{
+	struct g *next = load_seqcst(&pp->runnext);
+	uint32_t runs = load_relaxed(&pp->runs);
+	uint64_t due;
+
+	if (next != pp->mon.next || runs != pp->mon.nextruns) {
+		pp->mon.next = next;
+		pp->mon.nextruns = runs;
+		pp->mon.nextwhen = now;
+	} else if (next && load_relaxed(&gomaxprocs) == 1) {
+		waker_seen(pp, since(pp->mon.nextwhen, now));
+	}
+	if (!next || !load_relaxed(&pp->mon.cpubound) || load_relaxed(&gomaxprocs) > 1)
+		return;
+	due = pp->mon.nextwhen + next_slice(pp);
+	if (due < eligible_at(pp))
+		due = eligible_at(pp);
+	if (due > now) {
+		tick_by(due);
+		return;
+	}
+	ask_for_woken(pp, now);
+	tick_by(now + next_slice(pp));
+	/* Where that happens all the time, as at a queue or a contended mutex, each time costs and none is urgent. */
+	store_relaxed(&pp->mon.nextslice, since(pp->mon.nextasked, now) >= NEXT_REST ? 0 :
+					  next_slice(pp) < NEXT_REST / 2 ? 2 * next_slice(pp) : NEXT_REST / 2);
+	pp->mon.nextasked = now;
 }
 
 /* Chaos: asks any G, at any time, with or without a reason. */
@@ -234,9 +289,10 @@ static void check_chaos(struct p *pp, uint64_t now)
 
 void sysmon_tick(uint64_t now)
 {
+	sysmon.last_look = sysmon.last_tick;
 	sysmon.last_tick = now;
 	sysmon.next_tick = 0;
-	sysmon.any_cpubound = sysmon.any_iobound = sysmon.any_draining = false;
+	sysmon.any_cpubound = sysmon.any_iobound = sysmon.any_draining = sysmon.urgent = false;
 	for (int i = 0; weft_opt.wakeslice && i < MAXPROCS && allp[i]; i++)
 		sysmon.any_draining |= is_draining(allp[i], now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
@@ -246,13 +302,12 @@ void sysmon_tick(uint64_t now)
 		pp->mon.selfsched = false;
 		if (tick != pp->mon.schedtick || !pp->mon.schedwhen)
 			note_tick(pp, tick, now);
-		if (status == Psignal)
-			preempt_resend(pp, now);
 		if (status != Prunning)
 			continue;
 		if (weft_opt.wakeslice) {
 			check_cpubound(pp, now);
 			check_timers(pp, now);
+			check_next(pp, now);
 		}
 	}
 	/* Before the slices: preemptone() may have to wait for /proc. */

@@ -1,8 +1,8 @@
 /*
  * sysmon: a kernel thread without a P that sees what no M can see.
  *
- * Every 20 us, doubling to 10 ms after 50 rounds without a P to take: takes Ps from system calls
- * that last (retake), finds queued work beside an idle P and timers that no M runs, reaps idle Ms,
+ * After a look that helped sysmon looks again soon, and then half as often each time, down to once in 10 ms: takes
+ * Ps from system calls that block (insyscall.c), finds queued work beside an idle P and timers that no M runs, reaps idle Ms,
  * has memory of dead Gs given back (scavenge.c), has Ms called by their Gs' names (mnames.c),
  * re-reads the CPU limits once a second, asks Gs that had their slice to give way (retake.c),
  * prints the schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
@@ -22,36 +22,6 @@ void sysmon_note_retaken(void)
 	retaken = true;
 }
 
-/* Ps that sit in a system call since our last look, with something better to do. */
-static int retake_syscalls(uint64_t now)
-{
-	int n = 0;
-
-	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
-		struct p *pp = allp[i];
-		uint32_t tick = load_relaxed(&pp->syscalltick), s = Psyscall;
-
-		if (load_seqcst(&pp->status) != Psyscall)
-			continue;
-		if (pp->mon.syscalltick != tick) {
-			pp->mon.syscalltick = tick;
-			pp->mon.syscallwhen = now;
-			continue;
-		}
-		if (runqempty(pp) && load_seqcst(&sched.runqsize) == 0 &&
-		    load_seqcst(&sched.nmspinning) + load_seqcst(&sched.npidle) > 0 &&
-		    pp->mon.syscallwhen + SYSCALL_SLICE > now)
-			continue;
-		if (!cas_seqcst(&pp->status, &s, Pidle))
-			continue;
-		fetch_add_relaxed(&pp->syscalltick, 1);
-		n++;
-		retaken = true;
-		handoffp(pp);
-	}
-	return n;
-}
-
 /*
  * All Ps have been busy or in system calls for long: no M has polled the descriptors, nor noticed
  * that a clock was set.
@@ -65,12 +35,16 @@ static void poll_for_busy(uint64_t now)
 		netpoll_nowait();
 }
 
-/* Work that waits although a P is idle: ready() wakes no M, so this is the backstop. */
-static bool wake_for_queued(uint64_t now)
+/*
+ * Work that waits although a P is idle: ready() wakes no M but for a waker that was seen to compute on
+ * (wakers.c), so this is the backstop.  again: there is work, and a look after WAITS_LONG would tell whether it waits.
+ */
+static bool wake_for_queued(uint64_t now, bool *again)
 {
 	uint64_t first = timers_next();
 	bool queued = load_seqcst(&sched.runqsize) > 0 || (first && first + TIMER_LATE < now);
 
+	*again = false;
 	if (load_seqcst(&sched.npidle) == 0)
 		return false;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
@@ -80,11 +54,13 @@ static bool wake_for_queued(uint64_t now)
 		bool moves = runs != pp->mon.runs && !runqring(pp);
 
 		pp->mon.runs = runs;
-		if (pp->mon.newtick || moves) {
+		if (pp->mon.newtick || moves || runqempty(pp)) {
 			pp->mon.newtick = false;
-			pp->mon.stalls = 0;
-		} else if (!runqempty(pp)) {
-			queued |= ++pp->mon.stalls >= STALL_LOOKS;
+			pp->mon.stallsince = now;
+			*again |= load_seqcst(&pp->runnext) != NULL;
+		} else if (since(pp->mon.stallsince, now) >= WAITS_LONG) {
+			queued = true;
+			waker_seen(pp, since(pp->mon.stallsince, now));
 		}
 	}
 	if (queued)
@@ -102,15 +78,13 @@ static uint64_t keep_idle(int32_t n)
 static struct m *cold_idle(uint64_t now)
 {
 	uint64_t keep = keep_idle(sched.nmidle);
-	struct m **link = &sched.midle, *cold = NULL, *mp;
+	struct m *cold = NULL;
+	int n = 0;
 
-	for (int n = 0; (mp = *link); n++) {
-		if (n < KEEP_IDLE || mp == &m0 || mp->lockedg || since(mp->idlesince, now) <= keep) {
-			link = &mp->schedlink;
+	LIST_EACH(struct m, mp, &sched.midle, idle) {
+		if (n++ < KEEP_IDLE || mp == &m0 || mp->lockedg || since(mp->idlesince, now) <= keep)
 			continue;
-		}
-		*link = mp->schedlink;
-		sched.nmidle--;
+		midle_drop(mp);
 		mp->dying = true;
 		mp->schedlink = cold;
 		cold = mp;
@@ -123,7 +97,7 @@ static void reap_idle(uint64_t now)
 	static uint64_t next;
 	struct m *mp, *cold;
 
-	if (now < next || runtime_nomore() || load_relaxed(&sched.keepms) ||
+	if (now < next || fromnow_holds(FROMNOW_NOMORE) || fromnow_holds(FROMNOW_MS_STAY) ||
 	    load_relaxed(&sched.nmidle) <= KEEP_IDLE)
 		return;
 	next = now + REAP_EVERY;
@@ -163,7 +137,7 @@ static void sleep_deep(void)
 		return;
 	}
 	lock(&sched.lock);
-	if (sched.nmidle > KEEP_IDLE && !load_relaxed(&sched.keepms))
+	if (sched.nmidle > KEEP_IDLE && !fromnow_holds(FROMNOW_MS_STAY))
 		until = nanotime() + keep_idle(sched.nmidle);
 	unlock(&sched.lock);
 	until = sooner(until, scavenge_when());
@@ -178,29 +152,34 @@ static void sleep_deep(void)
 	store_seqcst(&sched.sysmonwait, 0);
 }
 
-static bool sysmon_running;
+enum { SYSMON_STACK = 128 * 1024 };
+
+/* The sooner of two times from now in us; 0 is no time. */
+static uint32_t sooner_us(uint32_t a, uint32_t b)
+{
+	return b && b < a ? b : a;
+}
+
+static struct helper sysmon_thread;
 /* seq_cst with sched.sysmonwait and sched.sysmonwake: sysmon_stop() writes this one, then wakes */
 static _Atomic bool sysmon_quits; /* asked to end */
-static char *sysmon_stack;        /* kept: the next one runs on it, in a fork child too */
-static uintptr_t sysmon_os;       /* for joining it */
 
 static void *sysmon_main(void *arg)
 {
 	uint64_t lasttrace = nanotime(), lastcpu = lasttrace;
-	uint32_t delay = TICK_MIN, idle = 0, allidle = 0, blocked_delay = 0;
+	uint32_t delay = TICK_FIRST, allidle = 0, suspect = 0, blocked = 0;
+	bool queued = false; /* this look is one for work that the last one found */
 
 	(void)arg;
+	sysmon.tid = os_gettid();
 	os_timerslack(SYSMON_SLACK);
 	os_cpuslice(SYSMON_CPU_SLICE);
 	for (;;) {
 		uint64_t now;
 		unsigned ncpu;
+		bool taken, woke, again;
 
-		if (idle == 0)
-			delay = TICK_MIN;
-		else if (idle > IDLE_ROUNDS && delay < TICK_MAX)
-			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
-		sysmon_sleep(blocked_delay && blocked_delay < delay ? blocked_delay : delay);
+		sysmon_sleep(sooner_us(sooner_us(delay, suspect), blocked));
 		if (unlikely(load_relaxed(&sysmon_quits)))
 			return NULL;
 		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
@@ -216,15 +195,19 @@ static void *sysmon_main(void *arg)
 		}
 		now = nanotime();
 		sysmon_tick(now);
-		idle = retake_syscalls(now) ? 0 : idle + 1;
-		/*
-		 * Soon again, but not 50 times: with two threads that spin for each other there is
-		 * something every few ms, and each look takes the CPU from one of them.
-		 */
-		if (wake_for_queued(now) && idle > IDLE_ROUNDS)
-			delay = TICK_FOUND;
+		suspect = retake_syscalls(now, &taken);
+		/* What was found once is looked for soon again, for what helps costs somebody a CPU. */
+		woke = wake_for_queued(now, &again);
+		queued = again && !queued;
+		if (woke || taken)
+			delay = TICK_FIRST;
+		else
+			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
 		poll_for_busy(now);
-		blocked_delay = blocked_check(now);
+		blocked = blocked_check(now);
+		/* Once for each look that comes of itself: on a server something is always queued. */
+		if (queued)
+			blocked = blocked ? sooner_us(blocked, WAITS_LONG / 1000) : WAITS_LONG / 1000;
 		pstart_look(now);
 		if (retaken && m_wants_spare())
 			spawner_want_spare();
@@ -238,7 +221,7 @@ static void *sysmon_main(void *arg)
 			lasttrace = now;
 			schedtrace(weft_opt.scheddetail);
 		}
-		if (weft_opt.procs == 0 && !(load_acquire(&duties) & DutyLockAll) && now - lastcpu >= SEC) {
+		if (weft_opt.procs == 0 && !fromnow_holds(FROMNOW_LOCKED) && now - lastcpu >= SEC) {
 			ncpu = procfs_ncpu();
 			if (ncpu)
 				lastcpu = now;
@@ -249,41 +232,27 @@ static void *sysmon_main(void *arg)
 	return NULL;
 }
 
-static bool begin(void)
-{
-	size_t size = runtime_ostack(128 * 1024);
-
-	if (exchange_acquire(&sysmon_running, true))
-		return true;
-	if (!sysmon_stack)
-		sysmon_stack = os_reserve(size);
-	if (sysmon_stack && !hooks.newosproc(sysmon_main, NULL, sysmon_stack, size, &sysmon_os))
-		return true;
-	store_release(&sysmon_running, false);
-	return false;
-}
-
 bool runtime_start_sysmon(void)
 {
 	/* The spawner first: while it does not run, sysmon would have to make Ms itself. */
-	return spawner_start() && (likely(load_relaxed(&sysmon_running)) || begin());
+	return spawner_start() && helper_start(&sysmon_thread, sysmon_main, SYSMON_STACK);
 }
 
 static void sysmon_forget(void)
 {
 	retaken = false;
-	sysmon_running = false;
+	helper_forget(&sysmon_thread);
 	sysmon = (struct sysmon){ 0 };
 }
 
 void sysmon_stop(void)
 {
-	if (!sysmon_running)
+	if (!helper_started(&sysmon_thread))
 		return;
 	store_seqcst(&sysmon_quits, true);
 	sysmon_wake_by(0);
 	sysmon_wake();
-	hooks.joinosproc(sysmon_os);
+	helper_join(&sysmon_thread);
 	store_seqcst(&sysmon_quits, false);
 	store_seqcst(&sched.sysmonwake, 0);
 	sysmon_forget();

@@ -14,6 +14,7 @@
 struct sysmon {
 	uint64_t next_tick;  /* when something is to be done at the latest; 0: nothing is known */
 	uint64_t last_tick;
+	uint64_t last_look;  /* the look before that one */
 	uint64_t sleep_began, sleep_ended; /* sysmon itself, last time */
 	/* woken Gs at the last look: preemptions for these have been requested */
 	int32_t seen_wakeupq;
@@ -21,7 +22,11 @@ struct sysmon {
 	/* a P that was CPU-bound is I/O-bound now: it polls the descriptors soon */
 	bool any_iobound;
 	bool any_draining;   /* some P drains what the poller brings, and each G takes long */
+	bool urgent;         /* beside a P that computes for long a G waits, or a timer does */
 	bool woken_early;    /* sysmon was woken before its time */
+	int32_t tid;         /* of sysmon itself */
+	uint64_t used, usedwhen; /* its CPU clock when it was read last, and when that was */
+	uint64_t saved;      /* CPU ns that it may use at once: what it did not use of its part */
 };
 
 extern struct sysmon sysmon hidden;
@@ -32,12 +37,14 @@ extern struct sysmon sysmon hidden;
  * is not on a CPU.
  */
 void preemptone(struct p *pp, uint64_t now, uint64_t used) hidden;
-/* sends a signal again that was sent and is lost */
-void preempt_resend(struct p *pp, uint64_t now) hidden;
 
 /* ---- retake.c ---- */
 /* ns for which a CPU-bound G may go on while a woken G waits */
 uint64_t sysmon_wakeslice(void) hidden;
+
+/* ---- insyscall.c ---- */
+/* Takes Ps from calls that block; us until a call that may be blocked is to be looked at again, 0: there is none. */
+uint32_t retake_syscalls(uint64_t now, bool *taken) hidden;
 
 /* ---- sysmonsleep.c ---- */
 /* mp computed for all the time that sysmon slept, and still does */

@@ -9,17 +9,36 @@
  */
 #include "runtime/sysmon/sysmon.h"
 
-/* Before sysmon sleeps: what each M that computes has used. */
+/* pp goes into the list of those that compute longest, if that is so. */
+static void rank(struct p *pp, struct p **oldest)
+{
+	for (int i = 0; i < SLEEP_NOTES; i++) {
+		struct p *than = oldest[i];
+
+		if (than && than->mon.schedwhen <= pp->mon.schedwhen)
+			continue;
+		oldest[i] = pp;
+		if (!than)
+			return;
+		pp = than;
+	}
+}
+
+/* Before sysmon sleeps: what the Ms have used that it may ask to give way. */
 static void note_sleep(void)
 {
-	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
-		struct p *pp = allp[i];
-		struct m *mp = load_relaxed(&pp->m);
+	struct p *oldest[SLEEP_NOTES] = { NULL };
 
-		pp->mon.sleepm = NULL;
-		if (load_seqcst(&pp->mon.cpubound) && mp &&
-		    !os_thread_cpu(mp->ostid, &pp->mon.sleepcpu))
-			pp->mon.sleepm = mp;
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		allp[i]->mon.sleepm = NULL;
+		if (load_relaxed(&allp[i]->mon.cpubound))
+			rank(allp[i], oldest);
+	}
+	for (int i = 0; i < SLEEP_NOTES && oldest[i]; i++) {
+		struct m *mp = load_relaxed(&oldest[i]->m);
+
+		if (mp && !os_thread_cpu(mp->ostid, &oldest[i]->mon.sleepcpu))
+			oldest[i]->mon.sleepm = mp;
 	}
 	sysmon.sleep_began = nanotime();
 }
@@ -64,10 +83,30 @@ static bool missed_wakeup(uint64_t until)
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		uint64_t t = load_seqcst(&allp[i]->timer0);
 
-		if (load_seqcst(&allp[i]->mon.cpubound) && t && t < until)
+		if (load_seqcst(&allp[i]->mon.cpubound) &&
+		    ((t && t < until) || (load_relaxed(&gomaxprocs) == 1 && load_seqcst(&allp[i]->runnext) != allp[i]->mon.next)))
 			return true;
 	}
 	return false;
+}
+
+/*
+ * As the poller sysmon has all timers: an M that goes idle leaves its own to it.  Those that came before polluntil was
+ * written woke nobody.  One that is due already is an M's, unless that went idle since (npidle is counted before lastpoll
+ * is read).
+ */
+static uint64_t next_as_poller(void)
+{
+	bool idle = load_seqcst(&sched.npidle) > 0;
+	uint64_t first = 0;
+
+	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
+		uint64_t t = load_seqcst(&allp[i]->timer0);
+
+		if (t && (idle || t > sysmon.sleep_began) && (!first || t < first))
+			first = t;
+	}
+	return first;
 }
 
 /* sysmon polls the descriptors if no M does.  False: an M polls, or no descriptor is watched. */
@@ -82,12 +121,8 @@ static bool sleep_polling(uint64_t until)
 		return false;
 	store_seqcst(&sched.polluntil, until);
 	store_seqcst(&sched.sysmonpolls, true);
-	/*
-	 * As the poller sysmon has all timers: an M that goes idle leaves its own to it.  Those that came before polluntil
-	 * was written woke nobody.  (One that is due already is another's affair, or sysmon would not sleep.)
-	 */
-	first = timers_next();
-	if (first > sysmon.sleep_began && first < until)
+	first = next_as_poller();
+	if (first && first < until)
 		until = first;
 	if (!load_seqcst(&sched.sysmonwake) && !missed_wakeup(until))
 		n = netpoll_wait(ev, until);
@@ -124,16 +159,50 @@ static uint64_t repay_cpu(uint64_t now)
 	return sleep_until(now + (ran < RAN_MAX ? ran : RAN_MAX));
 }
 
+/*
+ * ns for which sysmon has to sleep, however much there is to see: it may use a part of a CPU, and some at once
+ * after it used less.  Its clock counts what its sleeps and wake-ups take, too.
+ */
+static uint64_t owed(uint64_t now)
+{
+	uint64_t part = SYSMON_PART;
+	uint64_t cpu, used;
+
+	if (os_thread_cpu(sysmon.tid, &cpu))
+		return 0;
+	/* It asks one G a look to give way, so where more Ps compute it looks more often. */
+	if (sysmon.urgent)
+		part = SYSMON_PART_URGENT / (1 + (uint64_t)load_relaxed(&gomaxprocs) / SYSMON_PS) + 1;
+	used = cpu - sysmon.used;
+	sysmon.saved += since(sysmon.usedwhen, now) / part;
+	if (sysmon.saved > SYSMON_BURST)
+		sysmon.saved = SYSMON_BURST;
+	sysmon.usedwhen = now;
+	sysmon.used = cpu;
+	if (sysmon.saved >= used) {
+		sysmon.saved -= used;
+		return 0;
+	}
+	used -= sysmon.saved;
+	sysmon.saved = 0;
+	return used * part < SYSMON_DEBT ? used * part : SYSMON_DEBT;
+}
+
 void sysmon_sleep(uint32_t us)
 {
-	uint64_t now, until;
+	uint64_t now = nanotime(), debt = owed(now), until = now + us * 1000ULL;
 
+	/* Nothing wakes it: its wakers would pay for that. */
+	if (unlikely(debt)) {
+		now = sleep_until(now + debt);
+		sysmon.woken_early = false;
+	}
+	if (now >= until)
+		return;
 	if (!sysmon.next_tick && !sysmon.any_cpubound) {
-		os_usleep(us);
+		os_usleep((uint32_t)((until - now) / 1000));
 		return;
 	}
-	now = nanotime();
-	until = now + us * 1000ULL;
 	if (sysmon.next_tick && sysmon.next_tick < until)
 		until = sysmon.next_tick;
 	if (until < now + TICK_GAP_MIN)

@@ -59,7 +59,7 @@ static void check_waiter(const struct bucket *b, const struct waiter *w)
 		throw("lot_check: turn %lu stands before %lu", w->turn, w->next->turn);
 	if (w->g && (w->g->parked != w || load_relaxed(&w->g->parkaddr) != addr ||
 		     gstatus(w->g) != Gwaiting))
-		throw("lot_check: g%lu waits, with status %u, and cannot be interrupted", w->g->goid,
+		throw("lot_check: g%lu waits, with status %u, and cannot be interrupted", w->g->shim.goid,
 		      gstatus(w->g));
 }
 
@@ -86,15 +86,6 @@ void lot_insert(struct bucket *b, struct waiter *w)
 	lot_link(b, w, next);
 }
 
-void lot_do(const void *addr, void (*fn)(void *arg), void *arg)
-{
-	struct bucket *b = bucket_of(addr);
-
-	lock(&b->lock);
-	fn(arg);
-	unlock(&b->lock);
-}
-
 bool lot_fair(const void *addr)
 {
 	struct bucket *b = bucket_of(addr);
@@ -112,6 +103,8 @@ bool lot_fair(const void *addr)
 /* Wakes a chain linked through next, oldest first. */
 static void wakeall(struct waiter *chain, enum readyhow how)
 {
+	unsigned n = 0;
+
 	while (chain) {
 		struct waiter *next = chain->next;
 		struct g *gp = lot_release(chain);
@@ -119,7 +112,10 @@ static void wakeall(struct waiter *chain, enum readyhow how)
 		if (gp)
 			goready(gp, how);
 		chain = next;
+		n++;
 	}
+	if (n)
+		wakep_for_woken(n);
 }
 
 static bool waits_behind(const struct waiter *w, const void *addr)
@@ -158,7 +154,7 @@ static unsigned wake_some(struct bucket *b, const void *addr, unsigned n, uint32
 	bool more = false;
 	int result = 0;
 
-	for (w = b->head; w; w = next) {
+	for (w = n ? b->head : NULL; w; w = next) {
 		next = w->next;
 		if (load_relaxed(&w->addr) != addr)
 			continue;

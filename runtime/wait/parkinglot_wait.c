@@ -96,7 +96,7 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 		lot_push(b, w);
 		if (likely(gp)) {
 			/* From the unlock on it may be readied. */
-			store_relaxed(&gp->status, Gwaiting);
+			store_relaxed(&gp->shim.status, Gwaiting);
 			lot_publish(w);
 		}
 	}
@@ -163,8 +163,8 @@ static inline __attribute__((always_inline)) int park_g(struct waiter *w, struct
 
 void sigmask_sigthread_runs(bool yes, uint64_t idlemask)
 {
-	store_seqcst(&sched.idlemask, idlemask);
-	store_seqcst(&sched.sigthread_runs, yes);
+	store_release(&sched.idlemask, idlemask);
+	store_release(&sched.sigthread_runs, yes);
 }
 
 /*
@@ -198,6 +198,8 @@ int lot_park(struct park *pk)
 		syscall_reset();
 	if (unlikely(!load_relaxed(&sched.sigthread_runs)))
 		start_sigthread();
+	if (unlikely(pk->wall))
+		netpoll_clock();
 	if (realtime_keeps(gp, pk->gives)) {
 		pin();
 		realtime_keep(gp);
@@ -209,15 +211,6 @@ int lot_park(struct park *pk)
 		gp->sysdepth = depth;
 	}
 	return err;
-}
-
-int lot_sleep(struct park *pk)
-{
-	char here; /* an address that no other thread can name */
-
-	pk->addr = &here;
-	pk->turn = 0;
-	return lot_park(pk);
 }
 
 /*

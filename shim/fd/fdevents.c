@@ -143,6 +143,14 @@ static bool made(struct fdcall *c)
 	return true;
 }
 
+static bool made_accepted(struct fdcall *c)
+{
+	made(c);
+	if (c->result >= 0)
+		fdtable_accepted((int)c->result, (int)c->a[0]);
+	return true;
+}
+
 static bool made_two(const struct fdcall *c, const int *fds)
 {
 	if (c->result < 0)

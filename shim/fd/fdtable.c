@@ -20,16 +20,26 @@
 enum { SLOTS_CHUNK = 256, SLOTS_CHUNKS = 4096, SLOTS_MAX = SLOTS_CHUNK * SLOTS_CHUNKS };
 
 static struct fdslot *_Atomic slotchunks[SLOTS_CHUNKS];
-static _Atomic uint32_t epoch = 1; /* of flags and time-outs; 0 means never asked */
-static _Atomic uint32_t alone = 1; /* how often other processes got files of ours; 0 means always */
-/* Something that is asked of each file only once it has been used at all. */
-static _Atomic bool lowat, records, packets, splices;
+/*
+ * Both are read before a question to the kernel, whose answer is kept with what was read, and counted up
+ * around the call that makes the answer untrue.  Acquire and release: whether the question saw what the
+ * call changed, the kernel's own locks decide.
+ */
+static _Atomic uint32_t epoch = 1; /* of flags and time-outs, after the change; 0 means never asked */
+static _Atomic uint32_t alone = 1; /* how often other processes got files of ours; before it; 0 means always */
+enum { USED_LOWAT = 1, USED_RECORDS = 2, NO_EPOLLS = 4 /* all are left to the kernel */ };
+/*
+ * What a look at a file depends on.  seq_cst with a slot's state: it is added to, then the states that
+ * were learnt without it are read and forgotten; fdslot_look() writes a state, then reads this again.
+ */
+static _Atomic uint32_t in_use;
+/* Asked with each wait: one that begins before the program has used it is as if it had ended before. */
+static _Atomic bool packets, splices;
 /*
  * seq_cst with the slot's barred and pd: fdslot_bar() adds here before it wakes the waiters, which
  * read it
  */
 static _Atomic uint32_t bars;
-static _Atomic bool noepolls; /* all are left to the kernel */
 _Atomic bool fdtable_notries;
 
 static struct fdslot *known(int fd)
@@ -83,7 +93,7 @@ static void retry_all(struct fdslot *s, int fd)
 /* A waiter for several sees that something was barred; a waiter for one sees it at its next try. */
 void fdtable_tries_end(void)
 {
-	store_seqcst(&fdtable_notries, true);
+	store_release(&fdtable_notries, true); /* before the count, and before a waiter is woken */
 	fetch_add_seqcst(&bars, 1);
 	if (weft_on)
 		fdtable_each(retry_all);
@@ -95,7 +105,7 @@ void fdtable_each(void (*fn)(struct fdslot *s, int fd))
 		struct fdslot *chunk = load_acquire(&slotchunks[i]);
 
 		for (int k = 0; chunk && k < SLOTS_CHUNK; k++)
-			if (fdslot_kindnow(&chunk[k]) != FDK_NEW || load_seqcst(&chunk[k].poll.pd))
+			if ((load_seqcst(&chunk[k].state) & 0xff) != FDK_NEW || load_seqcst(&chunk[k].poll.pd))
 				fn(&chunk[k], i * SLOTS_CHUNK + k);
 	}
 }
@@ -110,7 +120,7 @@ static long sockopt(int fd, int level, int name, void *value, socklen_t size)
 /* No other process has the file, so what we know of its attributes is true. */
 static bool is_alone(const struct fdslot *s)
 {
-	return load_seqcst(&s->alone) == load_seqcst(&alone);
+	return load_acquire(&s->alone) == load_acquire(&alone);
 }
 
 static enum fdkind kind_of_socket(const struct fdslot *s, int fd, int type)
@@ -119,7 +129,7 @@ static enum fdkind kind_of_socket(const struct fdslot *s, int fd, int type)
 	char ulp[16] = ""; /* the kernel's TCP_ULP_NAME_MAX */
 	int value = 0;
 
-	if ((others || load_seqcst(&lowat)) &&
+	if ((others || load_acquire(&in_use) & USED_LOWAT) &&
 	    !sockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &value, sizeof(value)) && value > 1)
 		return FDK_WATCHED; /* the kernel's own waiting counts the bytes */
 	if (type == SOCK_SEQPACKET)
@@ -129,7 +139,7 @@ static enum fdkind kind_of_socket(const struct fdslot *s, int fd, int type)
 	if (sockopt(fd, SOL_SOCKET, SO_PROTOCOL, &value, sizeof(value)) || value != IPPROTO_TCP)
 		return FDK_STREAM;
 	/* A short read of records does not say that there is no more. */
-	if ((others || load_seqcst(&records)) &&
+	if ((others || load_acquire(&in_use) & USED_RECORDS) &&
 	    !sockopt(fd, IPPROTO_TCP, TCP_ULP, ulp, sizeof(ulp)) && ulp[0])
 		return FDK_STREAM;
 	return FDK_TCP;
@@ -138,7 +148,7 @@ static enum fdkind kind_of_socket(const struct fdslot *s, int fd, int type)
 /* What is in an epoll that another program made is not known. */
 static enum fdkind kind_of_epoll(const struct fdslot *s)
 {
-	return load_seqcst(&s->alone) && !load_seqcst(&noepolls) ? FDK_EPOLL : FDK_FILE;
+	return load_acquire(&s->alone) && !(load_acquire(&in_use) & NO_EPOLLS) ? FDK_EPOLL : FDK_FILE;
 }
 
 /*
@@ -199,7 +209,7 @@ static enum fdkind look_at(const struct fdslot *s, int fd)
 
 enum fdkind fdslot_look(struct fdslot *s, int fd)
 {
-	uint32_t was = load_relaxed(&s->state);
+	uint32_t was = load_relaxed(&s->state), uses = load_seqcst(&in_use);
 	enum fdkind kind = (enum fdkind)(was & 0xff);
 
 	if (kind != FDK_NEW)
@@ -207,6 +217,9 @@ enum fdkind fdslot_look(struct fdslot *s, int fd)
 	kind = look_at(s, fd);
 	/* The answer is for this life of the number only. */
 	cas_seqcst(&s->state, &was, was | kind);
+	/* The first use of something came meanwhile: the next look asks about it. */
+	if (unlikely(load_seqcst(&in_use) != uses))
+		fdslot_setkind(s, FDK_NEW);
 	return kind;
 }
 
@@ -275,7 +288,7 @@ static bool open_for(long flags, enum polldir dir)
 enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, uint64_t *timeout)
 {
 	/* Before the questions: a change, a close or another process that comes after them ends it. */
-	uint64_t key = s ? key_at(s, load_seqcst(&epoch)) : 0;
+	uint64_t key = s ? key_at(s, load_acquire(&epoch)) : 0;
 	bool keep = s && is_alone(s);
 	long flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
 
@@ -293,6 +306,17 @@ enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, uint64_
 	return MAY_PARK;
 }
 
+bool fdslot_nonblocking(struct fdslot *s, int fd)
+{
+	uint64_t timeout;
+	long flags;
+
+	if (is_alone(s) && remembered(&s->memo[NETPOLL_IN], key_at(s, load_acquire(&epoch)), &timeout))
+		return false;
+	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
+	return flags >= 0 && flags & O_NONBLOCK;
+}
+
 /*
  * Where bytes are a stream and nothing but bytes ends a read.  Where other processes may have the
  * file, flags and time-out are asked for, which is still less than a try; but whether the other end
@@ -308,7 +332,7 @@ bool fdslot_short_read_tells(struct fdslot *s, int fd, uint64_t *timeout)
 	    (kind != FDK_PIPE || !sole || load_relaxed(&packets)))
 		return false;
 	if (sole)
-		return remembered(&s->memo[NETPOLL_IN], key_at(s, load_seqcst(&epoch)), timeout);
+		return remembered(&s->memo[NETPOLL_IN], key_at(s, load_acquire(&epoch)), timeout);
 	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
 	if (flags < 0 || flags & O_NONBLOCK)
 		return false;
@@ -323,7 +347,7 @@ bool fdslot_stops_waiting(struct fdslot *s, int fd, enum polldir dir)
 
 	if (fdslot_kindnow(s) != FDK_PIPE)
 		return false;
-	if (is_alone(s) && remembered(&s->memo[dir], key_at(s, load_seqcst(&epoch)), &timeout))
+	if (is_alone(s) && remembered(&s->memo[dir], key_at(s, load_acquire(&epoch)), &timeout))
 		return false;
 	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
 	return flags >= 0 && flags & O_NONBLOCK;
@@ -362,15 +386,15 @@ struct fdslot *fdtable_closing(int fd)
 	struct fdslot *s = known(fd);
 
 	if (weft_on && !s) {
-		netpoll_closing_any();
+		netpoll_closing(NULL, fd);
 		s = known(fd); /* its slot is there, or is made by one that sees the count */
 		if (s)
-			netpoll_closed_any();
+			netpoll_closed(NULL);
 	}
 	if (!s)
 		return NULL;
 	if (load_relaxed(&s->alone))
-		store_seqcst(&s->alone, 0);
+		store_release(&s->alone, 0);
 	/*
 	 * A thread that looks at a number of which nothing is known does so after this, and still
 	 * in this life of the number.
@@ -387,7 +411,7 @@ void fdtable_closed(struct fdslot *s)
 	if (!weft_on)
 		return;
 	if (!s) {
-		netpoll_closed_any();
+		netpoll_closed(NULL);
 		return;
 	}
 	/* What was learned of the old file since fdtable_closing() goes, too. */
@@ -416,18 +440,16 @@ static void relearn(struct fdslot *s, int fd)
 
 static void end(struct fdslot *s, int fd)
 {
-	store_seqcst(&s->alone, 0);
+	store_release(&s->alone, 0);
 	relearn(s, fd);
 	if (weft_on)
-		netpoll_forget(&s->poll, fd, false);
+		netpoll_forget(&s->poll, fd, NETPOLL_KEEPS);
 }
 
 void fdtable_closing_range(unsigned int from, unsigned int to)
 {
-	if (weft_on) {
-		netpoll_closing_any();
-		netpoll_synchronize();
-	}
+	if (weft_on)
+		netpoll_closing(NULL, -1);
 	each_between(from, to, end);
 }
 
@@ -435,7 +457,7 @@ void fdtable_closed_range(unsigned int from, unsigned int to)
 {
 	each_between(from, to, relearn);
 	if (weft_on)
-		netpoll_closed_any();
+		netpoll_closed(NULL);
 }
 
 void fdtable_made(int fd, uint32_t was_alone)
@@ -448,28 +470,47 @@ void fdtable_made(int fd, uint32_t was_alone)
 	if (unlikely(noted(s))) {
 		next_gen(s);
 		if (weft_on)
-			netpoll_forget(&s->poll, fd, true);
+			netpoll_forget(&s->poll, fd, NETPOLL_GONE);
 	}
-	store_seqcst(&s->alone, was_alone);
+	store_release(&s->alone, was_alone);
+}
+
+/*
+ * What a socket is handed on by its listener: type, protocol and SO_RCVLOWAT.  Only where the last, and records,
+ * were never used: an answer that cannot be other than the kernel's.
+ */
+void fdtable_accepted(int fd, int listener)
+{
+	struct fdslot *s = slot_of(fd), *l = slot_of(listener);
+	uint32_t was;
+
+	if (!s || !l || fdslot_kindnow(l) != FDK_TCP || !is_alone(l) || load_seqcst(&in_use) & ~(uint32_t)NO_EPOLLS)
+		return;
+	was = load_seqcst(&s->state);
+	if ((was & 0xff) == FDK_NEW)
+		cas_seqcst(&s->state, &was, was | FDK_TCP);
+	/* As in fdslot_look(). */
+	if (unlikely(load_seqcst(&in_use) & ~(uint32_t)NO_EPOLLS))
+		fdslot_setkind(s, FDK_NEW);
 }
 
 uint32_t fdtable_alone(void)
 {
-	return load_seqcst(&alone);
+	return load_acquire(&alone);
 }
 
 uint32_t fdtable_alone_of(int fd)
 {
 	struct fdslot *s = known(fd);
 
-	return s ? load_seqcst(&s->alone) : 0;
+	return s ? load_acquire(&s->alone) : 0;
 }
 
 /* 0 has a meaning of its own. */
 static void count(_Atomic uint32_t *what)
 {
-	if (fetch_add_seqcst(what, 1) == UINT32_MAX)
-		fetch_add_seqcst(what, 1);
+	if (fetch_add_acq_rel(what, 1) == UINT32_MAX)
+		fetch_add_acq_rel(what, 1);
 }
 
 void fdtable_shared(void)
@@ -491,31 +532,31 @@ static void forget_kind(struct fdslot *s, int fd)
 
 void fdtable_lowat_used(void)
 {
-	store_seqcst(&lowat, true);
+	fetch_or_seqcst(&in_use, USED_LOWAT);
 	fdtable_each(forget_kind);
 }
 
 void fdtable_records_used(void)
 {
-	store_seqcst(&records, true);
+	fetch_or_seqcst(&in_use, USED_RECORDS);
 	fdtable_each(forget_kind);
 }
 
 void fdtable_splice_used(void)
 {
-	store_seqcst(&splices, true);
+	store_release(&splices, true);
 }
 
 void fdtable_packets_used(void)
 {
-	store_seqcst(&packets, true);
+	store_release(&packets, true);
 }
 
 void fdslot_bar(struct fdslot *s, int fd)
 {
 	fetch_add_seqcst(&bars, 1); /* before the waiters are woken, for they read it */
 	if (weft_on)
-		netpoll_bar(&s->poll, fd);
+		netpoll_forget(&s->poll, fd, NETPOLL_BARS);
 	else
 		fetch_add_seqcst(&s->poll.barred, 1);
 }
@@ -537,7 +578,7 @@ bool fdslot_is_barred(const struct fdslot *s)
 
 void fdtable_epolls_barred(void)
 {
-	store_seqcst(&noepolls, true);
+	fetch_or_seqcst(&in_use, NO_EPOLLS);
 }
 
 static void reset(struct fdslot *s)

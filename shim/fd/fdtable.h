@@ -42,8 +42,10 @@ struct fdmemo {
 
 struct fdslot {
 	pollslot poll;
+	/* seq_cst with fdtable.c's in_use: fdslot_look() writes this one, then reads that */
 	_Atomic uint32_t state; /* life << 8 | kind; the life changes when the number is closed or made */
-	_Atomic uint32_t alone; /* fdtable_alone() before the file was made here; 0: others may have it */
+	/* fdtable_alone() before the file was made here; 0: others may have it.  Ordered as fdtable.c's alone */
+	_Atomic uint32_t alone;
 	struct fdmemo memo[2];
 };
 
@@ -90,6 +92,8 @@ enum verdict { MAY_PARK, NONBLOCKING, OTHER_FILE, NOT_OPEN_FOR_IT };
  * 0: without end)?  s NULL: fd is a number of ours for it, and nothing is noted.
  */
 enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, uint64_t *timeout) hidden;
+/* Does O_NONBLOCK stand?  Not asked of one that is known to block. */
+bool fdslot_nonblocking(struct fdslot *s, int fd) hidden;
 /* A short read of this file says that there is no more, and the next read would wait *timeout. */
 bool fdslot_short_read_tells(struct fdslot *s, int fd, uint64_t *timeout) hidden;
 
@@ -107,6 +111,8 @@ void fdtable_closing_range(unsigned int from, unsigned int to) hidden;
 void fdtable_closed_range(unsigned int from, unsigned int to) hidden;
 /* fd was just made; alone: fdtable_alone() before that, 0 when others may have the file. */
 void fdtable_made(int fd, uint32_t alone) hidden;
+/* After that: fd was accepted from listener, and is a socket of the same kind. */
+void fdtable_accepted(int fd, int listener) hidden;
 uint32_t fdtable_alone(void) hidden;
 uint32_t fdtable_alone_of(int fd) hidden; /* for another number of the same file */
 /* Another process gets open files of ours; before the call. */

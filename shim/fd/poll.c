@@ -12,6 +12,7 @@
  */
 #include "runtime/arch/callstub.h"
 #include "runtime/netpoll.h"
+#include "runtime/sched/policy.h"
 #include "shim/signal/waitmask.h"
 #include "shim/fd/fdevents.h"
 #include "shim/fd/pollset.h"
@@ -459,9 +460,58 @@ static long try_epoll(struct fdop *op, int fd)
 	return r ? r : -EAGAIN;
 }
 
+/* The time that is left, as the call wants it. */
+static long epoll_time(const struct how *h, struct timespec *left)
+{
+	return h->nr == SYS_epoll_pwait2 ? (long)time_left(h, left) : ms_left(h);
+}
+
+/*
+ * The call itself, on this kernel thread, while the P is idle; in the region of the mask.  FDWAIT_PARK: there is
+ * something else to do, or would be too often (rest.c), or a signal came that is none of the program's.
+ */
+static long rest_epoll(const struct fdop *op, const struct how *h)
+{
+	struct timespec left;
+	uint64_t began, handled = self_thread.sigdone;
+	long r, time;
+
+	if (waitmask_hit())
+		return -EINTR;
+	time = epoll_time(h, &left);
+	if (!entersyscallwait(&op->s->poll, op->fd))
+		return FDWAIT_PARK;
+	began = self_thread.callbegan = nanotime(); /* as call_timed() */
+	r = await_entered(h->nr, op->fd, op->b, op->c, time, (long)mask_of(h), SIGSET_BYTES);
+	self_thread.sleeps = r > 0 && nanotime() - began > SLEPT_NS;
+	/* Of weft's own: a thread that changes this one's attributes, say.  It goes on to wait, parked. */
+	if (unlikely(r == -EINTR) && self_thread.sigdone == handled && !waitmask_hit())
+		return FDWAIT_PARK;
+	return r;
+}
+
 /*
  * An epoll descriptor is one that becomes readable.  The kernel gives each event to one of the
  * waiters.
+ */
+static long park_epoll(struct fdop *op)
+{
+	uint32_t bars = fdtable_bars();
+	long r = fdwait_run(op);
+
+	self_thread.sleeps = false;
+	/*
+	 * Barred while it waited, perhaps for a moment (epollset_ctl() takes it back when nothing
+	 * was put in): the number is as good as before, or the kernel says that it is not.
+	 */
+	if (r == -EBADF && (fdslot_is_barred(op->s) || fdtable_bars() != bars))
+		return FDWAIT_FALLBACK;
+	return r == -EAGAIN ? 0 : r; /* the time is over */
+}
+
+/*
+ * A wait that is expected to sleep is not preceded by a try: what parks tries by itself.  (In the region of a mask
+ * it is: what is ready comes before a signal that the mask lets in.)
  */
 static long wait_epoll(int ep, struct epoll_event *events, int max, const struct how *h)
 {
@@ -478,14 +528,15 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		.b = (long)events,
 		.c = max,
 	};
-	uint32_t bars = fdtable_bars();
 	uint64_t taken;
 	long r;
 
 	testcancel_inline();
-	r = try_epoll(&op, ep);
-	if (r != -EAGAIN)
-		return r;
+	if (!self_thread.sleeps || h->now || h->mask) {
+		r = try_epoll(&op, ep);
+		if (r != -EAGAIN)
+			return r;
+	}
 	if (h->now)
 		return 0;
 	if (!op.s || fdslot_kind(op.s, ep) != FDK_EPOLL)
@@ -495,15 +546,10 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 	/* This one is not begun again for a signal that waited and turns out to be ignored. */
 	if (self_thread.sigtaken != taken)
 		return -EINTR;
-	if (may_wait(h, &r))
-		r = fdwait_run(&op);
-	/*
-	 * Barred while it waited, perhaps for a moment (epollset_ctl() takes it back when nothing
-	 * was put in): the number is as good as before, or the kernel says that it is not.
-	 */
-	if (r == -EBADF && (fdslot_is_barred(op.s) || fdtable_bars() != bars))
-		return FDWAIT_FALLBACK;
-	return r == -EAGAIN ? 0 : r; /* the time is over */
+	if (!may_wait(h, &r))
+		return r;
+	r = rest_epoll(&op, h);
+	return r == FDWAIT_PARK ? park_epoll(&op) : r;
 }
 
 /*
@@ -520,6 +566,7 @@ static long epoll_there(const struct how *h, int ep, struct epoll_event *events,
 static int epoll_ms(long nr, int ep, struct epoll_event *events, int max, int timeout, const sigset_t *mask)
 {
 	struct how h = { .nr = nr };
+	struct timespec left;
 	long r;
 
 	if (unlikely(!how_masked(&h, mask)))
@@ -527,7 +574,7 @@ static int epoll_ms(long nr, int ep, struct epoll_event *events, int max, int ti
 	how_many_ms(&h, timeout);
 	r = wait_epoll(ep, events, max, &h);
 	if (r == FDWAIT_FALLBACK)
-		r = epoll_there(&h, ep, events, max, ms_left(&h));
+		r = epoll_there(&h, ep, events, max, epoll_time(&h, &left));
 	return (int)syscall_ret(r);
 }
 
@@ -560,6 +607,6 @@ EXPORT int epoll_pwait2(int ep, struct epoll_event *events, int max, const struc
 	if (how_long(&h, timeout ? &asked : NULL))
 		r = wait_epoll(ep, events, max, &h);
 	if (r == FDWAIT_FALLBACK)
-		r = epoll_there(&h, ep, events, max, (long)time_left(&h, &left));
+		r = epoll_there(&h, ep, events, max, epoll_time(&h, &left));
 	return (int)syscall_ret(r);
 }

@@ -59,9 +59,10 @@ static long semaphore(int id, const struct sembuf *ops, size_t n, const struct t
 	for (size_t i = 0; i < n; i++)
 		now[i].sem_flg |= IPC_NOWAIT;
 	r = nocp4(SYS_semtimedop, id, now, n, NULL);
-	if (r == -EAGAIN)
-		r = await_nocp(SYS_semtimedop, id, (long)ops, (long)n, (long)timeout, 0, 0);
-	return r;
+	if (r != -EAGAIN)
+		return r;
+	call_timed(SYS_semtimedop);
+	return await_nocp(SYS_semtimedop, id, (long)ops, (long)n, (long)timeout, 0, 0);
 }
 
 EXPORT int semtimedop(int id, struct sembuf *ops, size_t n, const struct timespec *timeout)

@@ -24,7 +24,7 @@ bool dlguest_called(const void *caller)
 	if (!exchange_acq_rel(&dlguest_came, true)) {
 		weft_say("threads: %s manages kernel threads itself (each new thread is a plain pthread)",
 			 what);
-		runtime_lockall();
+		runtime_fromnow(FROMNOW_LOCKED);
 	}
 	return true;
 }

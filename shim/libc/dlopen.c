@@ -44,7 +44,8 @@ struct gate {
 };
 
 static struct gate load_gate, phdr_gate;
-static _Atomic bool unseen; /* objects may have come that execstack.c has not looked at */
+/* Objects may have come that execstack.c has not looked at; written before the gate's owner is gone. */
+static _Atomic bool unseen;
 /* in a fork child: ld.so's lock of the list is held by a thread that does not exist */
 static bool list_lost;
 
@@ -60,12 +61,14 @@ static int gate_taken(void *arg)
 	return true;
 }
 
-static void gate_look(void *arg)
+static int gate_look(void *arg, unsigned woken, bool more)
 {
 	struct gate **gate = arg;
 
+	(void)woken, (void)more;
 	if (!gate_taken(*gate))
 		*gate = NULL;
+	return 0;
 }
 
 static struct gate *gate_try(struct gate *gate)
@@ -89,14 +92,16 @@ static struct gate *gate_enter(struct gate *gate)
 	return gate;
 }
 
-static void gate_depart(void *arg)
+static int gate_depart(void *arg, unsigned woken, bool more)
 {
 	struct gate **gate = arg;
 
+	(void)woken, (void)more;
 	if (--(*gate)->depth)
 		*gate = NULL;
 	else
-		store_relaxed(&(*gate)->owner, NULL);
+		store_release(&(*gate)->owner, NULL); /* pairs with dl_loading(), for unseen */
+	return 0;
 }
 
 /* A scope cleanup, because constructors may end the thread and unwind through the loader. */
@@ -231,7 +236,7 @@ static bool caller_irrelevant(const char *file, const void *caller)
 static void look(void)
 {
 	if (!execstack_look())
-		store_seqcst(&unseen, true);
+		store_relaxed(&unseen, true);
 }
 
 static void *open_inside(const char *file, int mode)
@@ -269,12 +274,12 @@ static void wait_turn(void)
 {
 	INSIDE(&load_gate);
 
-	store_seqcst(&unseen, true); /* no G is loading when it returns */
+	store_relaxed(&unseen, true); /* no G is loading when it returns */
 }
 
 bool dl_loading(void)
 {
-	return load_relaxed(&load_gate.owner) != NULL ||
+	return load_acquire(&load_gate.owner) != NULL ||
 	       load_relaxed(&unseen);
 }
 

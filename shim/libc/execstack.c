@@ -63,7 +63,7 @@ bool execstack_look(void)
 	if (!dl_each_object(look_at, &l))
 		return false;
 	if (l.asked) {
-		runtime_stacks_executable();
+		runtime_fromnow(FROMNOW_EXECUTABLE);
 		store_release(&executable, true);
 	} else if (l.adds) {
 		store_release(&seen, l.adds);

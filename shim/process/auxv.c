@@ -15,6 +15,6 @@
 EXPORT unsigned long getauxval(unsigned long type)
 {
 	if (unlikely(type == AT_HWCAP2))
-		runtime_uses_gs();
+		runtime_fromnow(FROMNOW_GS);
 	return __getauxval(type);
 }

@@ -116,7 +116,7 @@ static void rebuild(void)
 	clone_fork_child();
 	vfork_fork_child();
 	runtime_fork_child();
-	tcb_fork_child_first(runtime_g0tls(), (uint32_t)getpid());
+	tcb_fork_child_first(runtime_mtls(true), (uint32_t)getpid());
 	inside = 0;
 	self_thread.g = getg();
 	if (native)

@@ -53,7 +53,7 @@ static void stop_threads(void)
 
 static bool become_single(void)
 {
-	if (!on_g() || !runtime_alone() || weft_tls.depth || cputimer_any() || !runtime_single(stop_threads))
+	if (!on_g() || weft_tls.depth || cputimer_any() || !runtime_single(stop_threads))
 		return false;
 	await_kernel();
 	return true;

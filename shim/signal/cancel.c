@@ -5,6 +5,8 @@
  * setcancelstate and libc's own cancellation points keep working unchanged.  What remains is to
  * make the target look:
  *   parked at a cancellation point        g_interrupt(): lot_park returns -EINTR, the wrapper tests
+ *   about to park there                   the same: g->interrupted is set, and enqueue() refuses with -EINTR
+ *   about to make the call                the stub tests before the instruction (cp_begin)
  *   in our system call stub               signal 32 to its M; the handler moves the PC to the stub's way out
  *   asynchronous and running              signal 32; the handler tests on the spot
  * Signal 32 is libc's own number for this: a program can neither see nor block it.  Its handler is
@@ -63,20 +65,26 @@ void thread_look_slow(void)
 
 /* Inlined: the seven words of a system call are not handed on. */
 static inline __attribute__((always_inline)) long
-call_cp(void (*enter)(void), long nr, long a, long b, long c, long d, long e, long f)
+entered_cp(long nr, long a, long b, long c, long d, long e, long f)
 {
 	struct tcb *t = tcb_self();
 	long r;
 
-	runtime_checkyield();
-	testcancel_inline();
-	enter();
 	r = syscall_cp(tcb_cancelhandling(t), tcb_cancel_acts(t) ? tcb_cancel_request_bits : 0,
 		       nr, a, b, c, d, e, f);
 	exitsyscall();
 	if (unlikely(r == -ECANCELED || r == -EINTR))
 		testcancel();
 	return r == -ECANCELED ? -EINTR : r;
+}
+
+static inline __attribute__((always_inline)) long
+call_cp(void (*enter)(void), long nr, long a, long b, long c, long d, long e, long f)
+{
+	runtime_checkyield();
+	testcancel_inline();
+	enter();
+	return entered_cp(nr, a, b, c, d, e, f);
 }
 
 long block_cp(long nr, long a, long b, long c, long d, long e, long f)
@@ -87,6 +95,11 @@ long block_cp(long nr, long a, long b, long c, long d, long e, long f)
 long await_cp(long nr, long a, long b, long c, long d, long e, long f)
 {
 	return call_cp(entersyscallblock, nr, a, b, c, d, e, f);
+}
+
+long await_entered(long nr, long a, long b, long c, long d, long e, long f)
+{
+	return entered_cp(nr, a, b, c, d, e, f);
 }
 
 static inline __attribute__((always_inline)) long

@@ -19,17 +19,13 @@
 
 #include <linux/futex.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { DUMPSIG_STACK = 128 * 1024 };
 
-enum { DUMPER_NONE, DUMPER_THERE, DUMPER_ENDS };
-
 static _Atomic uint32_t requests; /* futex: counts the requests */
-static _Atomic int started;     /* DUMPER_ENDS: only in dumpsig_stop() */
+static struct helper dumper = { .name = "stack of the dumper" };
+static _Atomic bool dumper_quits; /* asked to end */
 static _Atomic int listening;   /* the thread lets the signal in */
-static uintptr_t dumper_os;     /* for joining it */
-static void *stack;             /* its own; a fork child's next one takes it over */
 
 static void wake_dumper(void)
 {
@@ -52,7 +48,7 @@ static void on_signal(int sig, siginfo_t *si, void *ctx)
 	wake_dumper();
 }
 
-static void *dumper(void *arg)
+static void *dumper_main(void *arg)
 {
 	/* libc's own 32 and 33 stay open: setuid() waits for every kernel thread to take 33. */
 	uint64_t others = ~(SIGBIT(weft_opt.dumpsig) | SIGS_OURS);
@@ -63,17 +59,15 @@ static void *dumper(void *arg)
 	store_release(&listening, 1);
 	for (;;) {
 		/*
-		 * Looked at after the count was read: dumpsig_stop() sets it, then raises the count, so a
-		 * count that has the request to end in it shows the end here.
+		 * Requests that come during a dump are one more dump.  One that asks to end may have come
+		 * before this thread first read the count: so it is looked for before each sleep.
 		 */
-		if (load_acquire(&started) == DUMPER_ENDS)
-			return NULL;
-		/* Requests that come during a dump are one more dump. */
-		while (load_acquire(&requests) == seen)
+		while (load_acquire(&requests) == seen && !load_acquire(&dumper_quits))
 			direct4(SYS_futex, &requests, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, NULL);
 		seen = load_acquire(&requests);
-		if (load_acquire(&started) != DUMPER_ENDS)
-			runtime_dump();
+		if (load_acquire(&dumper_quits))
+			return NULL;
+		runtime_dump();
 	}
 }
 
@@ -93,34 +87,26 @@ void dumpsig_init(void)
 
 void dumpsig_start(void)
 {
-	if (!weft_opt.dumpsig || exchange_acq_rel(&started, DUMPER_THERE))
-		return;
-	if (!stack && !runtime_fault("stack of the dumper"))
-		stack = mmap(NULL, runtime_ostack(DUMPSIG_STACK), PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (!stack || stack == MAP_FAILED) {
-		stack = NULL;
-		store_release(&started, DUMPER_NONE);
-		return;
-	}
-	if (thread_native(dumper, NULL, stack, runtime_ostack(DUMPSIG_STACK), &dumper_os))
-		store_release(&started, DUMPER_NONE); /* the next thread tries again */
+	/* One that cannot be made now, the next thread tries to make again. */
+	if (weft_opt.dumpsig)
+		helper_start(&dumper, dumper_main, DUMPSIG_STACK);
 }
 
-/* Main is alone and keeps out all signals: the next thread starts it again, on the same stack. */
+/* Main is alone and keeps out all signals: the next thread starts it again. */
 void dumpsig_stop(void)
 {
-	if (load_acquire(&started) == DUMPER_NONE)
+	if (!helper_started(&dumper))
 		return;
-	store_release(&started, DUMPER_ENDS);
+	store_release(&dumper_quits, true);
 	wake_dumper();
-	thread_native_join(dumper_os);
+	helper_join(&dumper);
 	store_release(&listening, 0);
-	store_release(&started, DUMPER_NONE);
+	store_release(&dumper_quits, false);
 }
 
 void dumpsig_fork_child(void)
 {
-	store_relaxed(&started, DUMPER_NONE);
+	helper_forget(&dumper);
+	store_relaxed(&dumper_quits, false);
 	store_relaxed(&listening, 0);
 }

@@ -44,8 +44,8 @@ static inline __attribute__((always_inline)) void libc_leave(void)
 
 	fence_compiler();
 	weft_tls.depth--;
-	if (unlikely(resched))
-		runtime_resched();
+	if (unlikely(resched && !weft_tls.depth))
+		runtime_yieldhere();
 }
 
 #endif

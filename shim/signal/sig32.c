@@ -116,11 +116,13 @@ static void handled(struct sigframe *f, void *arg)
 	struct sig32_work k = *(struct sig32_work *)arg;
 	uintptr_t pc = sigframe_pc(f), end = call_end(f);
 	bool stub = call_in_stub(f), ends;
+	bool again = call_ended_once(f);
+	uint64_t done = self_thread.sigdone;
 	int saved = errno;
 
 	mask_both(f);
 	off_side(&k);
-	ends = signals_over(f);
+	ends = signals_over(f) || (again && self_thread.sigdone != done);
 	if ((ends || (stub && stub_ends())) && end && sigframe_pc(f) == pc)
 		call_over(f, end);
 	if (cancel_here(f)) {
@@ -188,17 +190,19 @@ static void on_side(struct sigframe *f, void *arg)
 /* False: there is no memory, and nothing has happened. */
 static bool to_side(struct sigframe *f, struct sig32_work *k)
 {
-	size_t state = sigframe_state(f);
+	size_t state = sigframe_state(f), size;
 	struct sigframe *to;
 	uintptr_t end;
 
-	/* The frame is larger than the kernel says frames are: no side stack fits. */
-	if (state > sidestack_size() / 2)
-		return false;
-	k->side = sidestack_take();
+	k->side = sidestack_take(&size);
 	if (!k->side)
 		return false;
-	end = (uintptr_t)k->side + sidestack_size();
+	/* The frame is larger than the kernel says frames are: no side stack fits. */
+	if (state > size / 2) {
+		sidestack_give(k->side);
+		return false;
+	}
+	end = (uintptr_t)k->side + size;
 	to = sigframe_at(end, state);
 	sigframe_copy(to, end, f);
 	self_thread.leaving = true;
@@ -222,7 +226,7 @@ static bool wants_side(void)
 static void handler(int sig, siginfo_t *si, void *uc)
 {
 	struct sigframe *f = sigframe_of(uc);
-	uintptr_t pc = sigframe_pc(f);
+	uintptr_t pc = (call_again(f), sigframe_pc(f)); /* all below finds a call that is about to begin */
 	struct sig32_work k = {
 		.ask = {
 			.pc = pc,

@@ -24,8 +24,13 @@ void cancel_act(void) hidden;
 uintptr_t call_end(const struct sigframe *f) hidden;
 bool call_in_stub(const struct sigframe *f) hidden;
 void call_over(struct sigframe *f, uintptr_t end) hidden;
-/* The calling G was interrupted in a system call: by a signal that is another's; by a handler. */
+/*
+ * The calling G was interrupted in a system call.  By a signal that is another's, or weft's own: the call
+ * begins again.  By a handler.
+ */
 void call_again(struct sigframe *f) hidden;
+/* Such a call, which a handler that runs now ends whatever SA_RESTART says: the kernel has ended it already. */
+bool call_ended_once(const struct sigframe *f) hidden;
 void call_ended(struct sigframe *f, bool restarts) hidden;
 
 #endif

@@ -29,7 +29,11 @@ static struct action {
 
 static struct {
 	_Atomic uint64_t handled; /* signals that have a handler now; (L) written */
-	_Atomic bool changing;    /* a thread holds the lock; for a fork child */
+	/*
+	 * a thread holds the lock; for a fork child, which has what was visible when its page was copied: set
+	 * before handled is written, cleared after it
+	 */
+	_Atomic bool changing;
 } now __attribute__((aligned(16)));
 
 uint64_t action_handled(void)
@@ -42,12 +46,12 @@ static struct shimlock lock = SHIMLOCK(Actions);
 static void begin(void)
 {
 	shimlock(&lock);
-	store_seqcst(&now.changing, true);
+	store_release(&now.changing, true);
 }
 
 static void end(void)
 {
-	store_seqcst(&now.changing, false);
+	store_release(&now.changing, false);
 	shimunlock(&lock);
 }
 

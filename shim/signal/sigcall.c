@@ -7,6 +7,7 @@
 
 #include "shim/signal/handlerframe.h"
 #include "shim/signal/safepoint.h"
+#include "shim/syscall/usermem.h"
 
 #include <linux/futex.h>
 
@@ -61,37 +62,88 @@ void call_over(struct sigframe *f, uintptr_t end)
 	mcontext_call_over(&f->uc.mc); /* for good: see call_again() */
 }
 
-/*
- * Calls that wait for a time that the kernel counts from their beginning, or whose caller finds out
- * itself for which thread the signal was: those end.
- */
-static bool timed(const struct sigframe *f, long nr)
+/* ---- a call that the kernel has ended for a signal that is none of the program's for this thread -- */
+
+void call_begins(void)
 {
-	switch (nr) {
-	case SYS_rt_sigtimedwait:
-	case SYS_rt_sigsuspend:
-	case SYS_pause:
-	case SYS_nanosleep:
-	case SYS_clock_nanosleep:
-	case SYS_io_getevents:
-	case SYS_recvmmsg:
+	self_thread.callbegan = nanotime();
+}
+
+/* The time in a clock that runs as nanotime() does? */
+static bool runs_on(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME || clock == CLOCK_TAI;
+}
+
+static bool ms_left(mcontext_t *mc, int arg, uint64_t used)
+{
+	int64_t ms = (int)mcontext_call_arg(mc, arg), gone = (int64_t)(used / 1000000);
+
+	if (ms > 0)
+		mcontext_set_call_arg(mc, arg, ms > gone ? (long)(ms - gone) : 0);
+	self_thread.callbegan -= used % 1000000; /* counts at the next interruption */
+	return true;
+}
+
+static bool spec_left(mcontext_t *mc, int arg, uint64_t used)
+{
+	struct timespec *left = &self_thread.callleft, was;
+	const void *at = (const void *)mcontext_call_arg(mc, arg);
+
+	if (!at)
 		return true;
-	case SYS_poll:
-		return (int)mcontext_call_arg(&f->uc.mc, 2) > 0;
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-		return (int)mcontext_call_arg(&f->uc.mc, 3) > 0;
-	case SYS_semtimedop:
-	case SYS_futex:
-		return mcontext_call_arg(&f->uc.mc, 3) != 0;
+	if (at == left)
+		was = *left;
+	else if (!user_read(&was, at, sizeof(was)))
+		return false;
+	was.tv_sec -= (time_t)(used / 1000000000);
+	was.tv_nsec -= (long)(used % 1000000000);
+	if (was.tv_nsec < 0) {
+		was.tv_sec--;
+		was.tv_nsec += 1000000000;
 	}
-	return false;
+	*left = was.tv_sec < 0 ? (struct timespec){ 0, 0 } : was;
+	mcontext_set_call_arg(mc, arg, (long)left);
+	return true;
+}
+
+/* The call will be made again: its time becomes what is left of it.  False: nobody knows. */
+static bool rest_of_time(mcontext_t *mc, long nr)
+{
+	enum { NONE, MS, SPEC } kind = NONE;
+	uint64_t now, used;
+	int arg = 0;
+	long op;
+
+	switch (nr) {
+#define TIMED(name, n, how)                                                                                            \
+	case SYS_##name:                                                                                               \
+		arg = n;                                                                                               \
+		kind = how;                                                                                            \
+		break;
+#include "shim/syscall/timed.def"
+#undef TIMED
+	}
+	if (kind == NONE)
+		return true;
+	op = mcontext_call_arg(mc, 1);
+	if (nr == SYS_futex && (op & FUTEX_CMD_MASK) != FUTEX_WAIT)
+		return true; /* the others that wait do so until a time */
+	if (nr == SYS_clock_nanosleep && op & TIMER_ABSTIME)
+		return true;
+	if (nr == SYS_clock_nanosleep && !runs_on((clockid_t)mcontext_call_arg(mc, 0)))
+		return false;
+	if (!self_thread.callbegan)
+		return false;
+	now = nanotime();
+	used = now - self_thread.callbegan;
+	self_thread.callbegan = now;
+	return kind == MS ? ms_left(mc, arg, used) : spec_left(mc, arg, used);
 }
 
 /*
- * The kernel has ended a call of the stub's for a signal that is another thread's: it begins again.
- * Its number is where the stub left it.  Not a call that a handler has ended (call_over(),
- * call_ended()).
+ * It begins again, as if the kernel had said so (ERESTARTSYS).  Its number is where the stub left it.  Not a
+ * call that a handler has ended (call_over(), call_ended()).  A close is over: the number is free.
  */
 void call_again(struct sigframe *f)
 {
@@ -103,8 +155,15 @@ void call_again(struct sigframe *f)
 	    mcontext_call_result(mc) != -EINTR || !mcontext_call_made(mc, pc))
 		return;
 	nr = mcontext_stub_nr(mc);
-	if (!timed(f, nr))
+	if (nr != SYS_close && rest_of_time(mc, nr))
 		mcontext_call_again(mc, nr);
+}
+
+bool call_ended_once(const struct sigframe *f)
+{
+	uintptr_t end = call_end(f);
+
+	return call_in_stub(f) && mcontext_call_is_again(&f->uc.mc, end);
 }
 
 /* A handler of the program's has run, which ends a call: also one that was to begin again. */
@@ -115,7 +174,7 @@ void call_ended(struct sigframe *f, bool restarts)
 
 	if (pc == (uintptr_t)cp_end || pc == (uintptr_t)nocp_end)
 		mcontext_call_over(mc);
-	else if (end && call_in_stub(f) && !restarts && pc == end - INSN_SYSCALL &&
+	else if (end && call_in_stub(f) && (!restarts || call_ended_once(f)) && pc == end - INSN_SYSCALL &&
 		 mcontext_call_made(mc, end))
 		call_over(f, end);
 }

@@ -9,7 +9,8 @@
  *
  * That it is pending is a bit of the thread (first_of()): here the bit goes.  A sender sets it,
  * then reads the count; here the count goes up, then the bit goes.  So a sender that has read the
- * old count has set its bit before, and no bit stays behind.
+ * old count has set its bit before, and no bit stays behind.  Both change the bit by an atomic
+ * operation with acquire and release, which is what orders the counts.
  *
  * The same with what a timer has sent that is set anew (overrun.c): it is stale by its turn.
  *
@@ -23,24 +24,24 @@ static _Atomic uint32_t rounds[NSIG_ + 1], count;
 
 uint32_t sigforget_round(int sig)
 {
-	return load_seqcst(&rounds[sig]);
+	return load_acquire(&rounds[sig]);
 }
 
 bool sigforget_stale(const struct signode *n)
 {
-	return n->round != load_seqcst(&rounds[n->sig]) || unlikely(overrun_stale(n->of));
+	return n->round != load_acquire(&rounds[n->sig]) || unlikely(overrun_stale(n->of));
 }
 
 void sigforget_timer(struct thread *th, int sig)
 {
 	if (th)
 		fetch_and_acq_rel(&th->pending[0], ~SIGBIT(sig));
-	fetch_add_seqcst(&count, 1);
+	fetch_add_acq_rel(&count, 1);
 }
 
 uint32_t sigforget_count(void)
 {
-	return load_seqcst(&count);
+	return load_acquire(&count);
 }
 
 void sigforget(uint64_t set)
@@ -51,8 +52,8 @@ void sigforget(uint64_t set)
 	if (likely(!signals_queued()))
 		return;
 	for (uint64_t left = set; left; left &= left - 1)
-		fetch_add_seqcst(&rounds[__builtin_ctzll(left) + 1], 1);
-	fetch_add_seqcst(&count, 1);
+		fetch_add_acq_rel(&rounds[__builtin_ctzll(left) + 1], 1);
+	fetch_add_acq_rel(&count, 1);
 	while ((gp = g_next(&i))) {
 		struct thread *th = g_shim(gp)->thread;
 

@@ -122,7 +122,7 @@ static bool between_stacks(int sig, const struct sigframe *f)
  */
 static bool for_guest(int sig, siginfo_t *si, void *ctx, const struct sigaction *sa)
 {
-	if (likely(!runtime_all_locked()) || !(sa->sa_flags & SA_ONSTACK) || !runtime_mtls() ||
+	if (likely(!fromnow_holds(FROMNOW_LOCKED)) || !(sa->sa_flags & SA_ONSTACK) || !runtime_mtls(false) ||
 	    !signal_by_thread(si))
 		return false;
 	pin_m();

@@ -121,6 +121,7 @@ static void before_jump(struct __jmp_buf_tag *env)
 	if (!on_g())
 		return;
 	weft_tls.depth = 0; /* out of a fault inside malloc, say */
+	weft_tls.handlersp = 0; /* or within one, of which the jump says nothing */
 	syscall_reset();
 	if (env->__mask_was_saved) {
 		uint64_t mask = sigs_of(&env->__saved_mask) & ~SIGS_NEVER, was = sigmask_of(getg());

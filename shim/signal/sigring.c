@@ -56,7 +56,7 @@ static _Atomic uint32_t flushers;  /* sleep on rounds */
 static uint64_t held_back;
 
 /* seq_cst with head: see sigring.h */
-_Atomic int sigthread_started;
+struct helper sigthread = { .name = "stack of the signal thread" };
 _Atomic bool sigthread_is_made;
 __thread bool is_sigthread __attribute__((tls_model("initial-exec")));
 
@@ -67,7 +67,7 @@ bool sigroute_is_sigthread(void)
 
 bool sigroute_started(void)
 {
-	return load_relaxed(&sigthread_started);
+	return helper_started(&sigthread);
 }
 
 void sigroute_ring(void)

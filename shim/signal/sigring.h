@@ -4,6 +4,7 @@
 #ifndef WEFT_SHIM_SIGRING_H
 #define WEFT_SHIM_SIGRING_H
 
+#include "runtime/process.h"
 #include "shim/signal/sigroute.h"
 
 /* The consumer: the oldest, which stays until it is done with. */
@@ -26,8 +27,8 @@ void sigring_fork_child(void) hidden;
 /*
  * The consumer: whether it is to be there, is there and will run, is the caller.  Written by sigroute.c.
  */
-/* seq_cst with the ring's head: cleared, then the ring is looked at; a producer puts in, then reads this */
-extern _Atomic int sigthread_started hidden;
+/* started: seq_cst with the ring's head: cleared, then the ring is looked at; a producer puts in, then reads this */
+extern struct helper sigthread hidden;
 extern _Atomic bool sigthread_is_made hidden;
 extern __thread bool is_sigthread hidden __attribute__((tls_model("initial-exec")));
 

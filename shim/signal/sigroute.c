@@ -17,12 +17,12 @@
 #include "shim/time/cputimer.h"
 
 #include <string.h>
-#include <sys/mman.h>
+
+enum { SIGTHREAD_STACK = 128 * 1024 };
 
 static _Atomic int sigthread_tid; /* 0 until it runs */
 /* seq_cst with wakeups in sigroute_stop() */
 static _Atomic bool sigthread_quits; /* asked to end */
-static uintptr_t sigthread_os;    /* for joining it */
 
 int sigroute_tid(void)
 {
@@ -164,28 +164,22 @@ static void *sigthread_main(void *arg)
 
 static bool begin(void)
 {
-	size_t size = runtime_ostack(128 * 1024);
-	static void *stack;
-
 	/*
 	 * A thread that comes while another starts the signal thread need not wait: the ring holds
 	 * what is deferred.
 	 */
-	if (exchange_acq_rel(&sigthread_started, 1))
+	switch (helper_make(&sigthread, sigthread_main, SIGTHREAD_STACK)) {
+	case HELPER_THERE:
 		return true;
-	if (!stack && !runtime_fault("stack of the signal thread"))
-		stack = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	if (stack == MAP_FAILED)
-		stack = NULL;
-	if (stack && !thread_native(sigthread_main, NULL, stack, size, &sigthread_os)) {
+	case HELPER_MADE:
 		store_release(&sigthread_is_made, true);
 		sigmask_set_allblocked(keepout_by_all(~SIGS_OURS)); /* before an idle M0 looks at it */
 		sigmask_sigthread_runs(true, ~SIGS_OURS);
 		nosigthread_disarm();
 		return true;
+	case HELPER_NONE:
+		break;
 	}
-	store_seqcst(&sigthread_started, 0);
 	/* A producer that found it started has armed nothing: pairs with sigring_wake(). */
 	if (sigring_waiting())
 		nosigthread_arm();
@@ -200,7 +194,7 @@ bool sigroute_start(void)
 static void no_sigthread(void)
 {
 	keepout_reset();
-	store_seqcst(&sigthread_started, 0);
+	helper_forget(&sigthread);
 	store_release(&sigthread_is_made, false);
 	store_release(&sigthread_tid, 0);
 	sigring_held_back();
@@ -217,11 +211,11 @@ void sigroute_stop(void)
 		return;
 	store_seqcst(&sigthread_quits, true);
 	sigroute_ring();
-	thread_native_join(sigthread_os);
+	helper_join(&sigthread);
 	store_seqcst(&sigthread_quits, false);
 	keepout_nobody();
 	no_sigthread();
-	/* After sigthread_started is 0: pairs with sigring_wake(), which reads it after the slot is FULL. */
+	/* After it is noted as not started: pairs with sigring_wake(), which reads it after the slot is FULL. */
 	if (sigring_waiting())
 		nosigthread_arm();
 	sigkick_main();

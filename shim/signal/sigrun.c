@@ -19,13 +19,23 @@
 
 static _Atomic uint32_t aborts_begun, aborts_ended; /* handlers of SIGABRT */
 
+/*
+ * The count is put back, not counted down: a handler may fork, and the child begins with none.  A jump out
+ * of handlers leaves none (sigmask.c).
+ */
 static void call_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 {
+	uintptr_t outer = weft_tls.handlersp;
+	uint64_t began = self_thread.callbegan;
+
+	weft_tls.handlersp = (uintptr_t)__builtin_frame_address(0);
 	if (sa->sa_flags & SA_SIGINFO)
 		sa->sa_sigaction(sig, si, uc);
 	else
 		/* The old form gets the context too on Linux; programs read it. */
 		((void (*)(int, siginfo_t *, void *))(void *)sa->sa_handler)(sig, si, uc);
+	weft_tls.handlersp = outer;
+	self_thread.callbegan = began;
 }
 
 void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)

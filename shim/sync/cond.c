@@ -92,12 +92,17 @@ static inline bool users_leave(pthread_cond_t *c, uint32_t n)
 	return unlikely(left == DESTROYING);
 }
 
-static void leave_locked(void *arg)
+static void leave_locked(struct waiting *w)
 {
-	struct waiting *w = arg;
-
 	w->counted = false;
 	w->quiet = users_leave(w->cond, 1);
+}
+
+static int leave_in_lot(void *arg, unsigned woken, bool more)
+{
+	(void)woken, (void)more;
+	leave_locked(arg);
+	return 0;
 }
 
 /* By address: the condition variable may be gone. */
@@ -109,7 +114,7 @@ static void tell_quiet(pthread_cond_t *c)
 static void leave(struct waiting *w)
 {
 	if (w->counted)
-		lot_do(lot_key(w->cond, KEY_COND), leave_locked, w);
+		lot_do(lot_key(w->cond, KEY_COND), leave_in_lot, w);
 	if (unlikely(w->quiet))
 		tell_quiet(w->cond);
 }
@@ -173,11 +178,11 @@ static void wait_queued(void *arg)
 	w->again = true;
 }
 
-static void lock_m(struct waiting *w, int kind)
+static void lock_m(struct waiting *w, int kind, const struct until *u)
 {
 	w->m_locked = kind & (MUTEX_PROTECT | MUTEX_SHARED);
 	if (w->m_locked)
-		lockosthread();
+		lockosthread(false, futexword_deadline(u, false));
 }
 
 static int wait_ends(struct waiting *w, int woken)
@@ -245,7 +250,7 @@ static int wait_private(pthread_cond_t *c, pthread_mutex_t *mu, const struct unt
 	runtime_checkyield();
 	if (unlikely(!normal)) {
 		pk.gives = !!(kind & MUTEX_INHERIT);
-		lock_m(&w, kind);
+		lock_m(&w, kind, u);
 	}
 	do {
 		r = lot_park(&pk);
@@ -402,9 +407,11 @@ EXPORT int pthread_cond_broadcast(pthread_cond_t *c)
 	return 0;
 }
 
-static void destroys(void *arg)
+static int destroys(void *arg, unsigned woken, bool more)
 {
+	(void)woken, (void)more;
 	*users_of(arg) |= DESTROYING;
+	return 0;
 }
 
 static int is_quiet(void *arg)

@@ -2,6 +2,7 @@
 #ifndef WEFT_SHIM_FUTEX_H
 #define WEFT_SHIM_FUTEX_H
 
+#include "runtime/base/list.h"
 #include <linux/futex.h>
 
 #include "shim/syscall/syscall.h"
@@ -31,7 +32,7 @@ void robustlist_thread_ends(void) hidden; /* the calling thread: before futexpi_
 bool futexpi_is(int op) hidden;
 long futexpi_call(const struct call *x) hidden;
 struct waits;
-extern struct waits *futexpi_waits hidden; /* (L its lock) all that wait for such words; NULL: none */
+extern listhead futexpi_waits hidden; /* (L its lock) all that wait for such words; NULL: none */
 void futexpi_give_up(void) hidden;
 /*
  * The calling thread ends, TH_ENDING is set: what it owns goes to the waiters.  The load comes after

@@ -24,16 +24,16 @@ enum { OP_LOCK_PI2 = 13 }; /* Linux 5.14 */
 /* The waiters, for owners that end: each is on its waiter's stack. */
 struct waits {
 	uint32_t *at;
-	struct waits *next, **back;
+	struct listlink link;
 };
 
 static struct shimlock lock = SHIMLOCK(Futexpi);
-struct waits *futexpi_waits;
+listhead futexpi_waits;
 
 void futexpi_fork_child(void)
 {
 	shimlock_fork_child(&lock);
-	futexpi_waits = NULL;
+	store_relaxed(&futexpi_waits, NULL);
 }
 
 /*
@@ -44,11 +44,7 @@ static void wait_begins(struct waits *w, uint32_t *at)
 {
 	w->at = at;
 	shimlock(&lock);
-	w->next = futexpi_waits;
-	w->back = &futexpi_waits;
-	if (futexpi_waits)
-		futexpi_waits->back = &w->next;
-	store_relaxed(&futexpi_waits, w);
+	list_put(&futexpi_waits, &w->link);
 	shimunlock(&lock);
 	fence_seqcst();
 }
@@ -56,9 +52,7 @@ static void wait_begins(struct waits *w, uint32_t *at)
 static void wait_ends(const struct waits *w)
 {
 	shimlock(&lock);
-	store_relaxed(w->back, w->next);
-	if (w->next)
-		w->next->back = w->back;
+	list_take(&w->link);
 	shimunlock(&lock);
 }
 
@@ -171,15 +165,17 @@ static bool unlock_word(uint32_t *at, uint32_t tid, uint32_t mark)
 void futexpi_give_up(void)
 {
 	uint32_t tid = own_tid();
-	struct waits *w;
 
 	while (load_relaxed(&futexpi_waits)) {
 		uint32_t *at = NULL;
 
 		shimlock(&lock);
-		for (w = futexpi_waits; w && !at; w = w->next)
-			if ((load_acquire(w->at) & FUTEX_TID_MASK) == tid)
-				at = w->at;
+		LIST_EACH(struct waits, w, &futexpi_waits, link) {
+			if ((load_acquire(w->at) & FUTEX_TID_MASK) != tid)
+				continue;
+			at = w->at;
+			break;
+		}
 		shimunlock(&lock);
 		if (!at)
 			return;

@@ -46,11 +46,37 @@ int futexword_wait(int *word, int seen, bool shared, const struct until *u, bool
 			eintr_in_lock();
 		return r == -ETIMEDOUT ? ETIMEDOUT : 0;
 	}
+	/* futex(2) refuses a time before 1970, which is over. */
+	if (u && u->abs->tv_sec < 0)
+		return ETIMEDOUT;
 	if (u && u->clock == CLOCK_REALTIME)
 		op |= FUTEX_CLOCK_REALTIME;
 	r = await_nocp(SYS_futex, (long)word, op, seen, (long)(u ? u->abs : NULL), 0,
 		       FUTEX_BITSET_MATCH_ANY);
 	return r == -ETIMEDOUT ? ETIMEDOUT : 0;
+}
+
+uint64_t futexword_deadline(const struct until *u, bool try)
+{
+	struct timespec now;
+	int64_t left;
+
+	if (try)
+		return ASIDE_NOW;
+	if (!u)
+		return 0;
+	/* A bad time is an error only for a caller that finds the lock held. */
+	if (!wait_clock(u->clock) || bad_nsec(u->abs))
+		return ASIDE_NOW;
+	real.clock_gettime(u->clock, &now);
+	if (u->abs->tv_sec < now.tv_sec)
+		return ASIDE_NOW;
+	if (__builtin_sub_overflow(u->abs->tv_sec, now.tv_sec, &left) ||
+	    __builtin_mul_overflow(left, 1000000000LL, &left) ||
+	    __builtin_add_overflow(left, u->abs->tv_nsec - now.tv_nsec, &left) ||
+	    __builtin_add_overflow((int64_t)nanotime(), left, &left))
+		return 0;
+	return left > 0 ? (uint64_t)left : ASIDE_NOW;
 }
 
 void futexword_wake(int *word, int n, bool shared)

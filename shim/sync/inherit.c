@@ -27,7 +27,7 @@
 #include "shim/thread/schedparam.h"
 
 static struct shimlock lock = SHIMLOCK(Inherit);
-struct claim *inherit_claims;     /* (L) changed */
+listhead inherit_claims;          /* (L) changed */
 static struct heir *heirs;        /* (L) */
 __thread struct heir inherit_heir;
 
@@ -54,7 +54,7 @@ static int priority_of(const struct claim *c)
 /* Lists the owners that are not.  A claim that claims nothing for any thread costs no search. */
 static void list_owners(void)
 {
-	for (struct claim *c = inherit_claims; c; c = c->next) {
+	LIST_EACH(struct claim, c, &inherit_claims, link) {
 		struct thread *th = owner_of(c);
 		struct heir *h = th ? heir_of(th) : NULL;
 
@@ -78,7 +78,7 @@ static bool work_out(void)
 		h->want = 0;
 	do {
 		more = false;
-		for (struct claim *c = inherit_claims; c; c = c->next) {
+		LIST_EACH(struct claim, c, &inherit_claims, link) {
 			struct thread *th = owner_of(c);
 			int priority = priority_of(c);
 
@@ -99,7 +99,7 @@ static bool matters(void)
 {
 	if (heirs)
 		return true;
-	for (struct claim *c = inherit_claims; c; c = c->next)
+	LIST_EACH(struct claim, c, &inherit_claims, link)
 		if (schedparam_priority(c->th))
 			return true;
 	return false;
@@ -142,11 +142,7 @@ void inherit_claim(struct claim *c, const int *owner)
 	if (likely(!c->th))
 		return;
 	shimlock(&lock);
-	c->next = inherit_claims;
-	c->back = &inherit_claims;
-	if (c->next)
-		c->next->back = &c->next;
-	store_relaxed(&inherit_claims, c);
+	list_put(&inherit_claims, &c->link);
 	settle();
 	shimunlock(&lock);
 }
@@ -156,9 +152,7 @@ void inherit_unclaim(struct claim *c)
 	if (likely(!c->th))
 		return;
 	shimlock(&lock);
-	store_relaxed(c->back, c->next);
-	if (c->next)
-		c->next->back = c->back;
+	list_take(&c->link);
 	settle();
 	shimunlock(&lock);
 }
@@ -183,7 +177,7 @@ void inherit_thread_ends(void)
 void inherit_fork_child(void)
 {
 	shimlock_fork_child(&lock);
-	inherit_claims = NULL;
+	store_relaxed(&inherit_claims, NULL);
 	heirs = NULL;
 	store_relaxed(&inherit_heir.listed, false);
 }

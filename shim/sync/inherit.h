@@ -2,6 +2,7 @@
 #ifndef WEFT_SHIM_INHERIT_H
 #define WEFT_SHIM_INHERIT_H
 
+#include "runtime/base/list.h"
 #include <linux/futex.h>
 
 #include "shim/sync/sync.h"
@@ -11,14 +12,14 @@ struct claim {
 	/* the word that holds the owner's id, in its low bits; seq_cst with inherit_claims */
 	const int *owner;
 	struct thread *th;         /* (c) the waiter; NULL: it is of no interest */
-	struct claim *next, **back;
+	struct listlink link;      /* inherit_claims */
 };
 
 /*
  * seq_cst with the owner's id: a waiter notes its claim, then reads who owns; the thread that takes writes
  * its id, then reads whether there are claims
  */
-extern struct claim *inherit_claims hidden;
+extern listhead inherit_claims hidden;
 
 /* A thread that may have inherited. */
 struct heir {

@@ -9,7 +9,7 @@
  * comes.  While it has not run, later unlocks find 1, not 2, and wake none: at most one wake-up is
  * on its way.  The woken one carries a duty: if others were queued when it left (WOKEN_MORE) it may
  * only take the lock as 2, or leave it at 2 and queue again at the front.  Once in `fairness` ns the
- * first waiter of a bucket is given the lock by its waker instead (WOKEN_OWNER): the lot asks for
+ * first waiter of the mutex is given the lock by its waker instead (WOKEN_OWNER): the lot asks for
  * that, the word is set under its lock.  Always handing over was tried and costs a switch per lock; never doing so
  * starves.
  *
@@ -195,10 +195,16 @@ void mutex_yield_while_held(const pthread_mutex_t *mu)
 
 static int lock_shared(pthread_mutex_t *mu, const struct until *u)
 {
+	int err;
+
 	mutex_yield_while_held(mu);
 	if (u)
-		return HANDOFF(real.pthread_mutex_clocklock(mu, u->clock, u->abs));
-	return HANDOFF(real.pthread_mutex_lock(mu));
+		err = HANDOFF(real.pthread_mutex_clocklock(mu, u->clock, u->abs));
+	else
+		err = HANDOFF(real.pthread_mutex_lock(mu));
+	if (!err)
+		mu->__data.__nusers--; /* libc has counted the caller, and lock_plain() does */
+	return err;
 }
 
 static int take_plain(pthread_mutex_t *mu, int kind, const struct until *u, bool try)
@@ -238,7 +244,8 @@ static int lock_plain(pthread_mutex_t *mu, int kind, const struct until *u, bool
 			mu->__data.__count++;
 			return 0;
 		}
-		if (type == MUTEX_ERRORCHECK && !try)
+		/* libc's pthread_mutex_trylock() says so only where priority is inherited. */
+		if (type == MUTEX_ERRORCHECK && (!try || kind & MUTEX_INHERIT))
 			return EDEADLK;
 	}
 	err = kind & MUTEX_INHERIT ? take_inherit(mu, kind, u, try, 0) : take_plain(mu, kind, u, try);
@@ -257,10 +264,20 @@ static bool checks_owner(int kind)
 	       (kind & MUTEX_TYPE) == MUTEX_ERRORCHECK;
 }
 
+/* By the caller, which holds it: one unlock does not release it. */
+static bool held_twice(const pthread_mutex_t *mu, int kind)
+{
+	return (kind & MUTEX_TYPE) == MUTEX_RECURSIVE && mu->__data.__count > 1;
+}
+
 static int unlock_plain(pthread_mutex_t *mu, int kind, bool leave)
 {
-	if (kind & MUTEX_SHARED)
+	if (kind & MUTEX_SHARED) {
+		/* libc's function takes the caller off, which stays while it waits for a condition. */
+		if (!leave && !held_twice(mu, kind))
+			mu->__data.__nusers++;
 		return real.pthread_mutex_unlock(mu);
+	}
 	if (checks_owner(kind) && load_relaxed(&mu->__data.__owner) != self_id())
 		return EPERM;
 	if ((kind & MUTEX_TYPE) == MUTEX_RECURSIVE && --mu->__data.__count != 0)
@@ -366,8 +383,8 @@ int mutex_cond_lock(pthread_mutex_t *mu, int woken)
 
 	if (!mutex_is_plain(mu)) {
 		err = mutex_lock_any(mu, FOREVER, false);
-		/* It was counted all the time, except by libc, which did the plain shared kinds. */
-		if ((err == 0 || err == EOWNERDEAD) && kind & MUTEX_FAMILY)
+		/* It was counted all the time; where it held the mutex twice, it was not counted again. */
+		if ((err == 0 || err == EOWNERDEAD) && !held_twice(mu, kind))
 			mu->__data.__nusers--;
 		return err;
 	}

@@ -63,6 +63,8 @@ void mutex_wake_one(const void *mu) hidden;
 /* futexword.c: while *word is seen, 0 (look again) or an error. */
 /* inherit: the word names its owner, who inherits; not shared. */
 int futexword_wait(int *word, int seen, bool shared, const struct until *u, bool inherit) hidden;
+/* For lockosthread(), before the lock is tried. */
+uint64_t futexword_deadline(const struct until *u, bool try) hidden;
 void futexword_wake(int *word, int n, bool shared) hidden;
 
 /* mutex_robust.c */

@@ -47,13 +47,13 @@ static int apply(const struct raised *r)
 	return (int)-plain_syscall(SYS_sched_setscheduler, 0, r->policy, (long)&sp);
 }
 
-static int raise_to(int ceiling)
+/* until: of a wait for another M (lockosthread()). */
+static int raise_to(int ceiling, uint64_t until)
 {
 	struct raised *r = &raised;
 	struct sched_param sp = {0};
 	int err;
 
-	lockosthread();
 	if (!r->held && on_g()) {
 		r->base = schedparam_own(&r->policy);
 	} else if (!r->held) {
@@ -61,10 +61,11 @@ static int raise_to(int ceiling)
 		plain_syscall(SYS_sched_getparam, 0, (long)&sp, 0);
 		r->base = sp.sched_priority;
 	}
-	if (r->base > ceiling || r->at[ceiling] == UINT8_MAX) {
-		unlockosthread();
-		return r->base > ceiling ? EINVAL : EAGAIN;
-	}
+	if (r->base > ceiling)
+		return EINVAL;
+	if (r->at[ceiling] == UINT8_MAX)
+		return EAGAIN;
+	lockosthread(false, until);
 	r->at[ceiling]++;
 	err = highest(r) == ceiling && r->at[ceiling] == 1 && ceiling > r->base ? apply(r) : 0;
 	if (err) {
@@ -105,7 +106,7 @@ static int ceiling_take(pthread_mutex_t *mu, int *ceiling, const struct until *u
 			if (*ceiling >= 0)
 				lower_from(*ceiling);
 			*ceiling = -1;
-			err = raise_to(ceiling_of(v));
+			err = raise_to(ceiling_of(v), futexword_deadline(u, try));
 			if (err)
 				return err;
 			*ceiling = ceiling_of(v);
@@ -213,7 +214,7 @@ EXPORT int pthread_mutex_setprioceiling(pthread_mutex_t *mu, int ceiling, int *o
 	*old = ceiling_of(v);
 	if (mine) {
 		/* Ours and staying ours: the boost follows the new ceiling at unlock. */
-		int err = raise_to(ceiling);
+		int err = raise_to(ceiling, ASIDE_NOW);
 
 		if (err)
 			return err;

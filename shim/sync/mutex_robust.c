@@ -106,15 +106,12 @@ static void list_del(pthread_mutex_t *mu)
 
 /* ---- wiring ---------------------------------------------------------------------------------- */
 
-/* own: the thread's end must be able to end its M. */
-static void share_enter(struct held *h, bool own)
+/* own: the thread's end must be able to end its M.  It may wait for another M, until the deadline. */
+static void share_enter(struct held *h, bool own, uint64_t until)
 {
 	size_t size;
 
-	if (own)
-		lockosthread_own();
-	else
-		lockosthread();
+	lockosthread(own, until);
 	if (h->shared++)
 		return;
 	if (plain_syscall(SYS_get_robust_list, 0, (long)&h->kernels, (long)&size) < 0)
@@ -347,9 +344,13 @@ int robust_lock(pthread_mutex_t *mu, const struct until *u, bool try)
 	runtime_checkyield();
 	h = my_held();
 	if (kind & MUTEX_SHARED) {
+		int v = load_relaxed(&mu->__data.__lock);
+
+		if (try && v && !(v & FUTEX_OWNER_DIED))
+			return EBUSY;
 		if (!try)
 			mutex_yield_while_held(mu);
-		share_enter(h, in_kernel(kind) && kind & MUTEX_ROBUST);
+		share_enter(h, in_kernel(kind) && kind & MUTEX_ROBUST, futexword_deadline(u, try));
 	}
 	if (kind & MUTEX_INHERIT)
 		inherit_begin();
@@ -529,7 +530,7 @@ void robust_adopt(void)
 		int kind = load_relaxed(&mu->__data.__kind);
 
 		if (kind & MUTEX_SHARED)
-			share_enter(h, false);
+			share_enter(h, false, 0);
 		h->list.pending = link_of(mu) | in_kernel(kind);
 		list_del(mu);
 		list_add(h, mu, in_kernel(kind));

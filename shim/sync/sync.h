@@ -55,7 +55,7 @@ struct until {
 
 static inline int until_park(const struct until *u, struct park *pk)
 {
-	return u ? park_until(u->clock, u->abs, pk) : 0;
+	return u ? park_until_shown(u->clock, u->abs, pk) : 0;
 }
 
 /* The clocks that libc's waits accept. */

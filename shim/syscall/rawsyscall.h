@@ -40,7 +40,7 @@ static inline long direct(long nr, long a, long b, long c, long d, long e, long 
 
 /* block_cp's argument casts, for calls that are no cancellation points. */
 #define nocp6(nr, a, b, c, d, e, f)                                                                \
-	block_nocp(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+	(call_timed(nr), block_nocp(nr, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f)))
 #define nocp4(nr, a, b, c, d) nocp6(nr, a, b, c, d, 0, 0)
 #define nocp3(nr, a, b, c) nocp6(nr, a, b, c, 0, 0, 0)
 #define nocp2(nr, a, b) nocp6(nr, a, b, 0, 0, 0, 0)

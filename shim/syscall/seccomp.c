@@ -67,8 +67,6 @@ static void before_start(const struct runtime_filter *f)
 /* Every kernel thread will have it. */
 static void upon_all(const struct runtime_filter *f)
 {
-	if (f->threads)
-		runtime_filter_settle();
 	if (f->tries)
 		fdtable_tries_end();
 	runtime_filter_obey(f, true);
@@ -109,9 +107,9 @@ void filter_fork_child(void)
 }
 
 /* On a G, the only one: its filter as everybody's; false: it must be its own. */
-static bool synced(long flags, const void *program, long *r)
+static bool synced(const struct runtime_filter *f, long flags, const void *program, long *r)
 {
-	if (flags & NEW_LISTENER || !runtime_filter_syncs() ||
+	if (flags & NEW_LISTENER || !f->syncs ||
 	    (self_thread.owns_os && !self_thread.owns_nnp))
 		return false;
 	*r = direct3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_TSYNC, program);
@@ -125,10 +123,10 @@ static bool synced(long flags, const void *program, long *r)
 long installs_filter(const struct call *x)
 {
 	struct runtime_filter f = { 0 };
-	const void *program;
+	const void *program = NULL;
 	long flags, r;
 
-	if (!is_filter(x, &flags, &program) || !runtime_filter_ask(program, &f))
+	if (!is_filter(x, &flags, &program) || !program || !runtime_filter_ask(program, &f))
 		return on_g() ? threadstate_change(true, x) : call_plain(x);
 	say(&f);
 	own_uid(); /* while it may be asked */
@@ -140,9 +138,9 @@ long installs_filter(const struct call *x)
 		upon_all(&f);
 		return call_plain(x);
 	}
-	if (runtime_alone()) {
+	if (f.alone) {
 		upon_all(&f);
-		if (synced(flags, program, &r))
+		if (synced(&f, flags, program, &r))
 			return r;
 		return threadstate_change(true, x);
 	}

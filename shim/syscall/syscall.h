@@ -27,6 +27,7 @@ static inline long call_plain(const struct call *x)
 
 static inline long call_blocks(const struct call *x)
 {
+	call_timed(x->nr);
 	return block_nocp(x->nr, x->a, x->b, x->c, x->d, x->e, x->f);
 }
 

@@ -194,17 +194,16 @@ EXPORT int pthread_setattr_default_np(const pthread_attr_t *attr)
 EXPORT int pthread_getattr_np(pthread_t t, pthread_attr_t *attr)
 {
 	struct thread *th = thread_of(t);
-	size_t size, guard;
+	struct gmemory mem;
 	cpu_set_t cpus;
-	void *base;
 
 	/* Main's stack is the process's: libc reads it from /proc. */
 	if (!weft_on || !th->g || th->g == g_main())
 		return real.pthread_getattr_np(t, attr);
-	g_stackbounds(th->g, &base, &size, &guard);
+	mem = g_memory(th->g);
 	pthread_attr_init(attr);
-	pthread_attr_setstack(attr, (char *)base + guard, size - guard);
-	pthread_attr_setguardsize(attr, guard);
+	pthread_attr_setstack(attr, (char *)mem.stack + mem.guard, mem.size - mem.guard);
+	pthread_attr_setguardsize(attr, mem.guard);
 	schedparam_describe(th, attr);
 	pthread_attr_setinheritsched(attr, th->inheritsched);
 	if (pthread_getaffinity_np(t, sizeof(cpus), &cpus) == 0)

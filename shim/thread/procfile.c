@@ -201,7 +201,6 @@ static bool text_schedstat(struct text *t)
 
 	if (!rest)
 		return false;
-	cputime_enable();
 	PUT(t, "%llu", (unsigned long long)g_cputime(t->gp));
 	put(t, rest, strlen(rest));
 	return true;

@@ -29,7 +29,6 @@ void thread_usage(struct thread *th, int ostid, uint64_t used, uint64_t *user, u
 {
 	uint64_t all, sys;
 
-	systime_enable();
 	sys = g_systime(th->g, ostid, used);
 	all = g_cputime(th->g);
 	if (sys > all)

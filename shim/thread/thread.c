@@ -51,10 +51,8 @@ static void forget(struct thread *th, struct g *gp)
 
 	/* No other bit can be set any more: no thread has a valid id of this one. */
 	store_release(&th->state, TH_EXITED | TH_GONE | detached);
-	if (gp != g_main()) {
-		g_await_off(gp);
+	if (gp != g_main())
 		g_free(gp);
-	}
 }
 
 static inline void __attribute__((noreturn)) leave(struct thread *th)
@@ -157,6 +155,7 @@ EXPORT void thrd_exit(int result)
 static struct g *make(const pthread_attr_t *attr, int *err)
 {
 	struct tcb_stack stk;
+	struct gmemory mem;
 	struct gattr a;
 	struct g *gp = g_new(attr_parse(attr, &a), err);
 	struct tcb *t;
@@ -167,7 +166,8 @@ static struct g *make(const pthread_attr_t *attr, int *err)
 	if (!gp)
 		return NULL;
 	tid = g_nextid();
-	g_stackbounds(gp, &stk.base, &stk.size, &stk.guard);
+	mem = g_memory(gp);
+	stk = (struct tcb_stack){ .base = mem.stack, .size = mem.size, .guard = mem.guard };
 	t = g_tls(gp);
 	/*
 	 * The loader's locks are taken here.  A G that is switched away with one (in a handler of
@@ -179,7 +179,7 @@ static struct g *make(const pthread_attr_t *attr, int *err)
 		if (runtime_fault("thread block"))
 			t = NULL;
 		else if (!t)
-			t = tcb_create(g_tlsarea(gp), &stk, tid);
+			t = tcb_create(mem.area, &stk, tid);
 		else if (tcb_reuse(t, &stk, tid))
 			t = NULL;
 		exitsyscall();
@@ -189,7 +189,8 @@ static struct g *make(const pthread_attr_t *attr, int *err)
 		g_free(gp);
 		return NULL;
 	}
-	g_set_tls(gp, t, tid);
+	g_shim(gp)->fs = t;
+	g_shim(gp)->tid = tid;
 	thread_of((pthread_t)t)->g = gp; /* the rest is zero, as all fresh thread-local storage of ours */
 	return gp;
 }
@@ -219,13 +220,11 @@ static int begin(struct thread *th)
 {
 	int err;
 
-	if (likely(!on_g() || !self_thread.passes_os)) {
-		g_start(th->g);
-		return 0;
-	}
+	if (likely(!on_g() || !self_thread.passes_os))
+		return g_start(th->g, false);
 	threadstate_born(th);
 	libc_enter();
-	err = g_start_locked(th->g);
+	err = g_start(th->g, true);
 	libc_leave();
 	return -err;
 }
@@ -239,7 +238,7 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	int err;
 
 	/* As natively: the filter says. */
-	if (runtime_nomore())
+	if (fromnow_holds(FROMNOW_NOMORE))
 		return direct3(SYS_clone3, NULL, 0, 0) == -EPERM ? EPERM : EAGAIN;
 	/* Once a process.  Without the signal thread signals that find no G would be lost. */
 	if (!runtime_start_sysmon() || !sigroute_start())

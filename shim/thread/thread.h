@@ -74,9 +74,12 @@ struct thread {
 	struct robust_list_head *robustlist;
 	volatile bool setxid;        /* in setuid or one of its family: compat/setxid.c (own) */
 	bool catches_sigpipe, got_sigpipe; /* in a pinned call that may raise SIGPIPE; it did (own) */
+	uint64_t callbegan;          /* when its last call of timed.def began (own) */
+	struct timespec callleft;    /* what is left of that call's time, for the kernel to read (own) */
 	bool sigrestart;             /* the last handler had SA_RESTART (own) */
 	bool owns_os;                /* locked for good: its M carries state that only it may have (own) */
 	bool owns_nnp;               /* that state is no_new_privs alone (own) */
+	bool sleeps;                 /* its last wait for an epoll slept in the kernel (own) */
 	bool filtered;               /* behind a filter: its calls are not tried (own) */
 	bool passes_os;              /* the threads that this one makes get that state, too (own) */
 	_Atomic bool schedparam_pending; /* attributes wait to be made real: schedparam_apply() */

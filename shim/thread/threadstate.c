@@ -7,7 +7,7 @@
  *
  * Natively a new thread gets most of this from its maker.  So does it here: the threads of a G that
  * changed such a thing are locked as well, each to an M that the maker's own M makes
- * (g_start_locked()).  What concerns the caller alone (KEEPS) is not passed on.
+ * (g_start()).  What concerns the caller alone (KEEPS) is not passed on.
  *
  * In a child of fork(2) the M of the caller is all there is, and what will be made is like it: the
  * G is let go.
@@ -32,7 +32,7 @@ void threadstate_own(bool passes)
 	if (th->owns_os)
 		return;
 	th->owns_os = true;
-	lockosthread_own();
+	lockosthread(true, 0);
 }
 
 void threadstate_born(struct thread *th)
@@ -104,7 +104,7 @@ long sets_by_prctl(const struct call *x)
 	case KEEPS:
 	case PASSES:
 		if ((int)x->a == PR_SET_TSC && x->b == PR_TSC_SIGSEGV)
-			runtime_notsc();
+			runtime_fromnow(FROMNOW_NOTSC);
 		return threadstate_change(how == PASSES, x);
 	}
 	return call_plain(x);
@@ -264,7 +264,7 @@ long makes_ring(const struct call *x)
 	if (!user_read(&params, (const void *)x->b, sizeof(params)))
 		params.flags = 0;
 	/* A caller that hands something in: it is ended with the kernel thread. */
-	runtime_keepms();
+	runtime_fromnow(FROMNOW_MS_STAY);
 	return params.flags & SINGLE_ISSUER ? threadstate_change(false, x) : call_blocks(x);
 }
 

@@ -85,7 +85,6 @@ bool cpuclock_call(clockid_t clock, struct timespec *ts, long *r)
 	*r = -EINVAL;
 	if (!th)
 		return true;
-	cputime_enable();
 	ns = g_cputime(th->g);
 	ts->tv_sec = (time_t)(ns / 1000000000);
 	ts->tv_nsec = (long)(ns % 1000000000);
@@ -160,7 +159,7 @@ bool clock_sleep(clockid_t clock, int flags, const struct timespec *req, struct 
 void cpuclock_init(void)
 {
 	if (asked)
-		cputime_enable();
+		runtime_fromnow(FROMNOW_CPUTIME);
 }
 
 EXPORT int clock_gettime(clockid_t clock, struct timespec *ts)
@@ -223,7 +222,7 @@ EXPORT int pthread_getcpuclockid(pthread_t t, clockid_t *clock)
 	}
 	if (load_seqcst(&th->state) & TH_EXITED)
 		return ESRCH;
-	cputime_enable();
+	runtime_fromnow(FROMNOW_CPUTIME);
 	*clock = clock_of(th);
 	return 0;
 }

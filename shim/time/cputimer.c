@@ -74,7 +74,7 @@ bool cputimer_note(timer_t timer, struct thread *th)
 
 	if (!rows)
 		return false;
-	cputime_enable();
+	runtime_fromnow(FROMNOW_CPUTIME);
 	shimlock(&lock);
 	for (uint32_t i = 0; i < CPUTIMERS && !noted; i++) {
 		if (rows[i].kind != FREE)

@@ -7,18 +7,36 @@
  *
  * An absolute time stays one of its clock: the runtime follows when that is set.
  */
-#include "runtime/netpoll.h"
+#include "compat/symbol.h"
+#include "runtime/park.h"
 #include "shim/syscall/usermem.h"
 #include "shim/thread/tid.h"
 
 #define SECOND 1000000000LL
 
-/* ns of clock, which exists. */
+/*
+ * A library between this one and libc (libfaketime) may show the program clocks of its own.  The
+ * program's waits do not reach that library, for this one stands before it: an absolute time comes
+ * as that library counts, and the runtime waits by the kernel's clocks.  This is libc's
+ * clock_gettime() then; NULL: the program reads the kernel's clocks.  Written before the first G.
+ */
+static __typeof__(real.clock_gettime) kernel_gettime;
+
+void find_kernel_clock(void)
+{
+	__typeof__(kernel_gettime) libc_gettime =
+		(__typeof__(kernel_gettime))symbol_libc("clock_gettime", NULL, NULL);
+
+	if (libc_gettime != real.clock_gettime)
+		kernel_gettime = libc_gettime;
+}
+
+/* ns that the kernel's clock shows; the clock exists. */
 static uint64_t clock_ns(int clock)
 {
 	struct timespec ts;
 
-	real.clock_gettime(clock, &ts);
+	(likely(!kernel_gettime) ? real.clock_gettime : kernel_gettime)(clock, &ts);
 	return (uint64_t)(ts.tv_sec * SECOND + ts.tv_nsec);
 }
 
@@ -47,13 +65,38 @@ int park_until(int clock, const struct timespec *abs, struct park *pk)
 	if (__builtin_mul_overflow((int64_t)abs->tv_sec, SECOND, &at) ||
 	    __builtin_add_overflow(at, abs->tv_nsec, &at))
 		return 0;
-	if (clock != CLOCK_MONOTONIC && at > 0) {
-		netpoll_clock();
+	if (clock != CLOCK_MONOTONIC && at > 0)
 		park_until_wall(pk, (uint64_t)at, clock);
-	} else {
+	else
 		park_until_ns(pk, at > 0 ? (uint64_t)at : 1);
-	}
 	return 0;
+}
+
+/*
+ * The program's clock is read first: what passes between the two makes the wait later, not shorter.
+ * The distance is all that is known: of a clock that runs at another speed the wait is too short or
+ * too long by that factor.
+ */
+int park_until_shown(int clock, const struct timespec *abs, struct park *pk)
+{
+	struct timespec shown, kernel, at = *abs;
+
+	if (likely(!kernel_gettime) || !known_clock(clock) || !valid_nsec(abs))
+		return park_until(clock, abs, pk);
+	if (real.clock_gettime(clock, &shown) || kernel_gettime(clock, &kernel))
+		return park_until(clock, abs, pk);
+	at.tv_nsec += kernel.tv_nsec - shown.tv_nsec; /* more than -1 s, less than 2 s */
+	kernel.tv_sec -= shown.tv_sec;
+	if (at.tv_nsec < 0) {
+		at.tv_nsec += SECOND;
+		kernel.tv_sec--;
+	} else if (at.tv_nsec >= SECOND) {
+		at.tv_nsec -= SECOND;
+		kernel.tv_sec++;
+	}
+	if (__builtin_add_overflow(abs->tv_sec, kernel.tv_sec, &at.tv_sec))
+		at.tv_sec = kernel.tv_sec < 0 ? -1 : abs->tv_sec; /* long past, or never */
+	return park_until(clock, &at, pk);
 }
 
 int deadline_in(const struct timespec *rel, uint64_t *deadline)
@@ -136,7 +179,7 @@ static int sleep_until(int clock, const struct timespec *abs)
 
 	testcancel(); /* whatever the time is, as libc's */
 	/* The kernel refuses what no clock can show, while timed locks take it as long past. */
-	if (abs->tv_sec < 0 || park_until(clock, abs, &pk))
+	if (abs->tv_sec < 0 || park_until_shown(clock, abs, &pk))
 		return EINVAL;
 	if (pk.deadline && pk.deadline <= clock_ns(clock))
 		return 0;

@@ -253,8 +253,15 @@ int echo_client(int argc, char **argv)
 	row.a = atol(argv[2]);
 	row.b = atol(argv[3]);
 	l.server = getppid();
-	/* The server may be pinned; its client never is. The kernel masks what does not exist. */
+	/*
+	 * The server may be pinned; its client is only where it is told to have a CPU of its own. The kernel masks what
+	 * does not exist.
+	 */
 	memset(&all, 0xff, sizeof(all));
+	if (getenv("ECHO_CLIENT_CPU")) {
+		CPU_ZERO(&all);
+		CPU_SET((unsigned)atoi(getenv("ECHO_CLIENT_CPU")), &all);
+	}
 	sched_setaffinity(0, sizeof(all), &all);
 	echo_raise_limit(row.a + 100);
 	l.conns = calloc((size_t)row.a, sizeof(*l.conns));

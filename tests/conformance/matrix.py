@@ -27,9 +27,21 @@ def path_of(name):
     return os.path.relpath(found[0], TOP) if found else "shim/" + name
 
 
+def defined():
+    """{name: the file that exports it}."""
+    found = {}
+    for path in sorted(glob.glob(TOP + "/shim/*/*.c") + glob.glob(TOP + "/runtime/arch/*/shim_*.S")):
+        with open(path) as f:
+            text = f.read()
+        for name in (re.findall(r"^EXPORT\b[^;{=]*?\b(\w+)\s*\(", text, re.M) + re.findall(r"^ALIAS\w*\((\w+)", text, re.M)
+                     + re.findall(r"^\s*\.globl\s+(\w+)", text, re.M)):
+            found.setdefault(name, os.path.relpath(path, TOP))
+    return found
+
+
 def interposed():
-    """[(section, name)] in the order of symbols.def."""
-    section, found = "", []
+    """[(section, name)] in the order of symbols.def: a section is the file, or where symbols.def has the name."""
+    section, found, files = "", [], defined()
     with open(TOP + "/shim/symbols.def") as f:
         for line in f:
             match = re.match(r"/\* (\w+\.c)", line)
@@ -37,8 +49,9 @@ def interposed():
                 section = path_of(match.group(1))
             match = re.match(r"SYM\([^,]*,\s*(\w+),", line)
             if match:
-                found.append((section, match.group(1)))
-    return found
+                found.append((files.get(match.group(1), section), match.group(1)))
+    order = list(dict.fromkeys(where for where, _ in found))
+    return sorted(found, key=lambda entry: order.index(entry[0]))
 
 
 def base_of(name, names):

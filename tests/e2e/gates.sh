@@ -241,6 +241,20 @@ two_values "a macro and an enumerator" '#define ZZ_MAX 4' 'enum { ZZ_A, ZZ_MAX }
 two_values "by its place in the enumeration" 'enum { ZZ_A, ZZ_B };' 'enum { ZZ_B, ZZ_A };' '^ZZ_A: '
 two_values "one value written in two ways" 'enum { ZZ_MAX = 1 << 4 };' '#define ZZ_MAX 16ULL' ''
 
+# ---- throws -------------------------------------------------------------------------------------
+
+fresh
+mkdir -p "$tmp/src/tests/unit"
+cp "$top/tests/unit/check.c" "$tmp/src/tests/unit/"
+chmod -R u+w "$tmp/src/tests"
+case_of "each has a case" check-throws ""
+mkdir "$tmp/src/runtime/zz"
+printf 'void zz_check(void)\n{\n\tthrow("zz_check: %%u Gs and no Ps", 1);\n}\n' >"$tmp/src/runtime/zz/zz.c"
+case_of "one that has none" check-throws 'runtime/zz/zz.c: "zz_check: % Gs and no Ps" has no case'
+rm "$tmp/src/runtime/zz/zz.c"
+sed -i 's/"and spins"/"and"/' "$tmp/src/tests/unit/check.c"
+case_of "words that many have" check-throws '"and" is a part of [0-9]* formats'
+
 # ---- policy -------------------------------------------------------------------------------------
 
 fresh
@@ -292,9 +306,6 @@ spelled "the pair of the field before" 'struct z {
 };
 int f(struct z *z) { return load_seqcst(&z->zz); }' '^runtime/zz.c:5: zz: seq_cst'
 spelled "a fence without a pair" 'void f(void) { fence_seqcst(); }' '^runtime/zz.c:1: fence_seqcst: seq_cst'
-fresh
-sed -i 's/store_seqcst(&sched.single/store_release(\&sched.single/' "$tmp/src/runtime/sched/onlymain.c"
-case_of "a word that stays on the list" check-atomics '^runtime/sched/onlymain.c: single: has its pair now, or is gone'
 fresh
 
 # ---- locks --------------------------------------------------------------------------------------

@@ -157,6 +157,156 @@ for p in 1 2 8; do
 	}
 done
 
+# ---- as many threads as natively, at each limit and each time of a process's life ----
+
+# count N: threads that live at once; how many can be made at first, when N are wanted, again when they are
+# gone, in the child of a fork (one, then N), and in the parent once more.
+cat >"$tmp/count.c" <<'C'
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST = 1000 };
+
+static sem_t go;
+
+static void *thread(void *arg)
+{
+	while (sem_wait(&go))
+		;
+	return arg;
+}
+
+static void make(const char *when, int n)
+{
+	pthread_t t[MOST];
+	int made = 0;
+
+	while (made < n && !pthread_create(&t[made], NULL, thread, NULL))
+		made++;
+	for (int i = 0; i < made; i++)
+		sem_post(&go);
+	for (int i = 0; i < made; i++)
+		if (pthread_join(t[i], NULL))
+			_exit(11);
+	printf("%s %d ", when, made);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[argc - 1]), status;
+	pid_t pid;
+
+	if (sem_init(&go, 0, 0))
+		return 10;
+	make("first", 1);
+	make("many", n);
+	make("again", n);
+	pid = fork();
+	if (pid == 0) {
+		make("child's-first", 1);
+		make("child's-many", n);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		return 12;
+	make("after", n);
+	puts("");
+	return 0;
+}
+C
+${CC:-cc} -O2 -pthread -o "$tmp/count" "$tmp/count.c" || exit 2
+
+# What weft itself needs: KB of data, as many more of address space for its text, and more for each kernel thread; and
+# a page of the first thread's stack, where the frames of its signals go.
+share=1700 share_text=900 share_each=150 share_stack=4
+
+cat >"$tmp/limited" <<'S'
+#!/usr/bin/env bash
+ulimit "$1" "$2" || exit 3
+shift 2
+exec "$@"
+S
+chmod 755 "$tmp/limited"
+
+# The environment lies on the first thread's stack: what happens to be in it decides nothing here.
+bare=(env -i "PATH=/usr/bin:/bin")
+
+# as_natively NAME N OPTION VALUE P [COMMAND...]: at `ulimit OPTION VALUE` each count under weft is at least what it is
+# natively, where a limit of memory is lower by weft's share.
+as_natively()
+{
+	local name=$1 n=$2 opt=$3 value=$4 p=$5 less=0 native out status
+	shift 5
+	case $opt in
+	-v) less=$((share + share_text + p * share_each)) ;;
+	-d) less=$((share + p * share_each)) ;;
+	-s) less=$share_stack ;;
+	esac
+	native=$value
+	[ $less = 0 ] || [ "$value" = unlimited ] || native=$((value - less))
+	# timeout itself is outside: it needs a signal that may be queued
+	native=$(timeout -k 3 40 "${bare[@]}" "$tmp/limited" "$opt" "$native" "$@" "$tmp/count" "$n" 2>/dev/null)
+	out=$(timeout -k 3 40 "${bare[@]}" "$tmp/limited" "$opt" "$value" "$@" "$weft" --procs="$p" -- "$tmp/count" "$n" 2>&1)
+	status=$?
+	out=$(sed 's/^weft.*plain pthreads)$//' <<<"$out")
+	[ $status -eq 0 ] && awk -v a="$native" -v b="$out" 'BEGIN {
+		n = split(a, x, " "); split(b, y, " ")
+		for (i = 1; i <= n; i += 2)
+			if (x[i] != y[i] || y[i + 1] + 0 < x[i + 1] + 0)
+				exit 1
+		exit n < 12
+	}'
+	verdict $? "$name $value, $p Ps: as many threads as natively" "status $status: natively $native; $out"
+}
+
+for p in 1 2 8; do
+	for kb in 50000 100000 300000 1000000; do
+		as_natively "address space (KB)" 150 -v $kb $p
+	done
+	for kb in 20000 50000 100000 500000; do
+		as_natively "data (KB)" 80 -d $kb $p
+	done
+	for kb in 28 64 1024 8192 unlimited; do
+		as_natively "stack (KB)" 150 -s $kb $p
+	done
+	for n in 5 8 12 64; do
+		as_natively "descriptors" 150 -n $n $p
+	done
+	for kb in 0 8 64; do
+		as_natively "locked memory (KB)" 150 -l $kb $p
+	done
+	for n in 0 1; do
+		as_natively "queued signals" 150 -i $n $p
+	done
+	try "the first thread in 10 MB of data, $p Ps" "first 1 .*" "ulimit -d 10240" "$weft" --procs=$p -- "$tmp/count" 2
+done
+
+# What a container has: a group of its own with 40 MB.  Each stack that is touched counts, and nothing else does.
+group=
+for d in /sys/fs/cgroup/memory /sys/fs/cgroup; do
+	[ -e "$d/memory.limit_in_bytes" ] || [ -e "$d/memory.max" ] || grep -qw memory "$d/cgroup.subtree_control" 2>/dev/null || continue
+	mkdir "$d/weft-limits.$$" 2>/dev/null && group=$d/weft-limits.$$ && break
+done
+for f in memory.max memory.limit_in_bytes; do
+	[ -n "$group" ] && echo 40M >"$group/$f" 2>/dev/null && bounded=yes
+done
+if [ "${bounded:-}" ] && (echo 0 >"$group/cgroup.procs") 2>/dev/null; then
+	# shellcheck disable=SC2016 # the group's own shell expands it
+	in_group=(sh -c 'echo 0 >"$0/cgroup.procs" && exec "$@"' "$group")
+	for p in 1 2 8; do
+		as_natively "a group of 40 MB, stacks (KB)" 900 -s 8192 $p "${in_group[@]}"
+		try "2000 threads in a group of 40 MB, $p Ps" "$fine" : "${in_group[@]}" "$weft" --procs=$p -- "$tmp/edge" wait 2000
+	done
+else
+	echo "# no group with a limit of memory here"
+fi
+[ -n "$group" ] && rmdir "$group"
+
 # A user of its own may have so many kernel threads; 0 is never refused any.
 user=54321
 cat >"$tmp/as_user" <<S

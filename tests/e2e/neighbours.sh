@@ -19,6 +19,7 @@ cat >"$tmp/tool.c" <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -124,7 +125,55 @@ static void *allocates(void *arg)
 	return arg;
 }
 
-/* Threads allocate, sleep, fork; with `year` it also says which year it is. */
+static double kernel_ms(void)
+{
+	struct timespec ts;
+
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+static void in_ms(clockid_t clock, long ms, struct timespec *ts)
+{
+	clock_gettime(clock, ts);
+	ts->tv_nsec += ms * 1000000;
+	if (ts->tv_nsec >= 1000000000)
+		ts->tv_sec++, ts->tv_nsec -= 1000000000;
+}
+
+/* Each wait until a time that the program's clock will show lasts as long as it should: 30 ms. */
+static void *waits(void *arg)
+{
+	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+	pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+	struct timespec ts;
+	long wrong = 0;
+	double start;
+	sem_t never;
+
+	sem_init(&never, 0, 0);
+	for (int kind = 0; kind < 4; kind++) {
+		start = kernel_ms();
+		in_ms(kind == 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME, 30, &ts);
+		if (kind == 0)
+			clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+		else if (kind == 1)
+			clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &ts, NULL);
+		else if (kind == 2)
+			sem_timedwait(&never, &ts);
+		else {
+			pthread_mutex_lock(&m);
+			while (pthread_cond_timedwait(&c, &m, &ts) == 0)
+				;
+			pthread_mutex_unlock(&m);
+		}
+		if (kernel_ms() - start < 30)
+			wrong |= 1 << kind;
+	}
+	return arg ? (void *)wrong : NULL;
+}
+
+/* Threads allocate, sleep, fork; with `year` it also says which year it is, and waits until times. */
 static int work(int year)
 {
 	time_t now = time(NULL);
@@ -157,6 +206,12 @@ static int work(int year)
 		ts.tv_sec++, ts.tv_nsec -= 1000000000;
 	if (sem_timedwait(&never, &ts) == 0)
 		return 5;
+	if (year > 1) {
+		void *wrong;
+
+		if (pthread_create(&t[0], NULL, waits, &never) || pthread_join(t[0], &wrong) || wrong)
+			return 6;
+	}
 	printf("%d %s\n", year > 1 ? gmtime(&now)->tm_year + 1900 : 0, scheduler());
 	return 0;
 }

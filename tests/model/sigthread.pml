@@ -3,14 +3,14 @@
  * shim/signal/sigring.c, sigroute.c, sigkeepout.c, nosigthread.c, runtime/wait/parkinglot_wait.c (start_sigthread()).
  *
  * The model's step          The code
- * defer                     sigroute_defer(): a slot FULL, then sigring_wake(): sigthread_started read; the timer armed
+ * defer                     sigroute_defer(): a slot FULL, then sigring_wake(): sigthread.started read; the timer armed
  *                           (nosigthread_arm()) or wakeups counted up
  * Sigthread                 sigthread_main(): wakeups read, requests, sigroute_drain(), sigthread_quits, wait_bell()
  * choose, give back         route(): sigroute_choose(), give_back(): blocked, then the masks again
  * deliver                   thread_signal(): queued on G, then sigroute_kick(): g_interrupt(), or a kick of its M
  * G: mask                   sigmask changed, then blocked read: sigroute_unblocked()
  * G: park                   lot_park(): start_sigthread(), then interrupted is read under the bucket
- * G: start                  begin(): sigthread_started by exchange, the thread, nosigthread_disarm()
+ * G: start                  begin(): sigthread.started by exchange, the thread, nosigthread_disarm()
  * G: stop                   sigroute_stop(): quits, ring, join, started = 0, then the ring is looked at
  * tick                      the timer: nosigthread_drain(): started read, disarm, drain
  *

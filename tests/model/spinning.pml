@@ -1,5 +1,5 @@
 /*
- * spinning: which M looks for work, and how no work is left behind: runtime/sched/idle.c, m.c (wakep()).
+ * spinning: which M looks for work, and how no work is left behind: runtime/sched/idle.c, wakep.c.
  *
  * The model's step          The code
  * submit                    globrunqwoken() by a thread without a P, then wakep()
@@ -7,7 +7,8 @@
  * last look                 after nmspinning was decremented
  * start                     startm(): an M without a P gets one, spinning
  *
- * Three Ms, two Ps.  Two pieces of work come from outside to the global queue; an M that takes one computes for ever.  An
+ * As many may spin as MOST, which is 1 or 2 at each time by chance: the runtime's bound moves with the number of busy Ps.
+ * wakep() finds out without the lock that no P is idle.  Three Ms, two Ps.  Two pieces of work come from outside to the global queue; an M that takes one computes for ever.  An
  * M that sleeps is woken by a P that is handed to it, by nothing else: naps, sysmon and the poller, which would find the
  * work later, are left out on purpose.  (needspinning is for local queues, which the model does not have.)
  *
@@ -16,6 +17,8 @@
  * BROKEN 1: no look at the queue after nmspinning was decremented
  * BROKEN 2: the work is queued after the look for a spinner
  * BROKEN 3: the last look comes before nmspinning is decremented
+ * BROKEN 5: no look for needspinning after npidle was incremented
+ * BROKEN 6: no second look at npidle after needspinning was set
  * BROKEN 4: an M that stops spinning because it found work wakes no other one
  */
 #ifndef BROKEN
@@ -32,12 +35,31 @@ byte todo = 2;
 
 inline wakep()
 {
-	atomic {
+	starter = false;
+	do
+	:: atomic { nmspinning >= 2 -> break }
+	:: atomic { nmspinning == 1 -> break }         /* one is enough, says the bound */
+	:: atomic { nmspinning <= 1 -> seen = nmspinning };
 		if
-		:: nmspinning == 0 -> nmspinning = 1; starter = true
-		:: else -> starter = false
-		fi
-	};
+		:: npidle == 0 ->
+			needspinning = true;
+#if BROKEN == 6
+			break
+#else
+			if
+			:: npidle == 0 -> break
+			:: else
+			fi
+#endif
+		:: else
+		fi;
+		atomic {
+			if
+			:: nmspinning == seen -> nmspinning++; starter = true; break
+			:: else
+			fi
+		}
+	od;
 	if
 	:: starter ->
 		LOCK(lock);
@@ -69,6 +91,7 @@ inline takeidlep()
 proctype M(bool hasp)
 {
 	bool spins, spun, starter, work;
+	short seen;
 
 	do
 	:: hasp ->
@@ -105,6 +128,14 @@ end_computes:
 				hasp = false;
 				UNLOCK(lock);
 				if
+#if BROKEN != 5
+				:: !spun && needspinning ->
+					takeidlep();
+					if
+					:: hasp -> spins = true; nmspinning++; needspinning = false
+					:: else
+					fi
+#endif
 				:: spun ->
 #if BROKEN == 3
 					work = runq > 0;
@@ -140,6 +171,7 @@ end_asleep:
 proctype Outside()
 {
 	bool starter;
+	short seen;
 
 	do
 	:: todo == 0 -> break

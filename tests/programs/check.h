@@ -31,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define UNUSED __attribute__((unused))
@@ -194,6 +195,22 @@ static void UNUSED until_asleep(const volatile pid_t *tid)
 		CHECK(state);
 		if (state[2] == 'S')
 			return;
+	}
+}
+
+/* Each round in a process of its own, which round() ends with status 0. */
+static void UNUSED in_children(int rounds, void (*round)(void))
+{
+	int status;
+
+	for (int i = 0; i < rounds; i++) {
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (!pid)
+			round();
+		CHECK_EQ(waitpid(pid, &status, 0), pid);
+		CHECK_EQ(status, 0);
 	}
 }
 

@@ -51,17 +51,7 @@ static void one_round(void)
 
 int main(void)
 {
-	int status;
-
-	for (int i = 0; i < ROUNDS; i++) {
-		pid_t pid = fork();
-
-		CHECK(pid >= 0);
-		if (!pid)
-			one_round();
-		CHECK_EQ(waitpid(pid, &status, 0), pid);
-		CHECK_EQ(status, 0);
-	}
+	in_children(ROUNDS, one_round);
 	passed("%d processes with %d nice threads and %d that hold the lock of malloc", ROUNDS, PAIRS, PAIRS);
 	return 0;
 }

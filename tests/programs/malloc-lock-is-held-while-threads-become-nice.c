@@ -60,17 +60,7 @@ static void one_round(void)
 
 int main(void)
 {
-	int status;
-
-	for (int i = 0; i < ROUNDS; i++) {
-		pid_t pid = fork();
-
-		CHECK(pid >= 0);
-		if (!pid)
-			one_round();
-		CHECK_EQ(waitpid(pid, &status, 0), pid);
-		CHECK_EQ(status, 0);
-	}
+	in_children(ROUNDS, one_round);
 	passed("threads become nice while another holds the lock of malloc");
 	return 0;
 }

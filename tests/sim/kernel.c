@@ -526,9 +526,32 @@ void task_signal(struct task *t, int sig)
 		task_wake(t, -EINTR);
 }
 
-static bool never(void)
+/* All others are gone, and what their CPUs did. */
+void task_alone(void)
 {
-	return false;
+	for (unsigned i = 0; i < sim.ntasks; i++) {
+		struct task *t = &sim.tasks[i];
+
+		if (t == sim.cur || t->state == TASK_FREE)
+			continue;
+		if (t->state == TASK_RUNNING)
+			take_off(t, TASK_ENDED);
+		else if (t->state == TASK_READY)
+			nready--;
+		t->state = TASK_FREE;
+	}
+	sim.cur->pending = 0;
+	sim.cur->children = 0;
+	find_due();
+	limit = 0;
+}
+
+static bool inlibc;
+
+/* What was interrupted may hold a lock of libc's: it gives way later. */
+static bool busy(void)
+{
+	return inlibc;
 }
 
 static bool always(uintptr_t pc, bool forced)
@@ -545,13 +568,14 @@ static void nothing(void)
 /* What the shim's handler of signal 32 does: shim/signal/sig32.c. */
 static void deliver(struct task *t)
 {
-	struct sig32 s = { .pc = 1, .sp = 1, .busy = never, .safe = always, .has_p = nothing };
+	struct sig32 s = { .pc = 1, .sp = 1, .busy = busy, .safe = always, .has_p = nothing };
 	enum sig32_do what;
 
 	if (!(t->pending & ~t->sigmask))
 		return;
 	t->pending &= t->sigmask;
 	t->inhandler = true;
+	inlibc = !opt.measured && sim_chance(4);
 	s.mask = t->sigmask;
 	sim_trace("handler of signal 32", 0, 0);
 	if (opt.measured)

@@ -163,6 +163,8 @@ void os_discard(void *p, size_t n)
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
+static uint64_t wall = 1600000000000000000; /* ns: CLOCK_REALTIME when CLOCK_MONOTONIC is 0 */
+
 void os_time_notsc(void)
 {
 }
@@ -181,7 +183,7 @@ uint64_t os_nanotime(void)
 
 int os_clock_gettime(int clock, uint64_t *ns)
 {
-	*ns = os_nanotime() + (clock == OS_CLOCK_REALTIME ? 1600000000000000000 : 0);
+	*ns = os_nanotime() + (clock == OS_CLOCK_REALTIME ? wall : 0);
 	return 0;
 }
 
@@ -235,7 +237,7 @@ int os_futex_wait(uint32_t *w, uint32_t v, uint64_t deadline)
 
 int os_futex_wait_realtime(uint32_t *w, uint32_t v, uint64_t at)
 {
-	return os_futex_wait(w, v, at > 1600000000000000000 ? at - 1600000000000000000 : 1);
+	return os_futex_wait(w, v, at > wall ? at - wall : 1);
 }
 
 void os_futex_wake(uint32_t *w, int n)
@@ -308,6 +310,11 @@ int os_files_leave(void)
 	return 0;
 }
 
+uint64_t os_own_waits(void)
+{
+	return 0;
+}
+
 uint64_t os_own_systime(void)
 {
 	return 0;
@@ -315,7 +322,17 @@ uint64_t os_own_systime(void)
 
 bool os_has_children(void)
 {
-	return false;
+	return sim.cur->children > 0;
+}
+
+void child_made(void)
+{
+	sim.cur->children++;
+}
+
+bool child_waited(void)
+{
+	return sim.cur->children > 0 && sim.cur->children--;
 }
 
 int os_membarrier_start(void)
@@ -384,13 +401,14 @@ void os_rename(int tid, const char *name)
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-enum fdkind { FD_NONE, FD_EPOLL, FD_EVENT, FD_STREAM };
+enum fdkind { FD_NONE, FD_EPOLL, FD_EVENT, FD_STREAM, FD_CLOCK };
 
 static struct fd {
 	enum fdkind kind;
 	unsigned data;         /* bytes, or the counter */
 	bool shut;
 	int refs;              /* numbers of the same file */
+	uint64_t id;
 } files[MAXFDS];
 static int numbers[MAXFDS];   /* file + 1 */
 static struct watch {
@@ -408,6 +426,7 @@ static int fds(void)
 
 static int fd_new(enum fdkind kind, int lowest)
 {
+	static uint64_t made;
 	int file = 0, fd = lowest;
 
 	while (file < fds() && files[file].refs)
@@ -416,7 +435,7 @@ static int fd_new(enum fdkind kind, int lowest)
 		fd++;
 	if (file == fds() || fd == fds())
 		return -EMFILE;
-	files[file] = (struct fd){ .kind = kind, .refs = 1 };
+	files[file] = (struct fd){ .kind = kind, .refs = 1, .id = ++made };
 	numbers[fd] = file + 1;
 	return fd;
 }
@@ -509,6 +528,12 @@ void fd_shut(int file)
 	sim_point(POINT_CALL, "the peer ends");
 	files[file].shut = true;
 	changed(file);
+}
+
+void fd_shut_open(int file)
+{
+	if (files[file].refs)
+		fd_shut(file);
 }
 
 bool fd_any_ready(void)
@@ -617,7 +642,23 @@ int os_eventfd(void)
 
 int os_clockfd(void)
 {
-	return -ENOSYS;
+	return sim_fails("clockfd") ? -EMFILE : fd_new(FD_CLOCK, 200);
+}
+
+uint64_t clock_now(void)
+{
+	return sim_now() + wall;
+}
+
+void clock_set(int64_t ns)
+{
+	sim_point(POINT_CALL, "clock_settime");
+	wall += (uint64_t)ns;
+	for (int i = 0; i < fds(); i++)
+		if (files[i].refs && files[i].kind == FD_CLOCK) {
+			files[i].data = 1; /* until it is read, which the runtime does not */
+			changed(i);
+		}
 }
 
 int os_dup_above(int fd, int lowest)
@@ -664,7 +705,7 @@ int os_fileid(int fd, uint64_t id[2])
 	if (!file_of(fd))
 		return -EBADF;
 	id[0] = 1;
-	id[1] = (uint64_t)numbers[fd];
+	id[1] = file_of(fd)->id;
 	return 0;
 }
 
@@ -673,12 +714,15 @@ unsigned long os_fdlimit(void)
 	return fds();
 }
 
+static char said[256]; /* the runtime's last line */
+
 ssize_t os_write(int fd, const void *p, size_t n)
 {
 	struct fd *f = file_of(fd);
 
 	if (fd <= 2) {
 		sim_trace("says: %s", (uintptr_t)strncpy(arena_alloc(n, 1), p, n - 1), 0);
+		snprintf(said, sizeof(said), "%.*s", (int)n - (n > 0), (const char *)p);
 		if (!f || opt.trace)
 			printf("%.*s", (int)n, (const char *)p);
 		return (ssize_t)n;
@@ -762,5 +806,5 @@ void os_exit(int code)
 
 void os_abort(void)
 {
-	sim_fail("abort: the runtime threw");
+	sim_fail("abort: %s", said);
 }

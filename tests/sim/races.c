@@ -70,8 +70,6 @@ static void edge_reader(void *arg)
 			store_seqcst(&edges[me].read, ++i);
 		else if (n != -EAGAIN)
 			sim_fail("a read said %d", n);
-		if (sim_random(4))
-			compute(some(0, 20000)); /* as long as a wake-up takes */
 		progress++;
 	}
 }
@@ -117,6 +115,66 @@ void workload_edges(void)
 	join_all();
 	for (unsigned i = 0; i < n; i++)
 		native_join(t[i]);
+}
+
+/* ---- event loops that wait in the kernel with their M while others park ------------------------ */
+
+static _Atomic unsigned loops_left;
+
+/* A wait in the kernel while the P is idle, or what a loop does instead. */
+static void loop_waits(uint64_t ns)
+{
+	static pollslot unwatched;
+
+	if (!entersyscallwait(&unwatched, -1)) {
+		nap(ns);
+		return;
+	}
+	ksleep(ns);
+	exitsyscall();
+}
+
+static void loop(void *arg)
+{
+	unsigned rounds = (unsigned)some(20, 80);
+
+	(void)arg;
+	for (unsigned i = 0; i < rounds; i++) {
+		loop_waits(some(500, 8000));
+		if (sim_random(8) == 0)
+			compute(some(0, 4000));
+		progress++;
+	}
+	fetch_sub_seqcst(&loops_left, 1);
+}
+
+/* Beside them: a G that sleeps seldom, so that they are alone for many waits. */
+static void loop_sleeper(void *arg)
+{
+	(void)arg;
+	while (load_seqcst(&loops_left))
+		nap(some(20000, 300000));
+}
+
+void workload_loops(void)
+{
+	struct native *t = NULL;
+	unsigned n = (unsigned)some(1, 3);
+
+	store_seqcst(&loops_left, n);
+	for (unsigned i = 0; i < n; i++)
+		start(loop, NULL);
+	if (sim_random(2))
+		start(loop_sleeper, NULL);
+	if (sim_random(2)) {
+		edges[0].rounds = (unsigned)some(1, 12);
+		stream_open(&edges[0].in);
+		start(edge_reader, (void *)0);
+		t = native_start(edge_writer, (void *)0);
+	}
+	join_all();
+	if (t)
+		native_join(t);
 }
 
 /* ---- several readers of one descriptor, each of which takes its part and goes ------------------ */
@@ -508,7 +566,7 @@ static void ring_member(void *arg)
 	bool locked = sim_random(2);
 
 	if (locked)
-		lockosthread();
+		lockosthread(false, 0);
 	for (unsigned i = 0; i < ring.rounds; i++) {
 		mutex_lock(&ring.m);
 		while (ring.turn % ring.n != me)
@@ -527,7 +585,7 @@ static void ring_member(void *arg)
 			if (locked)
 				unlockosthread();
 			else
-				lockosthread();
+				lockosthread(false, 0);
 			locked = !locked;
 			break;
 		case 4:
@@ -627,4 +685,48 @@ void workload_outside(void)
 	join_all();
 	for (unsigned i = 0; i < n; i++)
 		native_join(t[i]);
+}
+
+/* ---- lulls: all that computed wait, and sysmon, which polled for them, has the timers ------------- */
+
+static struct stream silent;
+static _Atomic unsigned busy;
+
+static void toil(uint64_t ns)
+{
+	for (uint64_t piece = 20000; ns > piece; ns -= piece) {
+		sim_charge(piece);
+		sim_point(POINT_WORK, "computes");
+	}
+}
+
+static void toiler(void *arg)
+{
+	(void)arg;
+	for (uint64_t i = some(1, 4); i > 0; i--) {
+		toil(some(0, 5000000));
+		nap(some(1000, 12000000));
+		progress++;
+	}
+	if (fetch_sub_seqcst(&busy, 1) == 1)
+		stream_end(&silent);
+}
+
+static void silent_reader(void *arg)
+{
+	(void)arg;
+	while (stream_read(&silent, 1, 0) != 0)
+		;
+}
+
+void workload_lulls(void)
+{
+	unsigned n = (unsigned)some(1, 4);
+
+	store_seqcst(&busy, n);
+	stream_open(&silent);
+	start(silent_reader, NULL);
+	for (unsigned i = n; i > 0; i--)
+		start(toiler, NULL);
+	join_all();
 }

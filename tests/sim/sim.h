@@ -20,6 +20,7 @@
 
 enum { MAXCPUS = 128, MAXTASKS = 4096, MAXFDS = 2048 };
 enum { SIM_BEGIN = 1000000000 }; /* virtual ns at the start */
+enum { LOST = 150000000 }; /* ns; what is so late was lost: whatever else there is to do takes no such time */
 
 enum point {
 	POINT_ATOMIC,   /* a load or store of an atomic object */
@@ -56,6 +57,7 @@ struct task {
 	int lastcpu;
 	bool giveway;          /* another shall have its CPU */
 	uint64_t wakes;        /* times that it was woken */
+	unsigned children;     /* processes that are its own */
 	void *(*fn)(void *);
 	void *arg;
 	char name[16];
@@ -143,6 +145,7 @@ int task_block(uint64_t deadline, const char *why); /* 0: woken; -ETIMEDOUT, -EI
 void task_wake(struct task *t, int why);
 void task_end(void) __attribute__((noreturn));
 void task_signal(struct task *t, int sig);
+void task_alone(void);                            /* a fork: there are no other tasks */
 uint64_t sim_now(void);
 
 /* ---- block.c: thread blocks -------------------------------------------------------------------- */
@@ -177,9 +180,14 @@ bool fd_readable(int fd);
 int fd_read(int fd, unsigned most);                /* bytes taken, 0 at the end, -EAGAIN */
 void fd_write(int file, unsigned n);
 void fd_shut(int file);                            /* the end comes after what is in it */
+void fd_shut_open(int file);                       /* the same, if some number names it still */
 bool sim_fails(const char *what);
 bool fd_any_ready(void);                           /* a poll would return something of the program's */
 bool fd_event_is_set(void);
+uint64_t clock_now(void);                          /* CLOCK_REALTIME */
+void clock_set(int64_t ns);                        /* by so much */
+void child_made(void);                             /* by the calling task */
+bool child_waited(void);                           /* false: it has none */
 
 /* ---- world.c: threads of the workloads ------------------------------------------------------- */
 
@@ -196,6 +204,8 @@ int nap(uint64_t ns);                              /* parks: 0, or -EINTR */
 struct thread *go_detached(void (*fn)(void *), void *arg);
 int nap_for_ever(void);                            /* -EINTR */
 void resize(unsigned procs);
+void prefer(struct thread *t, int priority);
+void world_fork(void);                             /* goes on in the child: the calling thread is its main one */
 struct native;                                     /* a thread that is no G */
 struct native *native_start(void (*fn)(void *), void *arg);
 void native_join(struct native *t);
@@ -203,6 +213,8 @@ void native_join(struct native *t);
 struct mutex { _Atomic uint32_t word; };           /* 0 free, 1 held, 2 held and waited for */
 void mutex_lock(struct mutex *m);
 void mutex_unlock(struct mutex *m);
+void pi_lock(struct mutex *m);                     /* its holder may be given its waiters' priority */
+void pi_unlock(struct mutex *m, bool stay);
 struct cond { _Atomic uint32_t seq; };
 int cond_wait(struct cond *c, struct mutex *m, uint64_t ns); /* 0 or -ETIMEDOUT; ns 0: no deadline */
 int cond_wait_once(struct cond *c, struct mutex *m, uint64_t ns); /* the same, or -EINTR */

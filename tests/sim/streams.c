@@ -12,7 +12,7 @@
 
 void stream_open(struct stream *s)
 {
-	*s = (struct stream){ .fd = fd_stream() };
+	*s = (struct stream){ .fd = fd_stream(), .dawdle = sim_random(4) ? (unsigned)some(0, 10) : 0 };
 }
 
 /* Under weft_tls.locks: the file is held. */
@@ -39,6 +39,18 @@ static int try_and_park(struct stream *s, struct netwait *w, unsigned most, uint
 	return n;
 }
 
+/* The kernel takes the CPU away between the try that found nothing and the wait, for as long as the poller takes to wake. */
+static void dawdle(const struct stream *s)
+{
+	enum { PIECE = 3000 }; /* ns */
+
+	for (uint64_t i = s->dawdle ? some(0, s->dawdle) : 0; i > 0; i--) {
+		sim_charge(some(0, PIECE));
+		sim_yield();
+		sim_point(POINT_WORK, "has lost its CPU");
+	}
+}
+
 /* A try by the number, then the file is held until a try has found something. */
 int stream_read(struct stream *s, unsigned most, uint64_t deadline)
 {
@@ -52,6 +64,7 @@ int stream_read(struct stream *s, unsigned most, uint64_t deadline)
 			fetch_add_seqcst(&s->got, (unsigned)n);
 		return n;
 	}
+	dawdle(s);
 	if (netpoll_hold(&w, s->fd, true) != NETPOLL_HELD) {
 		/* no memory, no descriptor, or another file by now */
 		gosched();

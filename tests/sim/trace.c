@@ -142,7 +142,7 @@ static void note(const char *fmt, uintptr_t a, uintptr_t b, const void *pc, cons
 	if (mp && *sim.cur->name == 't') /* by its id, since it has one */
 		snprintf(sim.cur->name, sizeof(sim.cur->name), "m%d", mp->id);
 	l->p = mp && mp->p ? mp->p->id : -1;
-	l->g = gp ? gp->goid + 1 : 0;
+	l->g = gp ? gp->shim.goid + 1 : 0;
 	memcpy(l->task, sim.cur->name, sizeof(l->task));
 	if (opt.trace)
 		print(l);

@@ -30,6 +30,11 @@ void need_slices(void)
 		weft_opt.slice = 1000000;
 }
 
+void forget_threads(void)
+{
+	nthreads = 0;
+}
+
 void join_all(void)
 {
 	for (unsigned i = 0; i < nthreads; i++)
@@ -183,8 +188,6 @@ static void forkjoin(void)
 		branch((void *)some(1, 3));
 }
 
-enum { LATE = 150000000 }; /* ns; a wake-up that is so late was lost */
-
 /* ---- sleepers -------------------------------------------------------------------------------- */
 
 static void sleeper(void *arg)
@@ -197,7 +200,7 @@ static void sleeper(void *arg)
 		if (r == 0 && sim_now() < before + ns)
 			sim_fail("woke %lu ns early", before + ns - sim_now());
 		/* Whatever else there is to do takes no such time. */
-		if (r == 0 && sim_now() > before + ns + LATE)
+		if (r == 0 && sim_now() > before + ns + LOST)
 			sim_fail("woke %lu us late", (sim_now() - before - ns) / 1000);
 		progress++;
 		if (sim_random(4) == 0)
@@ -241,6 +244,27 @@ static void blockers(void)
 {
 	for (uint64_t i = some(1, 8); i > 0; i--)
 		start(blocker, NULL);
+	join_all();
+}
+
+/* ---- a call after each slice ------------------------------------------------------------------- */
+
+/* As long as a slice, so that the request to give way and the call come at the same time. */
+static void caller(void *arg)
+{
+	(void)arg;
+	for (uint64_t i = some(3, 20); i > 0; i--) {
+		compute(some(0, 2 * (uint64_t)weft_opt.slice));
+		ksleep_seen(some(0, 300000), sim_random(4) == 0);
+		progress++;
+	}
+}
+
+static void callers(void)
+{
+	need_slices();
+	for (uint64_t i = some(2, 12); i > 0; i--)
+		start(caller, NULL);
 	join_all();
 }
 
@@ -454,6 +478,7 @@ const struct workload workloads[] = {
 	{ "forkjoin", forkjoin },
 	{ "sleepers", sleepers },
 	{ "blockers", blockers },
+	{ "callers", callers },
 	{ "unseen", unseen },
 	{ "descriptors", descriptors },
 	{ "closes", closes },
@@ -472,5 +497,14 @@ const struct workload workloads[] = {
 	{ "storms", workload_storms },
 	{ "aside", workload_aside },
 	{ "outside", workload_outside },
+	{ "lulls", workload_lulls },
+	{ "loops", workload_loops },
+	{ "owners", workload_owners },
+	{ "homes", workload_homes },
+	{ "fromnow", workload_fromnow },
+	{ "crowds", workload_crowds },
+	{ "forks", workload_forks },
+	{ "clocks", workload_clocks },
+	{ "numbers", workload_numbers },
 	{ NULL, NULL },
 };

@@ -9,6 +9,7 @@
 
 struct thread *start(void (*fn)(void *), void *arg);
 void join_all(void);      /* all that were started */
+void forget_threads(void); /* in the child of a fork: none was */
 void need_slices(void);   /* it may never end without preemption */
 
 /* ---- streams.c ---------------------------------------------------------------------------------- */
@@ -19,6 +20,7 @@ struct stream {
 	unsigned sent;
 	_Atomic unsigned got;
 	_Atomic bool closed;
+	unsigned dawdle;      /* times that the CPU is lost between a try and the wait, at most */
 };
 void stream_open(struct stream *s);
 int stream_read(struct stream *s, unsigned most, uint64_t deadline); /* also -EBADF, -EAGAIN: again, -ETIMEDOUT, -EINTR */
@@ -41,5 +43,17 @@ void workload_yields(void);
 void workload_storms(void);
 void workload_aside(void);
 void workload_outside(void);
+void workload_lulls(void);
+void workload_loops(void);
+
+/* ---- ways.c, numbers.c ---------------------------------------------------------------------------- */
+
+void workload_owners(void);
+void workload_homes(void);
+void workload_fromnow(void);
+void workload_crowds(void);
+void workload_forks(void);
+void workload_clocks(void);
+void workload_numbers(void);
 
 #endif

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "runtime/arch/arch.h"
+#include "runtime/park.h"
+#include "runtime/running.h"
 #include "runtime/runtime.h"
 #include "runtime/sched/gmp.h"
 
@@ -35,6 +37,8 @@ static int newosproc(void *(*fn)(void *), void *arg, void *stack, size_t size, u
 	struct task *t;
 
 	sim_point(POINT_CALL, "clone");
+	if (fromnow_holds(FROMNOW_NOMORE)) /* as the shim's */
+		return -EAGAIN;
 	if (sim_fails("clone"))
 		return -EAGAIN;
 	snprintf(name, sizeof(name), "thread%d", ++n);
@@ -164,8 +168,9 @@ static struct thread *start_thread(void (*fn)(void *), void *arg, bool detached)
 		gosched();
 	fs = g_tls(gp);
 	if (!fs)
-		fs = block_at(g_tlsarea(gp));
-	g_set_tls(gp, fs, g_nextid());
+		fs = block_at(g_memory(gp).area);
+	g_shim(gp)->fs = fs;
+	g_shim(gp)->tid = g_nextid();
 	t->fn = fn;
 	t->arg = arg;
 	t->g = gp;
@@ -173,7 +178,7 @@ static struct thread *start_thread(void (*fn)(void *), void *arg, bool detached)
 	t->next = all;
 	all = t;
 	live++;
-	g_start(gp);
+	g_start(gp, false);
 	runtime_checkyield();
 	return t;
 }
@@ -202,7 +207,6 @@ void join(struct thread *t)
 
 		park(&pk);
 	}
-	g_await_off(gp);
 	g_free(gp);
 	drop(t);
 }
@@ -222,6 +226,7 @@ void compute(uint64_t ns)
 
 		sim_charge(piece);
 		sim_point(POINT_WORK, "computes");
+		runtime_checkyield();
 		ns -= piece;
 	}
 }
@@ -239,7 +244,10 @@ void ksleep_seen(uint64_t ns, bool certain)
 		entersyscallblock();
 	else
 		entersyscall();
-	ksleep(ns);
+	/* Each of these could be a call of the program's that no SA_RESTART saves. */
+	sim_point(POINT_CALL, "blocks");
+	if (task_block(sim_now() + ns + 1, WHY_KERNEL) == -EINTR)
+		sim_fail("a signal of the scheduler's has ended a system call that it was told of");
 	exitsyscall();
 }
 
@@ -261,6 +269,21 @@ void resize(unsigned procs)
 {
 	sim_point(POINT_CALL, "resize");
 	procresize(procs, 0);
+}
+
+void prefer(struct thread *t, int priority)
+{
+	g_set_priority(t->g, priority);
+}
+
+void world_fork(void)
+{
+	sim_point(POINT_CALL, "fork");
+	sim_drain_all();
+	task_alone();
+	all = NULL;
+	live = 0;
+	runtime_fork_child();
 }
 
 /* ---- threads that are no Gs ------------------------------------------------------------------- */
@@ -302,18 +325,21 @@ void native_join(struct native *t)
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
+enum { HANDED = 1 }; /* a woken waiter holds it */
+
 static int not_contended(void *arg)
 {
 	return load_seqcst(&((struct mutex *)arg)->word) != 2;
 }
 
 /* Others may wait: the word says so until they do not. */
-static void mutex_lock_behind(struct mutex *m)
+static void mutex_lock_behind(struct mutex *m, uint8_t gives)
 {
 	while (exchange_seqcst(&m->word, 2) != 0) {
-		struct park pk = { .addr = m, .refuse = not_contended, .arg = m, .reason = WaitMutexLock };
+		struct park pk = { .addr = m, .refuse = not_contended, .arg = m, .reason = WaitMutexLock, .gives = gives };
 
-		park(&pk);
+		if (park(&pk) == HANDED)
+			return;
 	}
 }
 
@@ -322,13 +348,38 @@ void mutex_lock(struct mutex *m)
 	uint32_t free = 0;
 
 	if (!cas_seqcst(&m->word, &free, 1))
-		mutex_lock_behind(m);
+		mutex_lock_behind(m, 0);
+}
+
+/* The first waiter gets it, or all that want it try for it: shim/sync/mutex.c. */
+static int hand_over(void *arg, unsigned woken, bool more)
+{
+	struct mutex *m = arg;
+	uint32_t free = 0;
+
+	(void)more;
+	return woken && lot_fair(m) && cas_seqcst(&m->word, &free, 2) ? HANDED : 0;
 }
 
 void mutex_unlock(struct mutex *m)
 {
 	if (exchange_seqcst(&m->word, 0) == 2)
-		lot_wake(m, 1, 0, READY_TAIL, NULL, NULL);
+		lot_wake(m, 1, 0, READY_TAIL, hand_over, m);
+}
+
+void pi_lock(struct mutex *m)
+{
+	uint32_t free = 0;
+
+	runtime_hold();
+	if (!cas_seqcst(&m->word, &free, 1))
+		mutex_lock_behind(m, 1);
+}
+
+void pi_unlock(struct mutex *m, bool stay)
+{
+	mutex_unlock(m);
+	runtime_release(stay);
 }
 
 struct condwait {
@@ -361,9 +412,9 @@ int cond_wait_once(struct cond *c, struct mutex *m, uint64_t ns)
 	int r = park(&pk);
 
 	/* Woken from the mutex's queue, perhaps, where others stand. */
-	if (w.unlocked)
-		mutex_lock_behind(m);
-	return r;
+	if (w.unlocked && r != HANDED)
+		mutex_lock_behind(m, 0);
+	return r == HANDED ? 0 : r;
 }
 
 int cond_wait(struct cond *c, struct mutex *m, uint64_t ns)

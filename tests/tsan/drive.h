@@ -9,13 +9,12 @@
 #ifndef WEFT_TESTS_TSAN_DRIVE_H
 #define WEFT_TESTS_TSAN_DRIVE_H
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "runtime/sched/sched_inline.h"
+#include "tests/unit/bare.h"
 
 enum { DRIVERS = 4 }; /* threads */
 
@@ -28,24 +27,9 @@ static inline void must(bool ok, const char *what)
 	_exit(1);
 }
 
-static inline int no_thread(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os)
-{
-	(void)fn, (void)arg, (void)stack, (void)size, (void)os;
-	return -EAGAIN;
-}
-
-/* A scheduler that runs nothing, with n Ps that no M has. */
 static inline void drive_world(unsigned n)
 {
-	weft_options_default(&weft_opt);
-	weft_opt.stealage = 0;
-	hooks.newosproc = no_thread;
-	lot_init();
-	os_time_init();
-	sched.maxm = 100;
-	store_relaxed(&sched.lastpoll, 1);
-	m_init(&m0);
-	must(procresize(n, n) == 0, "Ps");
+	must(bare_world(n) == 0, "Ps");
 }
 
 struct driver {

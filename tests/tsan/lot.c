@@ -22,9 +22,10 @@ static int take_or_wait(void *arg)
 	return 1;
 }
 
-static void leave_moved(void *arg)
+static int leave_moved(void *arg, unsigned woken, bool more)
 {
-	(void)arg;
+	(void)arg, (void)woken, (void)more;
+	return 0;
 }
 
 static int hand_over(void *arg, unsigned woken, bool more)

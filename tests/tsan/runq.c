@@ -103,8 +103,8 @@ int main(void)
 	drive_world(DRIVERS);
 	weft_opt.wakeslice = 1000000;
 	for (unsigned i = 0; i < MANY; i++) {
-		works[i].g.goid = i + 1;
-		store_relaxed(&works[i].g.status, Grunnable);
+		works[i].g.shim.goid = i + 1;
+		store_relaxed(&works[i].g.shim.status, Grunnable);
 	}
 	by = RINGS;
 	drive_gs(FEW);

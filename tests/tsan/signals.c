@@ -76,7 +76,7 @@ int main(void)
 	unsigned long all = (unsigned long)SIGNALS * (SIGNALS - 1) / 2;
 
 	drive_world(1);
-	store_relaxed(&sigthread_started, 1);
+	store_relaxed(&sigthread.started, true);
 	drive((void (*[])(struct driver *)){ producer, producer, drain_and_tickets, ticket_of_both });
 	must(sum[0] == all && sum[1] == all, "each signal comes once");
 	puts("1 passed, 0 failed");

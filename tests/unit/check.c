@@ -1,11 +1,14 @@
 /*
  * check: each invariant is seen to fire: a child breaks one structure, takes the step that looks at it, and
- * must end by the check's own words.  What only a debug build checks is skipped elsewhere.
+ * must end by the check's own words.  What only a debug build checks is skipped elsewhere.  scripts/check-throws asks
+ * that each throw() of a check has a case here.
  */
 #include "tests/unit/world.h"
 #include "runtime/wait/parkinglot.h"
 
+#include <fnmatch.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,10 +20,10 @@ static void two(void)
 
 TestSuite(check, .init = two, .timeout = 60);
 
-/* What fn says before it aborts. */
+/* What fn says before it aborts has the words, a pattern as the shell's, in it. */
 static void expect_throw(void (*fn)(void), const char *words)
 {
-	char said[512] = "";
+	char said[512] = "", pattern[128];
 	int out[2], status;
 	size_t n = 0;
 	ssize_t r;
@@ -41,7 +44,8 @@ static void expect_throw(void (*fn)(void), const char *words)
 	close(out[0]);
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
 	cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT, "status %x, said: %s", status, said);
-	cr_expect(strstr(said, words) != NULL, "wanted: %s\nsaid: %s", words, said);
+	snprintf(pattern, sizeof(pattern), "*%s*", words);
+	cr_expect(fnmatch(pattern, said, 0) == 0, "wanted: %s\nsaid: %s", words, said);
 }
 
 /* ---- every build ----------------------------------------------------------------------------- */
@@ -132,7 +136,7 @@ static void ring_with_dead(void)
 {
 	struct g *gs = queued(3);
 
-	store_relaxed(&gs[1].status, Gdead);
+	store_relaxed(&gs[1].shim.status, Gdead);
 	runq_check(allp[0]);
 }
 
@@ -141,7 +145,7 @@ static void dead_next(void)
 	struct g *gs = make_gs(1);
 
 	runqput(allp[0], gs, true);
-	store_relaxed(&gs->status, Gwaiting);
+	store_relaxed(&gs->shim.status, Gwaiting);
 	runq_check(allp[0]);
 }
 
@@ -182,7 +186,7 @@ static void global_with_waiting(void)
 	struct g *gs = make_gs(2);
 
 	globrunqwoken(&gs[0]);
-	store_relaxed(&gs[0].status, Gwaiting);
+	store_relaxed(&gs[0].shim.status, Gwaiting);
 	globrunqwoken(&gs[1]);
 }
 
@@ -190,6 +194,13 @@ static void global_hidden(void)
 {
 	globrunqput(make_gs(1), false);
 	store_relaxed(&sched.runqsize, 0);
+	globrunq_check();
+}
+
+static void global_headless(void)
+{
+	globrunqput(make_gs(1), false);
+	sched.runq.head = NULL;
 	globrunq_check();
 }
 
@@ -203,6 +214,7 @@ Test(check, globrunq_check)
 	expect_throw(global_with_waiting, "in wakeupq has status 4");
 	while (globrunqget(allp[0], 1, true))
 		;
+	expect_throw(global_headless, "runq of 1 Gs has no head");
 	expect_throw(global_miscounted, "runq has 2 Gs, counted as 3");
 	expect_throw(global_tail_lost, "or another tail");
 	expect_throw(global_hidden, "shown as 0");
@@ -222,12 +234,22 @@ static void heap_of_another(void)
 	timer_del(&timers[0]);
 }
 
+static void listed_elsewhere(void)
+{
+	static struct timer listed;
+
+	listed.idx = 5;
+	allp[0]->timerlist = &listed;
+	set_timers();
+}
+
 Test(check, heap_check)
 {
 	set_timers();
 	for (unsigned i = 0; i < 3; i++)
 		timer_del(&timers[i]);
 	expect_throw(heap_out_of_order, "is due before its parent");
+	expect_throw(listed_elsewhere, "a timer in the list has its place elsewhere");
 	expect_throw(heap_of_another, "or on another P");
 }
 
@@ -235,7 +257,7 @@ Test(check, heap_check)
 static void queue_g(struct waiter *w, struct g *gp)
 {
 	w->g = gp;
-	store_relaxed(&gp->status, Gwaiting);
+	store_relaxed(&gp->shim.status, Gwaiting);
 	queue_waiter(w);
 	lot_publish(w);
 }
@@ -286,7 +308,7 @@ static void lot_runnable(void)
 	struct g *gs = make_gs(1);
 
 	queue_g(&waiters[0], gs);
-	store_relaxed(&gs->status, Grunnable);
+	store_relaxed(&gs->shim.status, Grunnable);
 	lot_check(bucket_of(&object));
 }
 
@@ -297,7 +319,7 @@ Test(check, lot_check)
 	expect_throw(lot_lost_tail, "the last waiter is not the last");
 	expect_throw(lot_wrong_bucket, "not in this bucket");
 	expect_throw(lot_not_interruptible, "cannot be interrupted");
-	expect_throw(lot_runnable, "with status 1");
+	expect_throw(lot_runnable, ", with status 1");
 	queue_g(&waiters[0], make_gs(1));
 	queue_waiter(&waiters[1]);
 	lot_check(bucket_of(&object));
@@ -335,14 +357,45 @@ Test(check, two_buckets_in_order)
 	}
 }
 
+static struct lock higher = LOCK_INIT(Sched), lower = LOCK_INIT(Timers);
+
+static void ranks_downwards(void)
+{
+	lock(&higher);
+	lock(&lower);
+}
+
+static void rank_never_taken(void)
+{
+	unlock(&higher);
+}
+
+static void switch_with_lock(void)
+{
+	lock(&higher);
+	lockrank_none("gopark");
+}
+
+Test(check, ranks_in_order)
+{
+	expect_throw(ranks_downwards, "lock rank: taking [0-9]* while holding");
+	expect_throw(rank_never_taken, "lock rank: dropping [0-9]* that");
+	expect_throw(switch_with_lock, "lock rank: gopark while holding [0-9]");
+	lock(&lower);
+	lock(&higher);
+	unlock(&lower);
+	unlock(&higher);
+	lockrank_none("gopark");
+}
+
 static struct weft_tls block;
 static struct g at_rest;
 
 static void rest(void)
 {
 	block = (struct weft_tls){ .g = &at_rest, .locks = 1 };
-	at_rest = (struct g){ .goid = 5, .sp = 8, .tls = &block };
-	store_relaxed(&at_rest.status, Grunnable);
+	at_rest = (struct g){ .shim = { .goid = 5 }, .sp = 8, .tls = &block };
+	store_relaxed(&at_rest.shim.status, Grunnable);
 }
 
 static void g_without_p(void)
@@ -400,6 +453,13 @@ Test(check, g_check)
 	expect_throw(m_spins, "and spins");
 }
 
+static void napper_is_lost(void)
+{
+	store_relaxed(&sched.napper, &m0);
+	lock(&sched.lock);
+	p_check();
+}
+
 static void p_has_m(void)
 {
 	lock(&sched.lock);
@@ -414,12 +474,19 @@ static void p_miscounted(void)
 	p_check();
 }
 
+static void p_start_miscounted(void)
+{
+	lock(&sched.lock);
+	fetch_add_seqcst(&sched.npstart, 1);
+	p_check();
+}
+
 static void p_and_m_wait(void)
 {
 	lock(&sched.lock);
 	sched.pstart = pidleget();
 	fetch_add_seqcst(&sched.npstart, 1);
-	sched.midle = &m0;
+	store_relaxed(&sched.midle, &m0.idle);
 	p_check();
 }
 
@@ -427,6 +494,8 @@ Test(check, p_check)
 {
 	expect_throw(p_has_m, "in pidle: it has an M");
 	expect_throw(p_miscounted, "1 idle Ps, counted as 2");
+	expect_throw(p_start_miscounted, "0 Ps in pstart, counted as 1");
+	expect_throw(napper_is_lost, "m0 naps, and is not in the list of idle Ms");
 	expect_throw(p_and_m_wait, "p1 waits for an M, and m0 is idle");
 }
 #endif

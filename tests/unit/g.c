@@ -114,17 +114,19 @@ Test(g, an_empty_list_takes_32_from_the_global_one)
 
 Test(g, a_free_one_is_used_again_with_its_stack)
 {
+	char name[16];
 	struct g *a = new_g(&usual), *b;
 	char *base = a->stack.base;
-	uint64_t id = a->goid;
+	uint64_t id = a->shim.goid;
 
 	g_setname(a, "former");
 	g_free(a);
 	b = new_g(&usual);
 	cr_expect_eq(a, b);
 	cr_expect_eq(b->stack.base, base);
-	cr_expect_gt(b->goid, id, "but it is another thread");
-	cr_expect_str_eq(b->name, "");
+	cr_expect_gt(b->shim.goid, id, "but it is another thread");
+	g_getname(b, name);
+	cr_expect_str_eq(name, "");
 	cr_expect_null(b->shim.thread);
 	cr_expect_eq(load_seqcst(&sched.nallgs), 1);
 }
@@ -211,8 +213,7 @@ Test(g, a_guard_as_asked_is_part_of_the_shape)
 Test(g, a_slot_used_again_has_the_size_that_was_asked_for_now)
 {
 	struct gattr one_more = usual;
-	void *base;
-	size_t size, guard;
+	struct gmemory mem;
 	struct g *gp;
 
 	for (int i = 0; i < 2; i++) {
@@ -222,9 +223,9 @@ Test(g, a_slot_used_again_has_the_size_that_was_asked_for_now)
 		gp = new_g(&first);
 		g_free(gp);
 		cr_expect_eq(new_g(&one_more), gp);
-		g_stackbounds(gp, &base, &size, &guard);
-		cr_expect_eq(size - guard, one_more.stacksize);
-		cr_expect_eq(gp->stack.top, (char *)base + size);
+		mem = g_memory(gp);
+		cr_expect_eq(mem.size - mem.guard, one_more.stacksize);
+		cr_expect_eq(gp->stack.top, (char *)mem.stack + mem.size);
 		one_more.stacksize = 1 << 20; /* the second time not of the usual size */
 	}
 }
@@ -235,18 +236,17 @@ Test(g, the_programs_own_stack_is_used_and_given_back)
 	char *mine = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *other = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct gattr own = { .stack = mine, .stacksize = n, .tlsarea = 4096 };
-	void *base;
-	size_t size, guard;
+	struct gmemory mem;
 	struct g *gp;
 
 	cr_assert_neq(mine, MAP_FAILED);
 	gp = new_g(&own);
-	g_stackbounds(gp, &base, &size, &guard);
-	cr_expect_eq(base, mine);
-	cr_expect_eq(size, n);
-	cr_expect_eq(guard, 0);
+	mem = g_memory(gp);
+	cr_expect_eq(mem.stack, mine);
+	cr_expect_eq(mem.size, n);
+	cr_expect_eq(mem.guard, 0);
 	cr_expect(gp->sp > (uintptr_t)mine && gp->sp < (uintptr_t)mine + n);
-	cr_expect((char *)g_tlsarea(gp) + 4096 <= mine || (char *)g_tlsarea(gp) >= mine + n,
+	cr_expect((char *)mem.area + 4096 <= mine || (char *)mem.area >= mine + n,
 		  "the thread block is not in the program's memory");
 	g_free(gp);
 	own.stack = other;
@@ -258,18 +258,15 @@ Test(g, the_programs_own_stack_is_used_and_given_back)
 
 Test(g, a_stack_is_writable_as_far_as_asked)
 {
-	struct g *gp = new_g(&usual);
-	void *base;
-	size_t size, guard;
+	struct gmemory mem = g_memory(new_g(&usual));
 
-	g_stackbounds(gp, &base, &size, &guard);
-	cr_expect_geq(size - guard, usual.stacksize);
-	cr_expect_eq(guard, 4096);
-	memset((char *)base + guard, 0x5a, size - guard);
-	memset(g_tlsarea(gp), 0x5a, usual.tlsarea);
-	cr_expect_eq((uintptr_t)g_tlsarea(gp) % 64, 0);
-	for (size_t i = guard; i < size; i++)
-		cr_assert_eq(((char *)base)[i], 0x5a);
+	cr_expect_geq(mem.size - mem.guard, usual.stacksize);
+	cr_expect_eq(mem.guard, 4096);
+	memset((char *)mem.stack + mem.guard, 0x5a, mem.size - mem.guard);
+	memset(mem.area, 0x5a, usual.tlsarea);
+	cr_expect_eq((uintptr_t)mem.area % 64, 0);
+	for (size_t i = mem.guard; i < mem.size; i++)
+		cr_assert_eq(((char *)mem.stack)[i], 0x5a);
 }
 
 Test(g, below_a_stack_is_a_guard, .signal = SIGSEGV)
@@ -409,7 +406,7 @@ Test(g, of_many_that_ended_a_few_keep_their_place_and_none_its_memory)
 		gs[i] = new_g(&usual);
 		memset(gs[i]->stack.slot + 4096, 1, usual.stacksize);
 		memset(gs[i]->area, 1, usual.tlsarea);
-		gs[i]->fs = gs[i]->area;
+		gs[i]->shim.fs = gs[i]->area;
 	}
 	for (int i = 0; i < N; i++)
 		g_free(gs[i]);
@@ -469,14 +466,14 @@ Test(g, a_chunk_of_which_all_are_bare_goes_back_and_comes_again)
 	for (int i = 0; i < N; i++) {
 		gs[i] = new_g(&own);
 		area[i] = gs[i]->area;
-		gs[i]->goid = 7;
+		gs[i]->shim.goid = 7;
 	}
 	for (int i = 0; i < N; i++)
 		g_bare(gs[i]);
 	cr_expect_eq(load_seqcst(&sched.nspare), N);
 	for (uint32_t i = 0; i < N; i++) {
 		cr_assert_eq(g_at(i), gs[i], "late readers find the place");
-		cr_assert_eq(gs[i]->goid, 0, "and nothing there");
+		cr_assert_eq(gs[i]->shim.goid, 0, "and nothing there");
 		live += galive(gs[i]);
 	}
 	cr_expect_eq(live, 0);
@@ -602,10 +599,10 @@ Test(g, ids_begin_again_but_for_those_in_use)
 
 	for (int i = 0; i < LIVING; i++) {
 		gs[i] = new_g(&usual);
-		store_seqcst(&gs[i]->status, Gwaiting);
-		gs[i]->tid = 0x10000000 + (uint32_t)i * 37;
+		store_seqcst(&gs[i]->shim.status, Gwaiting);
+		gs[i]->shim.tid = 0x10000000 + (uint32_t)i * 37;
 	}
-	gs[0]->tid = 0x3ffffffe; /* the last there is */
+	gs[0]->shim.tid = 0x3ffffffe; /* the last there is */
 	store_seqcst(&sched.tidgen, RANGE - 100);
 	store_seqcst(&sched.tidsafe, RANGE - 100);
 	for (int i = 0; i < 300000; i++) {
@@ -614,7 +611,7 @@ Test(g, ids_begin_again_but_for_those_in_use)
 		cr_assert_geq(id, 0x10000000);
 		cr_assert_leq(id, 0x3ffffffe);
 		for (int k = 0; k < LIVING; k++)
-			cr_assert_neq(id, gs[k]->tid);
+			cr_assert_neq(id, gs[k]->shim.tid);
 	}
 	cr_expect_lt(load_seqcst(&sched.tidgen), (uint64_t)RANGE + 400000, "little is left out");
 }

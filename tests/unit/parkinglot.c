@@ -212,9 +212,10 @@ Test(lot, who_queues_again_stands_where_it_stood)
 
 static _Atomic unsigned locked;
 
-static void note_locked(void *arg)
+static int note_locked(void *arg, unsigned woken, bool more)
 {
-	locked = arg == &object;
+	locked = arg == &object && !woken && !more;
+	return 0;
 }
 
 Test(lot, a_function_runs_under_the_lock)

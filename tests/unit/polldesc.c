@@ -149,20 +149,47 @@ Test(polldesc, an_event_of_a_former_life_is_ignored)
 {
 	struct netwait w, next;
 	struct os_event ev;
+	uint32_t was;
 	int q[2];
 
 	cr_assert(hold(&w, &slot, p[0]));
 	put(p[1]);
 	ev = next_event();
 	netpoll_release(&w, false);
-	netpoll_forget(&slot, p[0], false);
+	netpoll_forget(&slot, p[0], NETPOLL_KEEPS);
 	cr_expect_eq(load_seqcst(&nwatched), 0);
 	cr_expect_null(load_seqcst(&slot.pd));
 	cr_assert_eq(pipe(q), 0);
 	cr_assert(hold(&next, &other, q[0]));
 	cr_assert_eq(next.pd, w.pd, "the memory serves again");
+	was = next.seq;
 	netpoll_ready(&ev, 1);
-	cr_expect_eq(in(&next), 0);
+	cr_expect_eq(in(&next), was);
+}
+
+Test(polldesc, a_count_of_a_former_life_is_no_count_of_this_one)
+{
+	struct netwait looked, next;
+	uint32_t was;
+	int q[2];
+
+	cr_assert(hold(&next, &slot, p[0]));
+	put(p[1]);
+	netpoll_nowait();
+	netpoll_release(&next, false);
+	netpoll_look(&looked, &slot, NETPOLL_IN);
+	was = looked.seq;
+	/* Its number ends, and the file that has it then is registered in the same memory and sees an edge. */
+	netpoll_forget(&slot, p[0], NETPOLL_KEEPS);
+	cr_assert_eq(pipe(q), 0);
+	cr_assert(hold(&next, &slot, q[0]));
+	put(q[1]);
+	netpoll_nowait();
+	netpoll_release(&next, false);
+	cr_assert_eq(netpoll_hold(&looked, q[0], false), NETPOLL_HELD);
+	cr_assert_eq(looked.pd, next.pd, "the memory serves again");
+	cr_expect_neq(in(&looked), was, "it tries once more");
+	netpoll_release(&looked, false);
 }
 
 Test(polldesc, a_held_file_outlives_its_number)
@@ -173,7 +200,7 @@ Test(polldesc, a_held_file_outlives_its_number)
 	int own;
 
 	cr_assert(hold(&w, &slot, p[0]));
-	netpoll_forget(&slot, p[0], false);
+	netpoll_forget(&slot, p[0], NETPOLL_KEEPS);
 	close(p[0]);
 	netpoll_nowait();
 	was = in(&w);
@@ -216,16 +243,15 @@ Test(polldesc, a_call_that_closes_numbers_without_a_place_is_for_all)
 {
 	struct netwait w;
 
-	netpoll_closing_any();
-	netpoll_synchronize();
+	netpoll_closing(NULL, -1);
 	cr_assert(hold(&w, &slot, p[0]));
 	cr_expect_null(load_seqcst(&slot.pd));
 	netpoll_release(&w, false);
-	netpoll_closed_any();
+	netpoll_closed(NULL);
 	cr_assert(hold(&w, &slot, p[0]));
 	cr_expect_eq(load_seqcst(&slot.pd), w.pd);
 	netpoll_release(&w, false);
-	netpoll_forget(&slot, p[0], false);
+	netpoll_forget(&slot, p[0], NETPOLL_KEEPS);
 }
 
 Test(polldesc, a_barred_file_is_not_watched_until_its_number_is_made_anew)
@@ -233,15 +259,15 @@ Test(polldesc, a_barred_file_is_not_watched_until_its_number_is_made_anew)
 	struct netwait w;
 
 	cr_assert(hold(&w, &slot, p[0]));
-	netpoll_bar(&slot, p[0]);
+	netpoll_forget(&slot, p[0], NETPOLL_BARS);
 	netpoll_next(&w);
 	cr_expect_eq(w.fd, -1, "its users are told");
 	netpoll_release(&w, false);
 	cr_expect_not(hold(&w, &slot, p[0]));
-	netpoll_forget(&slot, p[0], true);
+	netpoll_forget(&slot, p[0], NETPOLL_GONE);
 	cr_expect(hold(&w, &slot, p[0]));
 	netpoll_release(&w, false);
-	netpoll_forget(&slot, p[0], false);
+	netpoll_forget(&slot, p[0], NETPOLL_KEEPS);
 }
 
 Test(polldesc, another_file_behind_our_back_is_found)

@@ -24,7 +24,7 @@ static unsigned choose(void)
 	}
 	if (gp && !inherit)
 		fetch_add_seqcst(&allp[0]->schedtick, 1);
-	return gp ? (unsigned)gp->goid : 0;
+	return gp ? (unsigned)gp->shim.goid : 0;
 }
 
 static void at_tick(uint32_t tick)

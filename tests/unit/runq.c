@@ -360,7 +360,7 @@ Test(runq, draining_keeps_the_order_and_empties)
 	runqdrain(allp[1], &q);
 	cr_expect_eq(q.size, 5);
 	for (gp = q.head; gp; gp = gp->schedlink)
-		cr_expect_eq(gp->goid, want[i++]);
+		cr_expect_eq(gp->shim.goid, want[i++]);
 	cr_expect_eq(i, 5);
 	cr_expect_eq(q.tail, &gs[3]);
 	cr_expect(runqempty(allp[1]));
@@ -380,7 +380,7 @@ static _Atomic uint64_t ran_by_owner, ran_by_thief, doubled;
 
 static void run(struct g *gp, _Atomic uint64_t *who)
 {
-	if (exchange_seqcst(&runs[gp->goid - 1], 0) != 1)
+	if (exchange_seqcst(&runs[gp->shim.goid - 1], 0) != 1)
 		fetch_add_seqcst(&doubled, 1);
 	fetch_add_relaxed(who, 1);
 }
@@ -415,7 +415,7 @@ static uint64_t owner(uint64_t rounds)
 		struct g *gp = &pool[nextrand(&seed) % INFLIGHT];
 		uint32_t idle = 0;
 
-		if (cas_seqcst(&runs[gp->goid - 1], &idle, 1)) {
+		if (cas_seqcst(&runs[gp->shim.goid - 1], &idle, 1)) {
 			runqput(allp[0], gp, nextrand(&seed) % 4 == 0);
 			queued++;
 		}

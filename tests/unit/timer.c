@@ -198,7 +198,7 @@ Test(timer, a_g_it_returns_is_readied_and_the_timer_is_detached)
 	struct timer t = { .fn = claim, .arg = gs };
 	bool ran;
 
-	store_seqcst(&gs->status, Gwaiting);
+	store_seqcst(&gs->shim.status, Gwaiting);
 	timer_add(&t, 10);
 	timers_check(allp[0], 10, &ran);
 	cr_expect_null(load_seqcst(&t.pp));

@@ -9,35 +9,15 @@
 #define WEFT_TESTS_UNIT_WORLD_H
 
 #include <criterion/criterion.h>
-#include <errno.h>
 #include <stdlib.h>
 
-#include "runtime/sched/sched_inline.h"
+#include "tests/unit/bare.h"
 
-static int refused_threads; /* how often the runtime asked for a kernel thread */
-
-static inline int world_newosproc(void *(*fn)(void *), void *arg, void *stack, size_t size,
-				  uintptr_t *os)
-{
-	fetch_add_relaxed(&refused_threads, 1);
-	return -EAGAIN;
-}
-
-/* Go's rules, n Ps; the caller owns P0, the others are idle. */
+/* The caller owns P0, the others are idle. */
 static inline void world(unsigned n)
 {
-	weft_options_default(&weft_opt);
-	weft_opt.stealage = 0;
-	hooks.newosproc = world_newosproc;
-	lot_init();
-	os_time_init();
-	os_guard_init();
-	sched.maxm = 100;
-	sched.defstack = 256 * 1024;
-	store_seqcst(&sched.lastpoll, 1);
 	weft_tls.m = &m0;
-	m_init(&m0);
-	cr_assert_eq(procresize(n, os_ncpu()), 0);
+	cr_assert_eq(bare_world(n), 0);
 	/* P0 may be anywhere on the idle list; what is taken off before it goes back. */
 	for (struct p **link = &sched.pidle; *link; link = &(*link)->link) {
 		if (*link == allp[0]) {
@@ -57,8 +37,8 @@ static inline struct g *make_gs(unsigned n)
 
 	cr_assert(gs);
 	for (unsigned i = 0; i < n; i++) {
-		gs[i].goid = i + 1;
-		store_seqcst(&gs[i].status, Grunnable);
+		gs[i].shim.goid = i + 1;
+		store_seqcst(&gs[i].shim.status, Grunnable);
 	}
 	return gs;
 }
@@ -69,7 +49,7 @@ static inline unsigned next_of(struct p *pp)
 	bool inherit;
 	struct g *gp = runqget(pp, &inherit);
 
-	return gp ? (unsigned)gp->goid : 0;
+	return gp ? (unsigned)gp->shim.goid : 0;
 }
 
 /* Removes the head of the global queue, by number; 0: empty. */
@@ -84,7 +64,7 @@ static inline unsigned next_global(void)
 		sched.runq.tail = NULL;
 	sched.runq.size--;
 	store_seqcst(&sched.runqsize, sched.runq.size);
-	return (unsigned)gp->goid;
+	return (unsigned)gp->shim.goid;
 }
 
 #endif

@@ -24,6 +24,11 @@ static inline uintptr_t mcontext_return_address(const mcontext_t *mc)
 	return *(const uintptr_t *)mcontext_sp(mc);
 }
 
+static inline void mcontext_set_return_address(const mcontext_t *mc, uintptr_t pc)
+{
+	*(uintptr_t *)mcontext_sp(mc) = pc;
+}
+
 static inline void mcontext_set_pc(mcontext_t *mc, uintptr_t pc)
 {
 	mc->gregs[REG_RIP] = (greg_t)pc;
@@ -40,6 +45,13 @@ static inline long mcontext_call_arg(const mcontext_t *mc, int n)
 	static const unsigned char where[] = { REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9 };
 
 	return mc->gregs[where[n]];
+}
+
+static inline void mcontext_set_call_arg(mcontext_t *mc, int n, long value)
+{
+	static const unsigned char where[] = { REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9 };
+
+	mc->gregs[where[n]] = value;
 }
 
 /* Behind it: what it returns. */
@@ -70,11 +82,22 @@ static inline long mcontext_stub_nr(const mcontext_t *mc)
 	return ((const long *)mcontext_sp(mc))[-1];
 }
 
-/* Right behind a call: it is made again, by its number. */
+/*
+ * Right behind a call: it is made again, by its number.  R11, which is the kernel's, says so: the kernel
+ * leaves the flags there, which are never 0.
+ */
 static inline void mcontext_call_again(mcontext_t *mc, long nr)
 {
 	mc->gregs[REG_RAX] = nr;
 	mc->gregs[REG_RIP] -= INSN_SYSCALL;
+	mc->gregs[REG_R11] = 0;
+}
+
+/* Before the call whose instruction ends at end: is it made again by mcontext_call_again()? */
+static inline bool mcontext_call_is_again(const mcontext_t *mc, uintptr_t end)
+{
+	return mc->gregs[REG_RIP] == (greg_t)(end - INSN_SYSCALL) && mc->gregs[REG_R11] == 0 &&
+	       mcontext_call_made(mc, end);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * shim_ucontext: swapcontext and setcontext (shim/thread/ucontext.c).
+ * shim_ucontext: swapcontext and setcontext (shim/thread/ucontext.c), and the end of a coroutine.
  *
  * Both must be jumps, not calls: swapcontext saves the registers, stack and return address of its
  * caller, and must find the program's, not weft's.
@@ -48,5 +48,27 @@ setcontext:
 	jmp	*%rax
 	.cfi_endproc
 	.size	setcontext, . - setcontext
+
+/*
+ * What a function of makecontext() returns to, in the place of libc's: libc's leaves in rbx where
+ * uc_link stands.  The unwinder must find no caller.
+ */
+	.globl	ucontext_over
+	.hidden	ucontext_over
+	.type	ucontext_over, @function
+	.cfi_startproc
+	.cfi_undefined rip
+	nop			/* an unwinder looks up the instruction before the return address */
+ucontext_over:
+	mov	%rbx, %rsp
+	mov	(%rsp), %rdi
+	test	%rdi, %rdi
+	je	1f
+	call	setcontext@PLT	/* returns only with an error */
+	mov	%eax, %edi
+1:	call	exit@PLT
+	hlt
+	.cfi_endproc
+	.size	ucontext_over, . - ucontext_over
 
 	.section .note.GNU-stack, "", @progbits

@@ -27,15 +27,30 @@ int os_thread_cpu(int tid, uint64_t *ns)
 	return os_clock_gettime((int)(~(uint32_t)tid << 3 | PERTHREAD_SCHED), ns);
 }
 
-uint64_t os_own_systime(void)
+/* The kernel's struct rusage, of the calling thread. */
+struct usage {
+	int64_t user[2], system[2], rest[12], waits, preemptions;
+};
+
+static struct usage own_usage(void)
 {
 	enum { THREAD = 1 };
-	struct {
-		int64_t user[2], system[2], rest[14];
-	} ru = { { 0 }, { 0 }, { 0 } };
+	struct usage ru = { .waits = 0 };
 
 	os_syscall(SYS_getrusage, THREAD, (long)&ru, 0, 0, 0, 0);
+	return ru;
+}
+
+uint64_t os_own_systime(void)
+{
+	struct usage ru = own_usage();
+
 	return (uint64_t)ru.system[0] * 1000000000 + (uint64_t)ru.system[1] * 1000;
+}
+
+uint64_t os_own_waits(void)
+{
+	return (uint64_t)own_usage().waits;
 }
 
 bool os_has_children(void)

@@ -521,6 +521,110 @@ static uint64_t spinners_ideal(unsigned cpus, unsigned rounds)
 	return (uint64_t)rounds * SPIN + rounds / 2 * WANT;
 }
 
+/* ---- alone: one thread computes, and as many as there are other CPUs have just ended ------------ */
+
+enum { CROWD = 200000 };
+static unsigned alone_rounds;
+
+static void of_a_crowd(void *arg)
+{
+	(void)arg;
+	compute(CROWD);
+}
+
+static void loner(void *arg)
+{
+	(void)arg;
+	for (unsigned k = 0; k < alone_rounds; k++)
+		compute(SPIN);
+}
+
+static void alone(unsigned cpus, unsigned rounds)
+{
+	alone_rounds = rounds;
+	start(loner, 0);
+	for (unsigned i = 1; i < cpus; i++)
+		start(of_a_crowd, i);
+	join_all();
+}
+
+static uint64_t alone_ideal(unsigned cpus, unsigned rounds)
+{
+	(void)cpus;
+	return (uint64_t)rounds * SPIN;
+}
+
+/* ---- duets: a leader for two CPUs wakes its follower and computes 200 us; so does that one ------- */
+
+enum { PART = 200000, REST = 50000 };
+static struct duet {
+	struct mutex m;
+	struct cond go, done;
+	unsigned asked, served, rounds;
+	uint64_t since;
+} *duets_;
+
+static void leader(void *arg)
+{
+	struct duet *d = &duets_[(uintptr_t)arg];
+
+	for (unsigned k = 0; k < d->rounds; k++) {
+		nap(REST);
+		mutex_lock(&d->m);
+		d->asked++;
+		d->since = rows_now();
+		mutex_unlock(&d->m);
+		cond_signal(&d->go, 1);
+		compute(PART);
+		mutex_lock(&d->m);
+		while (d->served != d->asked)
+			cond_wait(&d->done, &d->m, 0);
+		mutex_unlock(&d->m);
+	}
+}
+
+static void follower(void *arg)
+{
+	struct duet *d = &duets_[(uintptr_t)arg];
+
+	for (unsigned k = 0; k < d->rounds; k++) {
+		mutex_lock(&d->m);
+		while (d->served == d->asked)
+			cond_wait(&d->go, &d->m, 0);
+		late(d->since);
+		mutex_unlock(&d->m);
+		compute(PART);
+		mutex_lock(&d->m);
+		d->served++;
+		mutex_unlock(&d->m);
+		cond_signal(&d->done, 1);
+	}
+}
+
+static void duets(unsigned cpus, unsigned rounds)
+{
+	unsigned n = of(cpus, 2);
+
+	duets_ = calloc(n, sizeof(*duets_));
+	for (unsigned i = 0; i < n; i++) {
+		mutex_init(&duets_[i].m);
+		cond_init(&duets_[i].go);
+		cond_init(&duets_[i].done);
+		duets_[i].rounds = rounds;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		start(leader, i);
+		start(follower, i);
+	}
+	join_all();
+	free(duets_);
+}
+
+static uint64_t duets_ideal(unsigned cpus, unsigned rounds)
+{
+	return rounds * (REST + (uint64_t)PART * (cpus < 2 ? 2 : 1));
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 const struct row rows[] = {
@@ -534,6 +638,8 @@ const struct row rows[] = {
 	{ "barriers", "2 threads a CPU meet after 20 us", barriers, barriers_ideal, 400 },
 	{ "phases", "a thread a CPU, all meet after each millisecond", phases, phases_ideal, 40 },
 	{ "spinners", "a spinner a CPU, and as many sleepers of 1 ms", spinners, spinners_ideal, 40 },
+	{ "alone", "a thread computes, one for each other CPU did for 200 us", alone, alone_ideal, 100 },
+	{ "duets", "for 2 CPUs a thread wakes another, and both compute 200 us", duets, duets_ideal, 100 },
 	{ NULL, NULL, NULL, NULL, 0 },
 };
 

@@ -1,0 +1,12 @@
+;; chez: threads behind a mutex and conditions, collections that all threads meet for, a process.
+(define m (make-mutex)) (define c (make-condition)) (define n 0) (define done 0)
+(define (w i) (lambda () (do ([k 0 (+ k 1)]) ((= k 1000)) (with-mutex m (set! n (+ n (modulo (* k i) 7)))) (make-vector 50 k)) (with-mutex m (set! done (+ done 1)) (condition-broadcast c))))
+(do ([i 0 (+ i 1)]) ((= i 10)) (fork-thread (w i)))
+(with-mutex m (let loop () (when (< done 10) (condition-wait c m) (loop))))
+(printf "sum ~a\n" n) (collect) (collect 3) 
+(printf "timed ~a\n" (with-mutex m (condition-wait c m (make-time 'time-duration 30000000 0))))
+(define p (process "echo child; cat")) (define o (cadr p)) (display "line\n" o) (close-output-port o) (printf "~a ~a\n" (get-line (car p)) (get-line (car p)))
+(define tp (make-thread-parameter 1)) (set! done 0) (do ([i 0 (+ i 1)]) ((= i 20)) (fork-thread (lambda () (tp i) (collect-request-handler) (with-mutex m (set! done (+ done (tp))) (condition-signal c)))))
+(with-mutex m (let loop () (when (< done 190) (condition-wait c m) (loop)))) (printf "params ~a ~a\n" done (tp))
+(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (printf "~a\n" (fib 25))
+(exit 0)

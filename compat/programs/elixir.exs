@@ -1,0 +1,12 @@
+# elixir: streams of tasks, agents, a port, sockets, a task that ends by time.
+r = 1..2000 |> Task.async_stream(fn i -> Enum.reduce(1..i, 0, fn x, a -> rem(a + x * x, 1009) end) end, max_concurrency: 50, ordered: true) |> Enum.map(fn {:ok, v} -> v end) |> Enum.sum()
+IO.puts(r)
+{:ok, a} = Agent.start_link(fn -> 0 end)
+1..100 |> Enum.map(fn _ -> Task.async(fn -> for _ <- 1..50, do: Agent.update(a, &(&1 + 1)) end) end) |> Enum.each(&Task.await/1)
+IO.puts(Agent.get(a, & &1))
+{o, s} = System.cmd("sh", ["-c", "echo out; exit 3"]); IO.inspect({o, s})
+File.write!("f", String.duplicate("x", 1_000_000)); IO.puts(byte_size(File.read!("f")))
+{:ok, l} = :gen_tcp.listen(0, [:binary, active: false]); {:ok, p} = :inet.port(l)
+spawn(fn -> for _ <- 1..20 do {:ok, c} = :gen_tcp.accept(l); {:ok, d} = :gen_tcp.recv(c, 0); :gen_tcp.send(c, String.upcase(d)); :gen_tcp.close(c) end end)
+IO.puts(1..20 |> Enum.map(fn i -> {:ok, c} = :gen_tcp.connect({127,0,0,1}, p, [:binary, active: false]); :gen_tcp.send(c, "m#{i}"); {:ok, d} = :gen_tcp.recv(c, 0); d end) |> Enum.join(" "))
+IO.inspect(try do Task.await(Task.async(fn -> Process.sleep(1000) end), 50) catch :exit, _ -> :timeout end)

@@ -1,0 +1,10 @@
+# r: forked workers, a cluster over sockets, BLAS, a time limit, recursion to the end.
+library(parallel)
+x <- mclapply(1:40, function(i) { set.seed(i); sum(sort(rnorm(20000))) }, mc.cores = 4)
+cat(sprintf("%.6f\n", sum(unlist(x))))
+cl <- makeCluster(3, type = "PSOCK"); r <- parSapply(cl, 1:60, function(i) { s <- 0; for (k in 1:1000) s <- s + k %% i; s }); stopCluster(cl); cat(sum(r), "\n")
+m <- matrix((1:250000 * 7919) %% 1009, 500); cat(sprintf("%.0f\n", sum(m %*% m)))
+p <- mcparallel(42); cat(mccollect(p)[[1]], "\n")
+cat(system("echo child", intern = TRUE), "\n")
+r <- tryCatch({ setTimeLimit(elapsed = 0.3); repeat {} }, error = function(e) "time limit"); setTimeLimit(); cat(r, "\n")
+f <- function(n) f(n + 1) + 1; r <- tryCatch(f(1), error = function(e) "too deep"); cat(r, "\n")

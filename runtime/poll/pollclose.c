@@ -1,0 +1,136 @@
+/*
+ * pollclose: what becomes of a registration when its number ends, or may not be watched.
+ *
+ * The caller says so before the call that ends the number and after it.  Between the two a new waiter
+ * watches the file by a number of our own (pd_hold()); those that wait already keep the file by another
+ * such number, until the last of them is gone.
+ *
+ * Must never: touch the program's number, which may name another file already.
+ */
+#include "runtime/poll/polldesc.h"
+
+_Atomic uint32_t netpoll_closing_any;
+
+/* The file gets a number of ours, which users take from now on. */
+static void keep_file(struct polldesc *pd, int fd, bool gone)
+{
+	int own = gone ? -1 : netpoll_dup(fd);
+
+	/* Before the other goes: an edge in between is seen twice, not lost. */
+	if (own >= 0 && pd_watch(pd, own)) {
+		os_close(own); /* no watch to be had: as no number */
+		own = -1;
+	}
+	store_seqcst(&pd->seen.fd, own);
+	os_poll_del(netpoll_fd(), fd);
+	while (load_seqcst(&pd->seen.incalls)) /* in a call that does not block, on the old number */
+		os_osyield();
+	/* the file is gone, or there is no number or no watch to be had: the users are told EBADF */
+	if (own < 0)
+		polldesc_fire(pd_data(pd), ENDED);
+}
+
+/* Its pd_reglock() held. */
+void pd_forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
+{
+	bool used;
+
+	lock(&pd->lock);
+	store_seqcst(&slot->pd, NULL);
+	used = pd->users != 0;
+	if (used) {
+		pd->detached = true;
+		pd->users++;
+	}
+	unlock(&pd->lock);
+	if (used) {
+		keep_file(pd, fd, gone);
+		pd_drop(pd);
+	} else {
+		os_poll_del(netpoll_fd(), fd);
+		pd_put(pd);
+		fetch_sub_relaxed(&nwatched, 1);
+	}
+}
+
+/* Its pd_reglock() held. */
+static void empty(pollslot *slot, int fd, bool gone)
+{
+	struct polldesc *pd = load_seqcst(&slot->pd);
+
+	if (pd)
+		pd_forget(slot, pd, fd, gone);
+}
+
+bool pd_unwatch(pollslot *slot, int fd)
+{
+	struct polldesc *pd;
+	bool used;
+
+	lock(pd_reglock(fd));
+	pd = load_seqcst(&slot->pd);
+	if (pd) {
+		lock(&pd->lock);
+		used = pd->users != 0;
+		unlock(&pd->lock);
+		if (!used) /* a new user registers, or is between the slot and pd->lock, and finds it empty */
+			pd_forget(slot, pd, fd, false);
+	}
+	unlock(pd_reglock(fd));
+	return !pd || !used;
+}
+
+void netpoll_forget(pollslot *slot, int fd, enum pollforget how)
+{
+	bool bars = how == NETPOLL_BARS;
+
+	if (!bars && !load_seqcst(&slot->pd) && !load_seqcst(&slot->barred))
+		return;
+	pin();
+	lock(pd_reglock(fd));
+	if (bars)
+		fetch_add_seqcst(&slot->barred, 1);
+	empty(slot, fd, how != NETPOLL_KEEPS);
+	if (!bars)
+		store_seqcst(&slot->barred, 0);
+	unlock(pd_reglock(fd));
+	unpin();
+}
+
+/*
+ * Both steps are under the lock under which waiters register: what is in the slot by then is taken
+ * out here, and a waiter that registers later sees that the number is being closed.
+ */
+static void closing_one(pollslot *slot, int fd)
+{
+	pin();
+	lock(pd_reglock(fd));
+	fetch_add_seqcst(&slot->closing, 1);
+	empty(slot, fd, false);
+	if (load_relaxed(&slot->barred))
+		store_seqcst(&slot->barred, 0);
+	unlock(pd_reglock(fd));
+	unpin();
+}
+
+/* Each lock once: registering reads the count and fills the slot under one of them. */
+static void synchronize(void)
+{
+	pin();
+	for (int i = 0; i < REGLOCKS; i++) {
+		lock(pd_reglock(i));
+		unlock(pd_reglock(i));
+	}
+	unpin();
+}
+
+void netpoll_closing(pollslot *slot, int fd)
+{
+	if (likely(slot)) {
+		closing_one(slot, fd);
+		return;
+	}
+	fetch_add_seqcst(&netpoll_closing_any, 1);
+	if (fd < 0)
+		synchronize();
+}

@@ -1,0 +1,43 @@
+/*
+ * polldesc: the registration of one open descriptor, and what the files of this folder do with it.
+ *
+ * Must never: be included outside runtime/poll.
+ */
+#ifndef WEFT_POLLDESC_H
+#define WEFT_POLLDESC_H
+
+#include "runtime/sched/gmp.h"
+
+enum { ENDED = OS_POLLERR | OS_POLLHUP | OS_POLLRDHUP };
+_Static_assert((int)ENDED == (int)NETPOLL_ENDED, "netpoll.h names the same bits");
+enum { REGLOCKS = 64 };
+
+struct polldesc {
+	struct pollseen seen;       /* first: netpoll.h */
+	/* seq_cst with seen.seq in pd_wake() */
+	_Atomic uint32_t nwait[2];  /* about to park, or parked */
+	_Atomic uint32_t gen;       /* of this life; an event of a former one is stale */
+	struct lock lock;           /* rank Polldesc */
+	uint32_t users;             /* (L) */
+	bool detached;              /* (L) its number was closed; the last user frees it */
+	listhead links;             /* (L) written; polldesc_fire() looks first whether there is one */
+	struct polldesc *free;      /* (L pool) */
+	uint32_t first[2];          /* (c per life) seen.seq when it was registered */
+	uint32_t index;             /* (c) */
+	uint64_t file[2];           /* (c per life) device and inode */
+} __attribute__((aligned(64)));
+_Static_assert(offsetof(struct polldesc, seen) == 0, "netpoll_seen()");
+
+/* ---- polldesc.c ---- */
+/* Of this number, rank Pollreg: registering against closing. */
+struct lock *pd_reglock(int fd) hidden;
+struct polldesc *pd_hold(pollslot *slot, int fd) hidden; /* pinned; NULL: fd cannot be watched */
+void pd_drop(struct polldesc *pd) hidden;                 /* held no more */
+void pd_put(struct polldesc *pd) hidden;                  /* of no use any more */
+int pd_watch(struct polldesc *pd, int fd) hidden;
+uint64_t pd_data(struct polldesc *pd) hidden;             /* what an event of it carries */
+
+/* ---- pollclose.c ---- */
+void pd_forget(pollslot *slot, struct polldesc *pd, int fd, bool gone) hidden; /* its pd_reglock() held */
+
+#endif

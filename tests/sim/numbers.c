@@ -1,0 +1,113 @@
+/*
+ * numbers: what becomes of the numbers of descriptors while others wait: closed with others, closed unseen and used again,
+ * barred, forgotten, moved.
+ *
+ * Must never: leave a number in a state in which its readers could not end.
+ */
+#include "tests/sim/workloads.h"
+
+#include <errno.h>
+
+#include "runtime/netpoll.h"
+#include "runtime/os/os.h"
+#include "runtime/running.h"
+#include "runtime/runtime.h"
+#include "runtime/sched/gmp.h"
+
+enum { NUMBERS = 3 };
+static struct stream files[NUMBERS];
+static unsigned nfiles;
+static _Atomic unsigned meddling;
+
+static void number_reader(void *arg)
+{
+	struct stream *s = arg;
+	int n;
+
+	do {
+		n = stream_read(s, (unsigned)some(1, 20), sim_random(3) ? 0 : sim_now() + some(0, 300000));
+		if (n == -EBADF)
+			gosched(); /* barred, or another file by now */
+		progress++;
+	} while (n != 0);
+}
+
+/* As close_range() of nothing that is open. */
+static void close_many(void)
+{
+	netpoll_closing(NULL, -1);
+	for (unsigned i = 0; i < nfiles; i++)
+		if (sim_random(2))
+			netpoll_forget(&files[i].slot, files[i].fd, NETPOLL_KEEPS);
+	netpoll_closed(NULL);
+}
+
+/* Where the runtime does not see it; the next file has the number.  Its readers learn of it by one that comes. */
+static void swap(struct stream *s)
+{
+	int old = fd_file(s->fd);
+
+	os_close(s->fd);
+	fd_shut_open(old); /* those that hold it by a number of weft's wait for it */
+	s->fd = fd_stream();
+	for (int n = -EAGAIN; n == -EAGAIN;)
+		n = stream_read(s, 1, sim_now() + 1);
+}
+
+static void meddle(struct stream *s)
+{
+	switch (sim_random(8)) {
+	case 1:
+		netpoll_forget(&s->slot, s->fd, NETPOLL_BARS);
+		nap(some(0, 50000));
+		netpoll_unbar(&s->slot);
+		break;
+	case 2:
+		netpoll_retry(&s->slot, NETPOLL_IN);
+		break;
+	case 3:
+		netpoll_forget(&s->slot, s->fd, NETPOLL_KEEPS);
+		break;
+	case 4:
+		close_many();
+		break;
+	case 5:
+		netpoll_move(load_acquire(&netpoll_own[sim_random(2) ? NETPOLL_EPOLL : NETPOLL_EVENTFD]));
+		netpoll_makeroom();
+		break;
+	case 6:
+		swap(s);
+		break;
+	default:
+		nap(some(0, 100000));
+	}
+}
+
+static void meddler(void *arg)
+{
+	(void)arg;
+	for (uint64_t i = some(1, 6); i > 0; i--) {
+		struct stream *s = &files[sim_random(nfiles)];
+
+		if (sim_random(2))
+			stream_write(s, (unsigned)some(1, 30));
+		meddle(s);
+	}
+	if (fetch_sub_seqcst(&meddling, 1) == 1)
+		for (unsigned i = 0; i < nfiles; i++)
+			stream_end(&files[i]);
+}
+
+void workload_numbers(void)
+{
+	nfiles = (unsigned)some(1, NUMBERS);
+	/* One at a time: a number that two close and open is a fault of the program's. */
+	store_seqcst(&meddling, 1);
+	for (unsigned i = 0; i < nfiles; i++) {
+		stream_open(&files[i]);
+		for (uint64_t k = some(1, 3); k > 0; k--)
+			start(number_reader, &files[i]);
+	}
+	start(meddler, NULL);
+	join_all();
+}
