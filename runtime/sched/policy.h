@@ -119,7 +119,7 @@ enum {
 	/* times, rest.c: as long as before it, a rest must last to have been worth it.  From: trying. */
 	REST_WORTH = 4,
 	/*
-	 * ns, poll.c: a wait that took longer slept, and the next will: it is not preceded by a try.  From: less than the
+	 * ns, epollwait.c: a wait that took longer slept, and the next will: it is not preceded by a try.  From: less than the
 	 * two switches of a sleep, more than a call that finds something.
 	 */
 	SLEPT_NS = 3000,
