@@ -1,5 +1,5 @@
 /*
- * fork: fork and _Fork from any G on any M.
+ * fork: fork, forkpty and _Fork from any G on any M.
  *
  * libc's fork runs the atfork handlers around its own work, so ours are handlers too, registered
  * before all others (this library is initialised first): prepare then runs last, parent and child
@@ -168,32 +168,52 @@ static void __attribute__((constructor(101))) register_handlers(void)
 	pthread_atfork(prepare, parent, child);
 }
 
-EXPORT pid_t fork(void)
+/* One of libc's that fork and run the handlers. */
+static bool whole_begins(void)
 {
 	struct park pk = park_wait(lot_key(&inside, KEY_OTHER), nobody_inside, NULL, WaitFork);
-	bool here = on_g();
-	pid_t pid;
 
+	if (!on_g())
+		return false;
 	/* One wake-up for one fork's end: each that was waited for here has such an end itself. */
-	while (on_g() && !nobody_inside(NULL) && lot_park(&pk) == -EINTR)
+	while (!nobody_inside(NULL) && lot_park(&pk) == -EINTR)
 		eintr_in_lock();
 	/* The wait for another M is without harm here; where prepare() is called, malloc's lock may be held. */
-	if (here)
-		runtime_child_begins(true);
-	pid = real.fork();
-	if (here)
+	runtime_child_begins(true);
+	return true;
+}
+
+/* begun: before the call, by this G; the child is a copy of it. */
+static pid_t whole_ends(bool begun, pid_t pid)
+{
+	if (begun)
 		runtime_child_ends(false);
 	sigchild_note(pid);
 	return pid;
 }
+
+EXPORT pid_t fork(void)
+{
+	bool begun = whole_begins();
+
+	return whole_ends(begun, real.fork());
+}
 ALIAS(__fork, fork);
 
+EXPORT int forkpty(int *terminal, char *name, const struct termios *how, const struct winsize *size)
+{
+	bool begun = whole_begins();
+
+	return whole_ends(begun, real.forkpty(terminal, name, how, size));
+}
+
+/* A handler, which this is made for, does not wait for another M (aside.c); all others do. */
 EXPORT pid_t _Fork(void)
 {
 	uint64_t was;
 	pid_t pid;
 
-	runtime_child_begins(false);
+	runtime_child_begins(true);
 	was = fork_begins();
 	pid = real._Fork();
 	fork_ends(pid == 0, was);
