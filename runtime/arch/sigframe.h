@@ -58,6 +58,8 @@ struct sigframe *sigframe_at(uintptr_t end, size_t state) SIGFRAME_HIDDEN;
  * true, and then it returns.  That handler must be let in.
  */
 bool sigframe_copy(struct sigframe *to, uintptr_t end, const struct sigframe *f) SIGFRAME_HIDDEN;
+/* Any bytes, in the same way: how many were not copied. */
+size_t sigframe_put(void *to, const void *from, size_t n) SIGFRAME_HIDDEN;
 bool sigframe_fault(struct sigframe *f) SIGFRAME_HIDDEN;
 
 /*

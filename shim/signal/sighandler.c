@@ -150,8 +150,8 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 	struct sigframe *f = sigframe_of(ctx);
 	struct arrival a = { .sig = sig, .saved = errno };
 
-	if (sig == SIGSEGV && sigframe_fault(f))
-		return; /* frame_move() looks for another way */
+	if ((sig == SIGSEGV || sig == SIGBUS) && sigframe_fault(f))
+		return; /* frame_move() looks for another way, usermem.c says EFAULT */
 	action_get(sig, &a.sa);
 	sigroute_original(si);
 	if (unlikely(for_guest(sig, si, ctx, &a.sa))) {

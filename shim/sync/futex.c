@@ -47,7 +47,7 @@ bool futex_bad_word(const uint32_t *w, long *err)
 
 static bool is_there(const uint32_t *at)
 {
-	return user_readable(at, sizeof(*at));
+	return user_word_readable(at);
 }
 
 long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bool ends)

@@ -124,7 +124,7 @@ long moves_futex2(const struct call *x)
 		return err;
 	if (on_lot(w[1].flags))
 		return futex_requeue(from, nwake, nmove, to, &value);
-	if (!user_readable(from, sizeof(*from)))
+	if (!user_word_readable(from))
 		return -EFAULT;
 	if (load_acquire(from) != value)
 		return -EAGAIN;

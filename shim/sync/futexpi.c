@@ -270,12 +270,12 @@ static long by_two_words(const struct call *x, uint32_t *at, uint32_t *to, int c
 
 	if (futex_bad_word(to, &r))
 		return r;
-	if (!user_readable(at, sizeof(*at)))
+	if (!user_word_readable(at))
 		return -EFAULT;
 	if (at == to)
 		return -EINVAL;
 	if (((int)x->b & FUTEX_CMD_MASK) == FUTEX_CMP_REQUEUE_PI)
-		return user_readable(to, sizeof(*to))
+		return user_word_readable(to)
 			       ? requeue(at, (int)x->c, (int)x->d, to, (uint32_t)x->f)
 			       : -EFAULT;
 	r = until(clock, (const struct timespec *)x->d, &pk);
@@ -297,7 +297,7 @@ static long by_op(const struct call *x)
 	long r;
 
 	/* As the kernel, which reads the word before it looks at its address. */
-	if (op == FUTEX_UNLOCK_PI && !user_readable(at, sizeof(*at)))
+	if (op == FUTEX_UNLOCK_PI && !user_word_readable(at))
 		return -EFAULT;
 	if (futex_bad_word(at, &r))
 		return r;

@@ -17,35 +17,34 @@ bool user_string(char *to, const char *from, size_t n) hidden;
 /* As user_read(); eight bytes at least. */
 bool user_write(void *to, const void *from, size_t n) hidden;
 
-/* The pages of these were good, once: for user_get() and user_put(), which are the same for hot paths. */
-bool user_readable(const void *at, size_t n) hidden;
-bool user_writable(void *at, size_t n) hidden;
-
 /* A futex word, which stays as it is. */
+bool user_word_readable(const uint32_t *at) hidden;
 bool user_word_writable(uint32_t *at) hidden;
+
+enum { LEAST_PAGE = 4096 };
 
 /* In the page of the caller's frame, where its variables are: it is there, and nobody need be asked. */
 static inline bool user_beside_frame(const void *at, size_t n)
 {
-	enum { LEAST_PAGE = 4096 };
 	uintptr_t first = (uintptr_t)__builtin_frame_address(0);
 	uintptr_t end = (first | (LEAST_PAGE - 1)) + 1;
 
 	return (uintptr_t)at >= first && (uintptr_t)at < end && n <= end - (uintptr_t)at;
 }
 
+/* The same as user_read() and user_write(), where the memory is the caller's own frame more often than not. */
 static inline bool user_get(void *to, const void *from, size_t n)
 {
-	if (unlikely(!user_beside_frame(from, n)) && !user_readable(from, n))
-		return false;
+	if (unlikely(!user_beside_frame(from, n)))
+		return user_read(to, from, n);
 	memcpy(to, from, n);
 	return true;
 }
 
 static inline bool user_put(void *to, const void *from, size_t n)
 {
-	if (unlikely(!user_beside_frame(to, n)) && !user_writable(to, n))
-		return false;
+	if (unlikely(!user_beside_frame(to, n)))
+		return user_write(to, from, n);
 	memcpy(to, from, n);
 	return true;
 }

@@ -23,8 +23,6 @@ void *sigframe_restorer;
 
 extern const char sigframe_leave_last[] SIGFRAME_HIDDEN;
 extern const char sigframe_put_move[] SIGFRAME_HIDDEN, sigframe_put_end[] SIGFRAME_HIDDEN;
-/* How many bytes could not be written. */
-size_t sigframe_put(void *to, const void *from, size_t n) SIGFRAME_HIDDEN;
 void sigframe_make(uintptr_t end, void (*fn)(struct sigframe *, void *), void *arg) SIGFRAME_HIDDEN;
 
 size_t sigframe_state(const struct sigframe *f)

@@ -296,6 +296,44 @@ void fixture_feed(int flags)
 		msgsnd(f.messages, &queued, 8, 0);
 }
 
+/* Reads, without waiting, all there is. */
+static void drain(int fd)
+{
+	static char d[4096];
+	int flags = fcntl(fd, F_GETFL);
+
+	fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+	while (read(fd, d, sizeof(d)) > 0)
+		;
+	fcntl(fd, F_SETFL, flags);
+}
+
+void fixture_drain(void)
+{
+	int fds[] = { f.pipe[0], f.stream[0], f.datagram[0], f.seq[0], f.event, f.clock, f.signals };
+	struct timespec none = { 0, 0 };
+	sigset_t set;
+	char d[8];
+	int fd;
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		drain(fds[i]);
+	fill(f.full[1]);
+	fcntl(f.listener, F_SETFL, O_NONBLOCK);
+	while ((fd = accept(f.listener, NULL, NULL)) >= 0)
+		close(fd);
+	fcntl(f.listener, F_SETFL, 0);
+	while (f.queue >= 0 && mq_timedreceive(f.queue, d, sizeof(d), NULL, &none) >= 0)
+		;
+	while (f.messages >= 0 && msgrcv(f.messages, f_buf, 8, 0, IPC_NOWAIT) >= 0)
+		;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigaddset(&set, SIGHUP);
+	while (sigtimedwait(&set, NULL, &none) > 0)
+		;
+}
+
 long fixture_left(void)
 {
 	int fds[] = { f.pipe[0], f.stream[0], f.datagram[0], f.seq[0] }, n;

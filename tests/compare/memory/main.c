@@ -17,9 +17,12 @@ enum { PAGE = 4096, LONGEST_MS = 4000 };
 
 /* ---- memory ---- */
 
+/* Where the kernel puts nothing by itself: what is gone stays so, whatever other threads map meanwhile. */
 static char *pages(int last)
 {
-	char *at = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static _Atomic uintptr_t next = 0x100000000000;
+	char *at = mmap((void *)atomic_fetch_add(&next, 4 * PAGE), 2 * PAGE, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 	if (at == MAP_FAILED || (last >= 0 ? mprotect(at + PAGE, PAGE, last) : munmap(at + PAGE, PAGE)))
 		die("mmap");
@@ -84,13 +87,32 @@ static void *crosses(const struct memory *m)
 	return put(pages(PROT_NONE) - there, m, there);
 }
 
+/* What becomes of good memory between two calls: all of it is in one page. */
+static int unmapped(void *at)
+{
+	return munmap((void *)((uintptr_t)at & -PAGE), PAGE);
+}
+
+static int shut(void *at)
+{
+	return mprotect((void *)((uintptr_t)at & -PAGE), PAGE, PROT_NONE);
+}
+
+static int locked(void *at)
+{
+	return mprotect((void *)((uintptr_t)at & -PAGE), PAGE, PROT_READ);
+}
+
 static const struct wrong {
 	const char *name;
 	void *(*make)(const struct memory *m);
+	int (*since)(void *at); /* the call is made twice, and this comes between */
 } wrongs[] = {
 	{ "good", at_end },     { "null", is_null },      { "low", is_low },
 	{ "kernel", is_kernel }, { "gone", is_gone },     { "shut", is_shut },
 	{ "read_only", read_only }, { "crosses", crosses },
+	{ "gone_since", at_end, unmapped }, { "shut_since", at_end, shut },
+	{ "read_only_since", at_end, locked },
 };
 
 /* ---- one case ---- */
@@ -115,6 +137,21 @@ struct point {
 	struct told *told;
 };
 
+/* An earlier call, with all memory good and what it waits for there; then everything as before it. */
+static void call_before(const struct point *x, void **p)
+{
+	if (x->where == LATE)
+		fixture_feed(x->call->flags);
+	x->call->make(p);
+	fixture_drain();
+	if (x->where != LATE)
+		fixture_feed(x->call->flags);
+	for (int i = 0; i < ARGS && x->call->arg[i].size; i++)
+		put(p[i], &x->call->arg[i], x->call->arg[i].size);
+	if (x->wrong->since(p[x->arg]))
+		die("between two calls");
+}
+
 static void *make_call(void *arg)
 {
 	const struct point *x = arg;
@@ -122,6 +159,8 @@ static void *make_call(void *arg)
 
 	for (int i = 0; i < ARGS && x->call->arg[i].size; i++)
 		p[i] = i == x->arg ? x->wrong->make(&x->call->arg[i]) : at_end(&x->call->arg[i]);
+	if (x->wrong->since)
+		call_before(x, p);
 	errno = 0;
 	x->told->r = x->call->make(p);
 	x->told->err = errno;

@@ -2,7 +2,7 @@
  * memory.h: what one case of the comparison of bad memory is made of.
  *
  * A case is CALL x ARGUMENT x what is WRONG with the memory that it names x WHERE the call is made.  All
- * other arguments are good.  One line tells what the call answered (a result, an error, a signal that
+ * other arguments are good.  What went wrong since an earlier call was good for the same call before.  One line tells what the call answered (a result, an error, a signal that
  * ended the process), whether that was before what it waits for came, and how much is left in the
  * descriptors that it may have read.  Each case is a process of its own.  The program knows nothing of
  * weft: its output on libc is the oracle.
@@ -52,6 +52,7 @@ extern pthread_t other; /* a thread that does not make the call, and lives */
 
 void fixture_make(void);
 void fixture_feed(int flags);
+void fixture_drain(void); /* as it was before it was fed */
 long fixture_left(void); /* a sum of what can still be read */
 void fixture_drop(void); /* what does not end with the process */
 
