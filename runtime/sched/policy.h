@@ -24,7 +24,7 @@
 /* ---- what a P runs next ---------------------------------------------------------------------- */
 
 enum {
-	/* Gs, gmp.h runq.c check.c findrunnable.c: in a P's ring; of a full one half goes to the global queue.  From: Go. */
+	/* Gs, struct_p.h runq.c check.c findrunnable.c: in a P's ring; of a full one half goes to the global queue.  From: Go. */
 	RUNQ_SIZE = 256,
 	/*
 	 * schedules, findrunnable.c sched_inline.h: every 61st takes from the global queue and looks at the

@@ -1,0 +1,65 @@
+/*
+ * struct_m: an M.  Part of gmp.h, which says what (o), (a), (L) and (c) mean.
+ *
+ * Must never: be included but by gmp.h.
+ */
+#ifndef WEFT_STRUCT_M_H
+#define WEFT_STRUCT_M_H
+
+struct m {
+	uintptr_t sp;             /* where mstart goes on when this M leaves for good (c) */
+	void *g0top;              /* g0's stack starts here on every mcall (c) */
+	void *fs;                 /* thread block of g0 (c) */
+	struct g *curg;           /* (o) */
+	struct p *p;              /* (o) NULL: none */
+	struct p *nextp;          /* (L sched) handed by startm before the wake-up */
+	struct p *oldp;           /* (o) the P it left for a system call */
+	_Atomic bool retaken;     /* sysmon took oldp, and the M has not noticed yet: a hint for entersyscall.c */
+	struct p *_Atomic sigp;   /* the P whose preemption signal is on its way here (preempt.c) */
+	bool spinning;            /* (o) looks for work; counted in nmspinning */
+	bool dying;               /* (o) leaves for good */
+	/*
+	 * seq_cst with what its waker wrote before mwake(): the M clears this one, then reads that
+	 */
+	_Atomic uint32_t park;    /* futex: 0 asleep or about to be, 1 woken */
+	struct m *schedlink;      /* (L sched) dead list */
+	struct listlink idle;     /* (L sched) in sched.midle; back is NULL: it is not there */
+	struct listlink all;      /* (L sched) among all Ms: sched.allm */
+	struct g *lockedg;        /* the only G it may run (o); another M may run it too, if this is its home */
+	int32_t id;               /* (c) */
+	int32_t ostid;            /* kernel id */
+	char shown[16];           /* as it is called since mnames.c looked (L sched) */
+	uintptr_t os;             /* handle for joinosproc */
+	char *stack;              /* memory of both its stacks (NULL: M0) */
+	size_t stacksize;
+	uint64_t rng;             /* (o) */
+	/* seq_cst with sched.allblocked in m_block_idle() */
+	uint64_t sigmask;         /* what the kernel has for this thread (o) */
+	uintptr_t gs;             /* the same, of GS (o) */
+	char *sigstack;           /* the alternate stack that the kernel has for this thread (c) */
+	/* (o) a side stack that is free once this M has left the kernel */
+	struct side *spare;
+	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c) */
+	uint64_t sysstart;        /* the kernel's part of cpustart; SYS_UNKNOWN */
+	uint64_t napns;           /* (o) current nap of an idle M */
+	/* (o) a P with queued work that this M's last look found too young; NULL: it found none */
+	struct p *young;
+	bool stole;               /* (o) its last look at other Ps' queues found work */
+	uint32_t left;            /* (o) Gs that are queued where it found that work and here */
+	uint32_t youngruns;       /* (o) young->runs at that look */
+	uint64_t idlesince;       /* (L sched) */
+	_Atomic int32_t locks;    /* runtime locks held, for dumps */
+
+	/* sysmon's notes (blocked.c), while on its list of Ms without a P */
+	struct m *revokedlink;
+	struct g *_Atomic revokedg; /* the G that blocks; NULL: not on the list, which others may ask */
+	uint64_t revokedcpu;      /* CPU used at the last look */
+	uint64_t proddedwhen;     /* when it was last signalled to reacquire a P */
+	uint32_t prods;           /* how often it was signalled; the M reads it */
+	_Atomic bool prodsent;    /* the last signal has left; the M reads it */
+	uint64_t revokedsince;    /* for blockreport.c: when the block began */
+	/* for blockreport.c: where; BLOCKREPORT_NONE: it is over, or the option is off */
+	_Atomic int revokedsite;
+};
+
+#endif
