@@ -232,9 +232,9 @@ void sigring_coalesce(int sig)
 	fetch_or_seqcst(&coalesced, SIGBIT(sig));
 }
 
-bool sigring_enough(void)
+bool sigring_full(void)
 {
-	return load_seqcst(&head) - load_seqcst(&tail) >= ENOUGH;
+	return (int32_t)(load_seqcst(&head) - load_seqcst(&limit)) >= RING - BLOCK;
 }
 
 bool sigring_empty(void)

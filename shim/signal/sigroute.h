@@ -151,7 +151,7 @@ void sigroute_ring(void) hidden; /* the signal thread has something to look at *
 void sigroute_stop(void) hidden; /* on main, alone, all signals kept out: the signal thread has ended */
 int sigroute_tid(void) hidden; /* kernel id of the signal thread */
 bool sigroute_started(void) hidden;
-bool sigring_enough(void) hidden; /* so many are under way that the kernel should keep the next */
+bool sigring_full(void) hidden; /* all but a block, which is left to producers that are on their way */
 bool sigroute_drain(void) hidden; /* called by the one thread that takes from the ring */
 
 /* nosigthread.c: without a signal thread. */

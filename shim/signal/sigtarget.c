@@ -136,7 +136,7 @@ bool sigroute_pass_on(int sig, const siginfo_t *si)
 	struct thread *th;
 
 	if (weft_tls.unshared || of_the_caller(sig, si) || !sigroute_started() ||
-	    (sig >= 34 && sigring_enough()))
+	    (sig >= 34 && sigring_full()))
 		return false;
 	/* By tgkill(2) in this process, to a thread that weft does not schedule: it is that one's. */
 	if (!here && si->si_code == SI_TKILL && si->si_pid == pid())
