@@ -64,6 +64,7 @@ struct weft_tls {
 	 */
 	struct waiter *waits;
 	bool filtered;  /* behind a filter of its own: runtime/sched/filtered.c, and shim/syscall/seccomp.c */
+	bool strict;    /* no G any more, and may make no call: shim/process/strict.c */
 	uint32_t unshared; /* a process in our memory (clone.h); no G and no M has this */
 #ifdef WEFT_DEBUG
 	uint16_t held[32]; /* of each rank */

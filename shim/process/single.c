@@ -51,7 +51,7 @@ static void stop_threads(void)
 	dumpsig_stop();
 }
 
-static bool become_single(void)
+bool single_become(void)
 {
 	if (!on_g() || weft_tls.depth || cputimer_any() || !runtime_single(stop_threads))
 		return false;
@@ -64,17 +64,17 @@ long changes_namespace(const struct call *x)
 {
 	long r = threadstate_change(true, x);
 
-	return (r == -EINVAL || r == -EUSERS) && become_single() ? threadstate_change(true, x) : r;
+	return (r == -EINVAL || r == -EUSERS) && single_become() ? threadstate_change(true, x) : r;
 }
 
 void single_lists(void)
 {
 	store_relaxed(&listed, true);
-	become_single();
+	single_become();
 }
 
 void single_lists_again(void)
 {
 	if (unlikely(load_relaxed(&listed)))
-		become_single();
+		single_become();
 }

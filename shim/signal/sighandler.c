@@ -153,6 +153,11 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 	if ((sig == SIGSEGV || sig == SIGBUS) && sigframe_fault(f))
 		return; /* frame_move() looks for another way, usermem.c says EFAULT */
 	action_get(sig, &a.sa);
+	if (unlikely(weft_tls.strict)) {
+		run_handler(sig, si, ctx, &a.sa); /* strict.c: no call is to be made */
+		errno = a.saved;
+		return;
+	}
 	sigroute_original(si);
 	if (unlikely(for_guest(sig, si, ctx, &a.sa))) {
 		errno = a.saved;

@@ -108,6 +108,8 @@ void signals_described(uint64_t set)
 
 int thread_kill(struct thread *th, int sig, const siginfo_t *info)
 {
+	if (unlikely(load_relaxed(&th->strict)))
+		return strict_kill(th, sig);
 	return thread_signal(th, sig, info, false);
 }
 

@@ -126,6 +126,8 @@ long installs_filter(const struct call *x)
 	const void *program = NULL;
 	long flags, r;
 
+	if (on_g() && strict_asked(x))
+		return strict_enter(x);
 	if (!is_filter(x, &flags, &program) || !program || !runtime_filter_ask(program, &f))
 		return on_g() ? threadstate_change(true, x) : call_plain(x);
 	say(&f);

@@ -12,6 +12,11 @@ long installs_filter(const struct call *x) hidden;
 void filter_born(struct thread *th) hidden; /* th has the filter of a thread that may not try its calls */
 void filter_fork_child(void) hidden;
 
+/* strict.c: the mode without a filter. */
+bool strict_asked(const struct call *x) hidden;
+/* On a G, which is none any more when this returns 0. */
+long strict_enter(const struct call *x) hidden;
+
 static inline bool call_installs_filter(long nr, long a)
 {
 	return unlikely(nr == SYS_seccomp ? a <= 1 : nr == SYS_prctl && a == PR_SET_SECCOMP);

@@ -49,6 +49,8 @@ static void forget(struct thread *th, struct g *gp)
 {
 	uint32_t detached = load_relaxed(&th->state) & TH_DETACHED;
 
+	if (unlikely(load_relaxed(&th->strict)))
+		gp = g_main(); /* as main's: its kernel thread may be on the stack for a moment */
 	/* No other bit can be set any more: no thread has a valid id of this one. */
 	store_release(&th->state, TH_EXITED | TH_GONE | detached);
 	if (gp != g_main())
@@ -76,6 +78,8 @@ void thread_end(struct thread *th)
 {
 	compat_call_tls_dtors();
 	keys_run_destructors();
+	if (unlikely(weft_tls.strict))
+		strict_end();
 	leave(th);
 }
 
@@ -307,7 +311,7 @@ static int still_running_refused(void *arg)
 {
 	struct thread *th = arg;
 
-	return (load_seqcst(&th->state) & TH_EXITED) != 0;
+	return (load_seqcst(&th->state) & TH_EXITED) != 0 || load_seqcst(&th->strict);
 }
 
 /*
@@ -322,6 +326,11 @@ static int await(struct thread *th, const struct until *u)
 		park_until_ns(&pk, 0);
 	while (!(load_seqcst(&th->state) & TH_EXITED)) {
 		testcancel(); /* as in libc, only a caller that must wait acts on it */
+		if (unlikely(load_seqcst(&th->strict))) {
+			if (strict_await(th, u))
+				return ETIMEDOUT;
+			continue;
+		}
 		if (lot_park(&pk) == -ETIMEDOUT)
 			return ETIMEDOUT;
 	}
@@ -396,7 +405,7 @@ EXPORT int pthread_tryjoin_np(pthread_t t, void **result)
 {
 	if (!weft_on || !g_of(t))
 		return real.pthread_tryjoin_np(t, result);
-	if (!(load_seqcst(&thread_of(t)->state) & TH_EXITED))
+	if (!(load_seqcst(&thread_of(t)->state) & TH_EXITED) && !strict_has_ended(thread_of(t)))
 		return EBUSY;
 	return join(t, result, FOREVER);
 }

@@ -81,6 +81,10 @@ struct thread {
 	bool owns_nnp;               /* that state is no_new_privs alone (own) */
 	bool sleeps;                 /* its last wait for an epoll slept in the kernel (own) */
 	bool filtered;               /* behind a filter: its calls are not tried (own) */
+	/* seq_cst with the lot's lock: no G any more, its kernel thread is its own (strict.c) */
+	_Atomic bool strict;
+	_Atomic int strict_tid;      /* the kernel clears it when that thread has ended */
+	_Atomic int strict_os;       /* the kernel's id of it */
 	bool passes_os;              /* the threads that this one makes get that state, too (own) */
 	_Atomic bool schedparam_pending; /* attributes wait to be made real: schedparam_apply() */
 };
@@ -167,6 +171,12 @@ void thread_end(struct thread *th) __attribute__((noreturn)) hidden;
 void thread_lastexit(void) hidden;
 /* Did any thread by exit(2)?  Then the process ends so, too: with the status of the caller, the last. */
 bool thread_ended_by_number(int *of_last) hidden;
+/* strict.c: a thread in the kernel's strict mode has ended, is waited for (0 or ETIMEDOUT), is sent a signal */
+bool strict_has_ended(struct thread *th) hidden;
+struct until;
+int strict_await(struct thread *th, const struct until *u) hidden;
+int strict_kill(struct thread *th, int sig) hidden;
+void strict_end(void) __attribute__((noreturn)) hidden;
 void keys_run_destructors(void) hidden;
 void thread_gmain(struct g *gp) hidden;
 void thread_default_attr(void) hidden; /* re-reads libc's default attributes */
