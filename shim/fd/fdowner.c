@@ -210,9 +210,10 @@ void fdowner_fired(const siginfo_t *si)
 {
 	siginfo_t meant = *si;
 	int i = of_a_file(si) ? note_of(si->si_fd) : -1;
+	long named = i < 0 ? FREE : load_acquire(&notes[i].target);
 
-	if (i < 0)
+	if (named <= BUSY)
 		return; /* closed meanwhile */
 	meant.si_signo = sig_of(i);
-	sigroute_defer(meant.si_signo, &meant);
+	sigroute_defer_at(named, meant.si_signo, &meant);
 }

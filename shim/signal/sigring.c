@@ -26,6 +26,7 @@ enum { RING = 131072, BLOCK = 512, ENOUGH = 32, EMPTY = 0, FULL };
 struct deferred {
 	_Atomic uint32_t state; /* seq_cst with arm_state in nosigthread.c */
 	int sig;
+	long named; /* the thread that it is for, whatever has become of its source; 0: as info says */
 	siginfo_t info;
 };
 
@@ -83,19 +84,21 @@ static bool flushed(uint32_t upto)
 	       (int32_t)(load_seqcst(&routed) - upto) >= 0;
 }
 
+static bool another_round(uint32_t since)
+{
+	return load_seqcst(&rounds) != since;
+}
+
 /*
- * Waits until the signal thread has directed what was in the ring: a thread that ends, has just
- * sent a signal or lets one in must not overtake it.  On a busy machine the signal thread may have
- * to wait for a CPU, so yielding alone is not enough.  It waits for no thread; the bound is there
- * because nothing here is worth a hang.
+ * On a busy machine the signal thread may have to wait for a CPU, so yielding alone is not enough.  It waits
+ * for no thread; the bound is there because nothing here is worth a hang.
  */
-void sigroute_flush(void)
+static void await_sigthread(bool (*over)(uint32_t), uint32_t since)
 {
 	struct timespec most = { 0, FLUSH_SLEEP_NS };
-	uint32_t upto = load_seqcst(&head);
 
 	for (int i = 0; i < FLUSH_YIELDS; i++) {
-		if (flushed(upto))
+		if (over(since))
 			return;
 		own3(SYS_sched_yield, 0, 0, 0);
 	}
@@ -109,11 +112,36 @@ void sigroute_flush(void)
 	for (int i = 0; i < FLUSH_SLEEPS; i++) {
 		uint32_t round = load_seqcst(&rounds);
 
-		if (flushed(upto))
+		if (over(since))
 			break;
 		direct4(SYS_futex, &rounds, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, round, &most);
 	}
 	fetch_sub_seqcst(&flushers, 1);
+}
+
+/*
+ * Waits until the signal thread has directed what was in the ring: a thread that ends, has just
+ * sent a signal or lets one in must not overtake it.
+ */
+void sigroute_flush(void)
+{
+	await_sigthread(flushed, load_seqcst(&head));
+}
+
+/*
+ * Between the ends of two rounds lies the signal thread's sleep, a system call, on the way out of which the
+ * kernel runs the handlers of all that it has for that thread.  A round that has ended since the call need
+ * not have begun since: so the second is waited for.
+ */
+void sigroute_catch_up(void)
+{
+	for (int i = 0; i < 2; i++) {
+		uint32_t since = load_seqcst(&rounds);
+
+		sigroute_ring(); /* afterwards: it does not go to sleep without a round's end */
+		await_sigthread(another_round, since);
+	}
+	sigroute_flush();
 }
 
 void sigring_round(void)
@@ -165,6 +193,11 @@ static struct deferred *slot_for(uint32_t i)
 
 bool sigroute_defer(int sig, const siginfo_t *si)
 {
+	return sigroute_defer_at(0, sig, si);
+}
+
+bool sigroute_defer_at(long named, int sig, const siginfo_t *si)
+{
 	uint32_t i = load_seqcst(&head);
 	struct deferred *slot;
 	bool enough = sigroute_is_sigthread() && sig >= 34 && i - load_seqcst(&tail) >= ENOUGH;
@@ -184,6 +217,7 @@ bool sigroute_defer(int sig, const siginfo_t *si)
 	} while (!cas_weak_seqcst(&head, &i, i + 1));
 	/* The limit has passed this slot, so it is ours until it is FULL. */
 	slot->sig = sig;
+	slot->named = named;
 	slot->info = *si;
 	store_seqcst(&slot->state, FULL);
 	sigring_wake();
@@ -202,13 +236,14 @@ static void release_block(void)
 	store_seqcst(&limit, first + BLOCK);
 }
 
-bool sigring_first(int *sig, siginfo_t *si)
+bool sigring_first(int *sig, siginfo_t *si, long *named)
 {
 	struct deferred *slot = slot_at(load_seqcst(&tail));
 
 	if (!slot || load_seqcst(&slot->state) != FULL)
 		return false;
 	*sig = slot->sig;
+	*named = slot->named;
 	*si = slot->info;
 	return true;
 }

@@ -8,7 +8,7 @@
 #include "shim/signal/sigroute.h"
 
 /* The consumer: the oldest, which stays until it is done with. */
-bool sigring_first(int *sig, siginfo_t *si) hidden;
+bool sigring_first(int *sig, siginfo_t *si, long *named) hidden; /* named: see sigroute_defer_at(); 0: none */
 void sigring_done(void) hidden;
 /* Standard signals that found the ring full; one of them could not be directed. */
 uint64_t sigring_coalesced(void) hidden;

@@ -15,6 +15,7 @@
 #include "runtime/sched/policy.h"
 #include "shim/signal/sigring.h"
 #include "shim/time/cputimer.h"
+#include "shim/thread/tid.h"
 
 #include <string.h>
 
@@ -60,12 +61,20 @@ static int direct_at(struct thread *th, int sig, const siginfo_t *si, bool share
 	return row >= 0 ? thread_timer(th, row, si) : thread_signal(th, sig, si, shared);
 }
 
-/* False: no room, again in a moment. */
-static bool route(int sig, siginfo_t *si)
+/* From a timer that was deleted meanwhile, or it names a thread that has ended: as in the kernel, nobody gets it. */
+static bool is_void(long named, struct thread *th, const siginfo_t *si)
 {
-	struct thread *th = signal_named(si);
+	if (named)
+		return !th || (si->si_code == SI_TIMER && timer_row(si) < 0);
+	return !th && signal_names_ended(si);
+}
 
-	if (!th && signal_names_ended(si))
+/* False: no room, again in a moment. */
+static bool route(long named, int sig, siginfo_t *si)
+{
+	struct thread *th = named ? thread_by_id(named) : signal_named(si);
+
+	if (is_void(named, th, si))
 		return true;
 	for (;;) {
 		struct g *gp = th ? th->g : sigroute_choose(sig, si, NULL);
@@ -89,10 +98,11 @@ bool sigroute_drain(void)
 {
 	siginfo_t si;
 	uint64_t set;
+	long named;
 	int sig;
 
-	while (sigring_first(&sig, &si)) {
-		if (!route(sig, &si))
+	while (sigring_first(&sig, &si, &named)) {
+		if (!route(named, sig, &si))
 			return false;
 		sigring_done();
 	}
@@ -102,7 +112,7 @@ bool sigroute_drain(void)
 		si.si_signo = sig;
 		si.si_code = SI_USER;
 		si.si_pid = (pid_t)direct3(SYS_getpid, 0, 0, 0);
-		if (!route(sig, &si))
+		if (!route(0, sig, &si))
 			sigring_coalesce(sig);
 	}
 	return true;

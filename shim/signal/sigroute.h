@@ -122,7 +122,14 @@ void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa) h
  * and has enough for now: the signal must be blocked when the handler returns.
  */
 bool sigroute_defer(int sig, const siginfo_t *si) hidden;
+/*
+ * The same, and it is for the thread of this id alone.  What it came from (a timer, a file) may be gone, or
+ * another thread's, when the signal thread takes it.
+ */
+bool sigroute_defer_at(long named, int sig, const siginfo_t *si) hidden;
 void sigroute_flush(void) hidden;
+/* What the kernel has sent the signal thread before the call is directed, too; bounded as sigroute_flush(). */
+void sigroute_catch_up(void) hidden;
 bool sigroute_is_sigthread(void) hidden;
 /*
  * No handler may run here: the runtime, or the lists of this thread's signals, are in use, or all that

@@ -28,7 +28,9 @@ static struct {
 	_Atomic long target; /* a G's id */
 	_Atomic int number;
 	_Atomic int sig;
+	_Atomic uint8_t sends; /* what it was last set to, before the kernel is told; the signal thread: ONCE to NOTHING */
 } named[TIMERS];
+enum { NOTHING, ONCE, OFTEN };
 static _Atomic int rows; /* the first ones, that have ever been taken */
 
 static int reserve(void)
@@ -82,6 +84,7 @@ static void name_it(int slot, const struct sigevent *ev, long r, const int *numb
 	if (r == 0) {
 		store_release(&named[slot].number, *number);
 		store_release(&named[slot].sig, ev->sigev_signo);
+		store_release(&named[slot].sends, NOTHING);
 		overrun_anew(slot);
 	}
 	store_release(&named[slot].target, r == 0 ? ev->_sigev_un._tid : TIMER_FREE);
@@ -97,10 +100,17 @@ static int row_of(int number)
 	return -1;
 }
 
-/* What it has sent and its thread has not taken is nothing any more; it sends no more itself. */
+/*
+ * What it has sent and its thread has not taken is nothing any more; it sends no more itself.  What is still
+ * between the kernel and the signal thread's handler would count for the next setting.
+ */
 static void take_back(int row)
 {
-	sigroute_flush(); /* what its last expirations sent is queued now */
+	if (load_acquire(&named[row].sends) == NOTHING)
+		sigroute_flush(); /* what its last expirations sent is queued now */
+	else
+		sigroute_catch_up();
+	store_release(&named[row].sends, NOTHING);
 	if (overrun_anew(row))
 		sigforget_timer(thread_by_id(load_acquire(&named[row].target)), load_acquire(&named[row].sig));
 }
@@ -183,6 +193,8 @@ static bool stop(timer_t timer, const struct itimerspec *new, struct itimerspec 
 	    direct4(SYS_timer_settime, timer, 0, &never, was))
 		return false;
 	take_back(row);
+	if (asked.it_value.tv_sec || asked.it_value.tv_nsec)
+		store_release(&named[row].sends, asked.it_interval.tv_sec || asked.it_interval.tv_nsec ? OFTEN : ONCE);
 	return true;
 }
 
@@ -310,11 +322,14 @@ void timer_fired(const siginfo_t *si)
 {
 	siginfo_t meant = *si;
 	int row = timer_row(si);
+	long target = row < 0 ? TIMER_FREE : load_acquire(&named[row].target);
+	uint8_t once = ONCE;
 
-	if (row < 0)
+	if (target <= TIMER_BUSY)
 		return; /* deleted meanwhile */
 	meant.si_signo = load_acquire(&named[row].sig);
-	sigroute_defer(meant.si_signo, &meant);
+	sigroute_defer_at(target, meant.si_signo, &meant);
+	cas_acq_rel(&named[row].sends, &once, NOTHING);
 }
 
 /* Timers are not inherited, and the numbers of the child's begin anew. */
