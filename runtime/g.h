@@ -4,9 +4,8 @@
  * Must never: say where or when a G runs (running.h).
  *
  * Functions that are apart, and why: g_shape(), for default attributes are shaped once and not with each thread;
- * g_nextid(), for a process in our memory has an id and no G; g_memory(), for how a stack is kept is the runtime's;
- * g_setgs(), for the base is the M's, too, and must follow the G; g_systime(), for it asks the kernel, and
- * g_cputime() alone does not.
+ * g_nextid(), for a process in our memory has an id and no G;
+ * g_setgs(), for the base is the M's, too, and must follow the G;
  */
 #ifndef WEFT_G_H
 #define WEFT_G_H
@@ -47,7 +46,6 @@ struct gmemory {
 	void *stack, *area;
 	size_t size, guard;       /* of the stack, from its lowest byte on */
 };
-struct gmemory g_memory(const struct g *gp);
 
 /*
  * newproc: runnable from here on.  The caller has noted the thread block (g_shim(gp)->fs) and the id
@@ -102,6 +100,8 @@ struct gshim {
 	/* inheriting locks that it holds or is about to take (o; others read) */
 	/* seq_cst with inherit_heir.listed: an ending thread writes this one, then reads that */
 	_Atomic uint32_t holds;
+	uint32_t sysdepth;        /* nesting of entersyscall() (o; the runtime writes) */
+	struct gmemory memory;    /* of this life (c); not of main */
 	uint8_t ownp;             /* why it has a P of its own, 0: it has none (o; the runtime writes) */
 };
 
@@ -113,6 +113,11 @@ static inline struct gshim *g_shim(struct g *gp)
 static inline const struct gshim *g_seen(const struct g *gp)
 {
 	return (const struct gshim *)(const void *)gp;
+}
+
+static inline struct gmemory g_memory(const struct g *gp)
+{
+	return g_seen(gp)->memory;
 }
 
 static inline void *g_tls(const struct g *gp)
@@ -182,17 +187,32 @@ static inline void g_setname(struct g *gp, const char *name)
 		store_relaxed(&g_named, true);
 }
 
-/* Kernel id of the M that runs gp (user code or system call) right now, or 0; a snapshot. */
-int g_ostid(const struct g *gp);
-
-/* CPU time of a G in ns, counted from FROMNOW_CPUTIME or the first such question on. */
-uint64_t g_cputime(struct g *gp);
+/* A kernel thread of weft's that runs Gs, as the shim sees it. */
+struct mseen {
+	int ostid;                /* its kernel id; 0: there is none, and all is 0 */
+	void *block;              /* the thread block that libc registered with the kernel for it (main's own on M0) */
+	void *g0block;            /* the one on which it runs no G; another on M0 alone */
+	uintptr_t sigstack, sigstackend;
+};
 
 /*
- * The kernel's part of it, counted from the first question.  used: what the kernel thread ostid, on
- * which the caller found gp, has used in the kernel in all, for the time since gp's last switch; the
+ * The M that runs gp (user code or system call) right now; a snapshot.  NULL: the M that the caller is on, which it
+ * stays on if it is pinned (pin_m()).
+ */
+struct mseen g_m(const struct g *gp);
+
+/*
+ * The kernel's part of a G's CPU time, counted from the first question.  used: what the kernel thread ostid, on
+ * which the caller found the G, has used in the kernel in all, for the time since its last switch; the
  * caller's own is asked.
  */
-uint64_t g_systime(struct g *gp, int ostid, uint64_t used);
+struct gsystime {
+	int ostid;
+	uint64_t used;
+	uint64_t ns;              /* the answer */
+};
+
+/* CPU time of a G in ns, counted from FROMNOW_CPUTIME or the first such question on; sys may be NULL. */
+uint64_t g_cputime(struct g *gp, struct gsystime *sys);
 
 #endif

@@ -4,8 +4,7 @@
  * Must never: know what kind of file a descriptor is.
  *
  * Functions that are apart, and why: hold and release, for one descriptor and for several, differ in what is on
- * the waiter's stack: a count of edges, or links; netpoll_dup() and netpoll_move(), for only the poller knows
- * which numbers are out of the program's way; netpoll_retry(), for the kernel tells of no edge there.
+ * the waiter's stack: a count of edges, or links.
  */
 #ifndef WEFT_NETPOLL_H
 #define WEFT_NETPOLL_H
@@ -27,7 +26,7 @@ typedef struct pollslot {
 	struct polldesc *_Atomic pd;
 	/* seq_cst with pd: netpoll_closing() writes this one, then reads that */
 	_Atomic uint32_t closing; /* calls on their way that end the number: nothing new is put in pd */
-	/* seq_cst with pd: netpoll_forget() writes this one, then reads that */
+	/* seq_cst with pd: netpoll_changed() writes this one, then reads that */
 	_Atomic uint32_t barred;  /* not 0: never watched */
 } pollslot;
 
@@ -133,12 +132,9 @@ int netpoll_park(struct netwait *w, uint64_t deadline, enum waitreason reason);
 /*
  * empty: as netpoll_note_empty().  One edge wakes one of those that wait here; a waiter that it woke,
  * and that found something, passes it on here.
+ * keep: a duplicate of the file that was tried last, with a number of weft's own; -1: not asked for, or there is none.
  */
-void netpoll_release(struct netwait *w, bool empty);
-/* a duplicate of fd with a number of weft's own; -1: there is none */
-int netpoll_dup(int fd);
-/* Makes the waiters try again: something has changed of which the kernel does not tell. */
-void netpoll_retry(pollslot *slot, enum polldir dir);
+int netpoll_release(struct netwait *w, bool empty, bool keep);
 
 /*
  * Waiting for several at once.  Links live on the waiter; from holdset to releaseset all are held, and
@@ -192,7 +188,8 @@ static inline int netpoll_parkset(struct pollset *set, uint64_t deadline, enum w
  *
  * slot NULL: a call that ends numbers which have no slot, or many (fd < 0).  While one is on its way, each
  * new waiter watches by a number of our own.  With many, all that registered without seeing that stand
- * in their slots when netpoll_closing() returns, for the caller to forget.
+ * in their slots when netpoll_closing() returns, for the caller to forget.  A number of the poller's own is left to
+ * the program: the poller has another by then.
  */
 void netpoll_closing(pollslot *slot, int fd);
 
@@ -204,13 +201,15 @@ static inline void netpoll_closed(pollslot *slot)
 	fetch_sub_seqcst(slot ? &slot->closing : &netpoll_closing_any, 1); /* seq_cst: see both */
 }
 
-/* Drops what the slot names: */
-enum pollforget {
+/* What became of a number beside a call that ends it: drops what the slot names, or tells its waiters: */
+enum pollchange {
 	NETPOLL_KEEPS, /* its waiters go on waiting for the open file */
 	NETPOLL_GONE,  /* its file was closed where weft did not see it, another has the number: they are told EBADF */
-	NETPOLL_BARS,  /* they are told EBADF, and until it is unbarred as often, or forgotten, fd cannot be watched */
+	NETPOLL_BARS,  /* they are told EBADF, and until it is unbarred as often, or closed, fd cannot be watched */
+	NETPOLL_RETRY, /* nothing is dropped: they try again, for something changed of which the kernel does not tell */
+	NETPOLL_RETRY_OUT, /* the same for writers alone */
 };
-void netpoll_forget(pollslot *slot, int fd, enum pollforget how);
+void netpoll_changed(pollslot *slot, int fd, enum pollchange how);
 static inline void netpoll_unbar(pollslot *slot)
 {
 	uint32_t n = load_acquire(&slot->barred);
@@ -222,7 +221,6 @@ static inline void netpoll_unbar(pollslot *slot)
 /* Descriptors of our own: the program must not close them, and may have their numbers.  -1: not open. */
 enum { NETPOLL_EPOLL, NETPOLL_EVENTFD, NETPOLL_CLOCK, NETPOLL_NOWN };
 extern _Atomic int netpoll_own[NETPOLL_NOWN] hidden;
-void netpoll_move(int fd);
 
 static inline bool netpoll_owns(int fd)
 {

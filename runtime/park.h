@@ -4,7 +4,6 @@
  * Must never: know what an address stands for.
  *
  * Functions that are apart, and why: lot_fair(), for it reads the clock, which a waker without waiters does not;
- * lot_leave(), for a handler that interrupted a park on a thread without a G may jump out of it;
  * g_set_priority(), for the queue in which gp waits is known here alone.
  */
 #ifndef WEFT_PARK_H
@@ -126,11 +125,6 @@ static inline int park_woken(int r)
 	return r == -EAGAIN ? 0 : r;
 }
 
-/*
- * In a handler on a thread that is no G, first thing: ends its park, if it is in one, with -EINTR.
- */
-void lot_leave(void);
-
 enum readyhow {
 	READY_TAIL, /* local tail: mutexes */
 	READY_NEXT, /* runnext: condvars, semaphores */
@@ -179,7 +173,7 @@ static inline int lot_sleep(struct park *pk)
 
 /*
  * Ends gp's park (now, or its next one) for a look at signals and cancellation.  True: it was
- * parked.
+ * parked.  NULL: of the calling thread, which is no G; in a handler, first thing, for it may jump out of the park.
  */
 bool g_interrupt(struct g *gp);
 

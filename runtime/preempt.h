@@ -5,8 +5,7 @@
  * Must never: switch on a signal stack.
  *
  * Functions that are apart, and why: a side stack is taken on the M's signal stack and given back on another M,
- * so sidestack_take() and sidestack_give() are no pair of one call; runtime_on_sigstack(), for where an M's
- * signal stack lies is told to nobody.
+ * so runtime_on_sig32() takes it and sidestack_give() is apart.
  */
 #ifndef WEFT_PREEMPT_H
 #define WEFT_PREEMPT_H
@@ -30,12 +29,19 @@ struct sig32 {
 	/* A G may be switched away at pc; forced: it was asked for so long that libc's locks do not count. */
 	bool (*safe)(uintptr_t pc, bool forced);
 	void (*has_p)(void);	/* to be called on the side stack once the G has a P, before it gives way */
+	bool (*wants_side)(void); /* the shim itself has something to do that takes a side stack */
+	size_t room;		/* bytes of which there must be twice as many there, for the frame */
 	bool reacquirep, preempt; /* the runtime's, from one call to the next */
+	/*
+	 * For SIG32_MOVE: the side stack, its lowest word is not the caller's.  The G gives it back, wherever it
+	 * runs by then, and may use it until its next sigreturn, if nothing may come in between (sigframe_leave()).
+	 */
+	void *side;
+	size_t sidesize;
 };
 
 enum sig32_at {
 	SIG32_ARRIVED,	/* on the signal stack of the M */
-	SIG32_NOROOM,	/* the same: there is no side stack */
 	SIG32_ANOTHER,	/* on the side stack: another signal 32 was taken out of the kernel's queue */
 	SIG32_ASIDE,	/* on the side stack, with the interrupted code's mask */
 };
@@ -43,18 +49,12 @@ enum sig32_at {
 enum sig32_do {
 	SIG32_RETURN,	/* nothing more is to be done here: it comes again, or was done */
 	SIG32_LOOK,	/* the G looks at its signals, where it is */
-	SIG32_MOVE,	/* the frame goes to a side stack, and the call is repeated there: SIG32_ASIDE */
+	SIG32_MOVE,	/* the frame goes to the side stack, and the call is repeated there: SIG32_ASIDE */
 };
 
 enum sig32_do runtime_on_sig32(struct sig32 *s, enum sig32_at at);
 
-/*
- * sigstack.c.  In a handler on the signal stack of an M, which must not switch: memory of
- * *size bytes for the calling G to go on in, NULL: none; its lowest word is not the
- * caller's.  The G gives it back, wherever it runs by then, and may use it until its next sigreturn,
- * if nothing may come in between (sigframe_leave()).
- */
-void *sidestack_take(size_t *size);
+/* What runtime_on_sig32() took. */
 void sidestack_give(void *side);
 
 /*
@@ -62,7 +62,6 @@ void sidestack_give(void *side);
  * told.  M0's is told by this alone, once all handlers know what to do there.
  */
 void runtime_sigstack(const void *has);
-bool runtime_on_sigstack(uintptr_t sp); /* sp is on that of the calling M */
 
 /*
  * Called at every interposed entry: gives way if the G was asked to at a moment when it could not

@@ -3,12 +3,10 @@
  *
  * Must never: be needed on a way that is fast.
  *
- * Functions that are apart, and why: runtime_probe() comes before libc is looked at, which may still say no, and
- * runtime_start() after; runtime_start_sysmon(), for where it fails nothing of a thread has been made;
- * runtime_filter_ask(), _obey() and _behind(), for the filter is asked about before it is known whether one
- * thread will have it or all; runtime_dump() and runtime_note_running(), for the answer comes on another thread
- * than the question; runtime_mtls(), for libc's block of an M is not the G's; runtime_memory_filled(), for it
- * can be undone, as nothing of enum fromnow can.
+ * Functions that are apart, and why: runtime_filter_ask(), _obey() and _behind(), for the filter is asked about
+ * before it is known whether one thread will have it or all; runtime_dump() and runtime_note_running(), for the
+ * answer comes on another thread than the question; runtime_memory_filled(), for it can be undone, as nothing of
+ * enum fromnow can.
  */
 #ifndef WEFT_PROCESS_H
 #define WEFT_PROCESS_H
@@ -17,6 +15,11 @@
 
 /* Upward calls: the runtime knows no libc, so what needs one is handed in once. */
 struct runtime_hooks {
+	/*
+	 * Once the machine is known: is libc?  Then what runtime_start() was called for: the calling thread's FS base
+	 * and the id that libc's objects store for it.  False: the start is given up.
+	 */
+	bool (*knows_libc)(void **tls, uint32_t *tid);
 	/* Starts a kernel thread with a libc of its own on the given stack, all signals blocked. */
 	int (*newosproc)(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os);
 	/* How much of that stack libc takes for itself: its block and the static TLS. */
@@ -86,32 +89,17 @@ static inline void helper_forget(struct helper *h)
 }
 
 /*
- * The thread block libc registered with the kernel for the calling M (main's own on M0); g0: that which
- * it has there, another on M0 alone.  NULL off an M.
- */
-void *runtime_mtls(bool g0);
-
-/*
  * Around mlockall(), which fills what is mapped: what was reserved for threads to come goes back.
  * future: what is mapped from now on is filled at once.  Returns what it was.
  */
 bool runtime_memory_filled(bool future);
 
-/* Turns the calling thread into the main G on M0 and P0.  tls: its FS base.  0 or -errno. */
-int runtime_start(const struct runtime_hooks *hooks, void *tls, uint32_t tid);
-
 /*
- * Before the first g_new() of a process (a fork child is a new one), later calls do nothing: starts
- * the kernel thread without which a system call would keep its P from other Gs for good.  False:
- * there is none.
+ * While there is one thread: finds what this machine has, makes room for the numbers of weft's descriptors, and turns
+ * the caller into the main G on M0 and P0.  0 or -errno: -EOPNOTSUPP, there is no way to see which M blocks
+ * unseen; -ECANCELED, hooks.knows_libc() said no.
  */
-bool runtime_start_sysmon(void);
-
-/*
- * Before runtime_start(), while there is one thread: finds what this machine has, and makes room for the
- * numbers of weft's descriptors.  False: too little, there is no way to see which M blocks unseen.
- */
-bool runtime_probe(void);
+int runtime_start(const struct runtime_hooks *hooks);
 
 /*
  * In the child of a fork(2): rebuilds the scheduler around the caller. The parent need do nothing.

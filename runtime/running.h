@@ -17,14 +17,22 @@ struct pollslot; /* netpoll.h */
 
 void gosched(void);    /* to the global tail, as Go's Gosched (sched_yield) */
 
+enum lockfor {
+	LOCK_SHARED, /* what is of the kernel thread, as long as the G is locked */
+	/* The G changes its kernel thread, which is to end with it; M0 cannot end, so any G but main goes on elsewhere first. */
+	LOCK_OWN,
+	/* The G makes a child process, or asks for those that this very thread made: the M is their parent (home.c). */
+	LOCK_CHILD,
+};
+enum { ASIDE_NOW = 1 }; /* a deadline that is over: for a caller with a lock that making a kernel thread may need */
+
 /*
  * Locks the calling G to its M until unlockosthread(); nests.  It may wait until there is another M for the
- * others (aside.c): until the deadline, in ns of nanotime(); 0: as long as it takes.  own: the G changes its
- * kernel thread, which is to end with it; M0 cannot end, so any G but main goes on elsewhere first.
+ * others (aside.c): until the deadline, in ns of nanotime(); 0: as long as it takes.
  */
-enum { ASIDE_NOW = 1 }; /* a deadline that is over */
-void lockosthread(bool own, uint64_t until);
-void unlockosthread(void);
+void lockosthread(enum lockfor what, uint64_t until);
+/* made: a child more, to one that was locked for that.  A child that has the G's memory copied says false. */
+void unlockosthread(bool made);
 
 /* The calling G, which is locked, has a real-time policy on its kernel thread, or none any more (realtime.c). */
 void runtime_realtime(bool has);
@@ -63,15 +71,7 @@ static inline bool runtime_holds(struct g *gp, uint32_t more) /* more than so ma
 	return load_seqcst(&g_shim(gp)->holds) > more;
 }
 
-/*
- * Around what makes a child process of the calling G, or asks for those that this very thread made
- * (home.c): the G is on the M that is their parent, and locked.  made: there is one more.  A child
- * that has the G's memory copied calls child_ends(false).  They nest.  waits: no lock is held that making a
- * kernel thread may need.
- */
-void runtime_child_begins(bool waits);
-void runtime_child_ends(bool made);
-void runtime_child_gone(void); /* the caller has waited for one */
+void runtime_child_gone(void); /* the caller has waited for a child process */
 
 /*
  * Around a call that may block in the kernel: between the two the G owns no P (sysmon may take it),
@@ -93,6 +93,12 @@ void exitsyscall(void);
 bool runtime_others_wait(void); /* for the caller's P */
 
 /* After a longjmp or unwinding out of a system call region: back to a G that owns a P. */
-void syscall_reset(void);
+static inline void syscall_reset(void)
+{
+	struct g *gp = getg();
+
+	while (gp && g_seen(gp)->sysdepth)
+		exitsyscall();
+}
 
 #endif

@@ -26,7 +26,8 @@
  * Functions return 0 or -errno and never touch errno.
  *
  * Of the functions here these are apart, and why: runtime_denied_slow() and runtime_fault(), for WEFT=without stays for
- * good and WEFT=fail is one call; runtime_part() and runtime_peek(), for the system calls in them are the runtime's.
+ * good and WEFT=fail is one call; runtime_peek(), for it must not
+ * fault where the kernel refuses the call that reads, too.
  */
 #ifndef WEFT_RUNTIME_H
 #define WEFT_RUNTIME_H
@@ -143,6 +144,12 @@ static inline bool runtime_busy(void)
 	return weft_tls.locks != 0 || weft_tls.m != NULL;
 }
 
+/* The calling thread is an M of weft's, with a G or without. */
+static inline bool runtime_on_m(void)
+{
+	return weft_tls.g != NULL || weft_tls.m != NULL;
+}
+
 /*
  * Between pin_m() and unpin() no handler of the program runs here and the calling G stays on its M.
  * The G may be without a P and is given none (pin() in lock.h does that).  For what concerns the M
@@ -159,12 +166,6 @@ static inline void unpin(void)
 	fence_compiler();
 	weft_tls.locks--;
 }
-
-/*
- * A part of a large table, n bytes at *part: zeroes, mapped by the first thread that uses it.  Any
- * thread may call it, in a handler too.  NULL: the kernel has no memory.
- */
-void *runtime_part(void *_Atomic *part, size_t n);
 
 uint64_t nanotime(void); /* CLOCK_MONOTONIC ns */
 

@@ -6,7 +6,7 @@
  * | mask | owner | what it is | changed by |
  * |---|---|---|---|
  * | the kernel's, of a thread | that thread | what is delivered there | the rows below |
- * | g->shim.sigmask | the G | the mask of the program's thread | sigmask_set(), sigmask_note() |
+ * | g->shim.sigmask | the G | the mask of the program's thread | sigmask_set() |
  * | m->sigmask | the M | what the kernel has for that thread, as far as weft was told | each switch (finish_switch()), the rows above, and runtime_on_sig32(), which finds in its frame what the kernel has |
  * | sched.idlemask | the signal thread | what an M keeps out that has no G | sigmask_sigthread_runs() |
  * | sched.allblocked | the shim, which knows all threads | what no G lets in: an M between two Gs, M0 and a poller keep it out too | sigmask_set_allblocked() |
@@ -17,8 +17,7 @@
  *
  * Must never: run a handler.
  *
- * Functions that are apart, and why: sigmask_note(), for there the kernel has the mask already, and a system call
- * would be made for nothing; sigmask_add_idle(), for an M without a G has none to note it on; sigmask_set_allblocked() and
+ * Functions that are apart, and why: sigmask_add_idle(), for an M without a G has none to note it on; sigmask_set_allblocked() and
  * sigmask_all_ms_block(), for Ms between two Gs take the first over one by one, and the second sees which have.
  */
 #ifndef WEFT_SIGMASK_H
@@ -26,11 +25,11 @@
 
 #include "runtime/g.h"
 
-/* sigmask_of(): in line, g.h.  Set on the caller itself the kernel has it when this returns. */
-void sigmask_set(struct g *gp, uint64_t mask);
-
-/* The kernel already has this mask on the calling G's M (a handler runs): only remember it. */
-void sigmask_note(uint64_t mask);
+/*
+ * sigmask_of(): in line, g.h.  Set on the caller itself the kernel has it when this returns.  kernel_has: it has it
+ * on the caller's M already (a handler runs), so it is only remembered.
+ */
+void sigmask_set(struct g *gp, uint64_t mask, bool kernel_has);
 /* Pinned, about to park: the mask with which the calling G's next M runs it. */
 static inline void sigmask_park(uint64_t mask)
 {

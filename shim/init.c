@@ -166,7 +166,9 @@ static bool start_sigthread(void)
 
 static struct tcb *registered(bool other)
 {
-	return runtime_mtls(other);
+	struct mseen mp = g_m(NULL);
+
+	return other ? mp.g0block : mp.block;
 }
 
 static bool calling(void)
@@ -174,7 +176,26 @@ static bool calling(void)
 	return self_thread.setxid;
 }
 
+static bool knows_libc(void **tls, uint32_t *tid)
+{
+	compat_noproc = runtime_missing(SYS_openat, AT_FDCWD, (long)"/proc/self/status", 0) != 0;
+	if (compat_init()) {
+		weft_say("%s (running with plain pthreads)", compat_why());
+		return false;
+	}
+	if (compat_setxid_wrap(registered, calling)) {
+		weft_say("signal 33 cannot be wrapped (running with plain pthreads)");
+		return false;
+	}
+	rseq_end();
+	self_thread.g = NULL;
+	*tls = tcb_self();
+	*tid = tcb_tid(tcb_self());
+	return true;
+}
+
 static const struct runtime_hooks hooks = {
+	.knows_libc = knows_libc,
 	.newosproc = thread_native,
 	.stacktaken = tcb_area_size,
 	.joinosproc = thread_native_join,
@@ -250,27 +271,14 @@ static bool start(void)
 			 "(running with plain pthreads)");
 		return false;
 	}
-	if (!runtime_probe()) {
+	err = runtime_start(&hooks);
+	if (err == -EOPNOTSUPP)
 		weft_say("start: a thread that blocks unseen would not be found, with neither membarrier "
 			 "nor exact CPU clocks (running with plain pthreads)");
-		return false;
-	}
-	compat_noproc = runtime_missing(SYS_openat, AT_FDCWD, (long)"/proc/self/status", 0) != 0;
-	if (compat_init()) {
-		weft_say("%s (running with plain pthreads)", compat_why());
-		return false;
-	}
-	if (compat_setxid_wrap(registered, calling)) {
-		weft_say("signal 33 cannot be wrapped (running with plain pthreads)");
-		return false;
-	}
-	rseq_end();
-	self_thread.g = NULL;
-	err = runtime_start(&hooks, tcb_self(), tcb_tid(tcb_self()));
-	if (err) {
+	else if (err && err != -ECANCELED)
 		weft_say("start: error %d (running with plain pthreads)", -err);
+	if (err)
 		return false;
-	}
 	thread_default_attr();
 	self_thread.g = g_main();
 	g_shim(g_main())->thread = &self_thread;

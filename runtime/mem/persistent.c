@@ -1,9 +1,5 @@
 /*
- * persistent: memory that is never given back: Ps, Ms, chunks of Gs, parts of large tables.  Zero-filled.
- *
- * A table that is large for a rare case (a hundred thousand signals that wait) has a pointer for each
- * part and the part is mapped when it is first used.  An array in .bss costs no memory either, but it
- * counts: ulimit -d and -v refuse the library, mlockall() locks and fills all of it.
+ * persistent: memory that is never given back: Ps, Ms, chunks of Gs.  Zero-filled.
  *
  * Where such a limit stands, or the kernel refuses a megabyte at once, pieces are small: what is mapped
  * in advance is what a stack of the program's lacks.
@@ -41,22 +37,6 @@ void *persistentalloc(size_t n)
 		at += n;
 	unlock(&arenalock);
 	return p ? p : os_alloc(n);
-}
-
-void *runtime_part(void *_Atomic *part, size_t n)
-{
-	void *p = load_acquire(part), *fresh;
-
-	if (likely(p))
-		return p;
-	fresh = os_alloc(n); /* no lock: the caller may be a handler */
-	if (!fresh)
-		return NULL;
-	/* Release and acquire: a thread that finds another's part finds it filled with zeroes. */
-	if (cas_acq_rel(part, &p, fresh))
-		return fresh;
-	os_free(fresh, n);
-	return p;
 }
 
 void persistent_fork_child(void)

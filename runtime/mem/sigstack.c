@@ -110,18 +110,6 @@ void runtime_sigstack(const void *has)
 	unpin();
 }
 
-bool runtime_on_sigstack(uintptr_t sp)
-{
-	struct m *mp;
-	bool on;
-
-	pin_m();
-	mp = getm();
-	on = mp && sp - (uintptr_t)mp->sigstack - 1 < SIGSTACK;
-	unpin();
-	return on;
-}
-
 /* ---- side stacks ----------------------------------------------------------------------------- */
 
 /*

@@ -80,10 +80,16 @@ bool pd_unwatch(pollslot *slot, int fd)
 	return !pd || !used;
 }
 
-void netpoll_forget(pollslot *slot, int fd, enum pollforget how)
+void netpoll_changed(pollslot *slot, int fd, enum pollchange how)
 {
 	bool bars = how == NETPOLL_BARS;
 
+	if (how >= NETPOLL_RETRY) {
+		if (how == NETPOLL_RETRY)
+			netpoll_retry(slot, NETPOLL_IN);
+		netpoll_retry(slot, NETPOLL_OUT);
+		return;
+	}
 	if (!bars && !load_seqcst(&slot->pd) && !load_seqcst(&slot->barred))
 		return;
 	pin();
@@ -126,6 +132,8 @@ static void synchronize(void)
 
 void netpoll_closing(pollslot *slot, int fd)
 {
+	if (unlikely(netpoll_owns(fd)))
+		netpoll_move(fd);
 	if (likely(slot)) {
 		closing_one(slot, fd);
 		return;

@@ -316,9 +316,10 @@ int netpoll_park(struct netwait *w, uint64_t deadline, enum waitreason reason)
 	return r;
 }
 
-void netpoll_release(struct netwait *w, bool empty)
+int netpoll_release(struct netwait *w, bool empty, bool keep)
 {
 	struct polldesc *pd = w->pd;
+	int kept = unlikely(keep) ? netpoll_dup(w->fd) : -1;
 
 	put_number(w);
 	if (empty)
@@ -327,6 +328,7 @@ void netpoll_release(struct netwait *w, bool empty)
 		lot_wake(netpoll_key(&pd->seen.seq[w->dir]), 1, 0, READY_TAIL, NULL, NULL);
 	pd_drop(pd);
 	unpin();
+	return kept;
 }
 
 /* ---- edges ----------------------------------------------------------------------------------- */

@@ -191,7 +191,7 @@ static void lock_to_m(bool leaves, uint64_t until)
 
 	if (!gp)
 		return;
-	if (unlikely(gp->lockdepth || gp->sysdepth || gp->home || weft_tls.locks))
+	if (unlikely(gp->lockdepth || gp->shim.sysdepth || gp->home || weft_tls.locks))
 		pin();
 	else
 		come_to(gp, leaves, until);
@@ -199,34 +199,33 @@ static void lock_to_m(bool leaves, uint64_t until)
 		unpin();
 		return;
 	}
-	gp->lockedm = unlikely(gp->home != NULL) && !gp->sysdepth ? gp->home : getm();
+	gp->lockedm = unlikely(gp->home != NULL) && !gp->shim.sysdepth ? gp->home : getm();
 	gp->lockedm->lockedg = gp;
 	unpin();
 	if (unlikely(gp->home != NULL))
 		home_go(gp);
 }
 
-void lockosthread(bool own, uint64_t until)
+void lockosthread(enum lockfor what, uint64_t until)
 {
 	static bool said;
 	struct g *gp = weft_tls.g;
 
-	lock_to_m(own, until);
-	if (own && !until && gp && gp != g_main_ && gp->lockdepth == 1 && gp->lockedm == &m0 &&
+	lock_to_m(what != LOCK_SHARED, until);
+	if (what == LOCK_OWN && !until && gp && gp != g_main_ && gp->lockdepth == 1 && gp->lockedm == &m0 &&
 	    !exchange_relaxed(&said, true))
 		weft_say("no kernel thread is to be had (what a thread changes of its own, main has too)");
 }
 
-void lockosthread_child(bool waits)
-{
-	lock_to_m(true, waits ? 0 : ASIDE_NOW);
-}
-
-void unlockosthread(void)
+void unlockosthread(bool made)
 {
 	struct g *gp = weft_tls.g;
 
-	if (!gp || !gp->lockdepth || --gp->lockdepth)
+	if (!gp || !gp->lockdepth)
+		return;
+	if (made)
+		home_made(gp);
+	if (--gp->lockdepth)
 		return;
 	/*
 	 * Pinned, so that both change together: a G whose lockedm has no lockedg would be handed to

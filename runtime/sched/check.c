@@ -109,7 +109,7 @@ static void check_rest(const struct g *gp)
 {
 	if (gp->parked || load_relaxed(&gp->parkaddr))
 		throw("g_check: g%lu is to run, and waits in the lot", gp->shim.goid);
-	if (gp->sysdepth)
+	if (gp->shim.sysdepth)
 		throw("g_check: g%lu is to run, and is in a system call", gp->shim.goid);
 	if (!gp->sp || !gp->tls || gp->tls->g != gp)
 		throw("g_check: g%lu is to run, and has no context, or another G's block", gp->shim.goid);

@@ -83,7 +83,7 @@ void cputime_count(void)
 	unlock(&sched.lock);
 }
 
-uint64_t g_cputime(struct g *gp)
+static uint64_t cputime_of(struct g *gp)
 {
 	if (unlikely(!fromnow_holds(FROMNOW_CPUTIME)))
 		cputime_count();
@@ -125,7 +125,7 @@ static void systime_count(void)
 	}
 }
 
-uint64_t g_systime(struct g *gp, int ostid, uint64_t used)
+static uint64_t systime_of(struct g *gp, int ostid, uint64_t used)
 {
 	uint32_t seq;
 	uint64_t t;
@@ -148,4 +148,12 @@ uint64_t g_systime(struct g *gp, int ostid, uint64_t used)
 		unpin();
 	} while (seq & 1 || load_seqcst(&gp->cpuseq) != seq);
 	return t;
+}
+
+/* In this order: the part is no more than the whole. */
+uint64_t g_cputime(struct g *gp, struct gsystime *sys)
+{
+	if (sys)
+		sys->ns = systime_of(gp, sys->ostid, sys->used);
+	return cputime_of(gp);
 }

@@ -55,7 +55,7 @@ void entersyscall(void)
 	if (!gp)
 		return;
 	pin();
-	if (gp->sysdepth++ == 0) {
+	if (gp->shim.sysdepth++ == 0) {
 		gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
 		gp->callsite = (uintptr_t)__builtin_return_address(0);
 		if (likely(!gp->handsover) || !hand_over(gp))
@@ -92,12 +92,12 @@ bool entersyscallwait(pollslot *epoll, int fd)
 	if (!gp)
 		return true;
 	pin();
-	if (gp->sysdepth++ == 0) {
+	if (gp->shim.sysdepth++ == 0) {
 		gp->syscallsp = (uintptr_t)__builtin_frame_address(0);
 		waits = give_p(gp, epoll, fd);
 	}
 	if (!waits)
-		gp->sysdepth--;
+		gp->shim.sysdepth--;
 	unpin();
 	return waits;
 }
@@ -200,23 +200,11 @@ void exitsyscall(void)
 {
 	struct g *gp = weft_tls.g;
 
-	if (!gp || !gp->sysdepth)
+	if (!gp || !gp->shim.sysdepth)
 		return;
 	/* A handler that finds sysdepth 0 assumes that there is a P. */
 	pin();
-	if (--gp->sysdepth == 0)
+	if (--gp->shim.sysdepth == 0)
 		exitsyscall_outermost(gp);
 	unpin();
-}
-
-void syscall_reset(void)
-{
-	struct g *gp = weft_tls.g;
-
-	if (gp && gp->sysdepth) {
-		pin();
-		gp->sysdepth = 0;
-		exitsyscall_outermost(gp);
-		unpin();
-	}
 }

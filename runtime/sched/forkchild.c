@@ -140,7 +140,7 @@ void runtime_fork_child(void)
 	}
 	store_relaxed(&self->parkaddr, NULL);
 	self->parked = NULL;
-	self->sysdepth = 0;
+	self->shim.sysdepth = 0;
 	store_relaxed(&self->priority, 0);
 	if (self->shim.ownp & OwnHolds)
 		self->lockdepth--;

@@ -74,9 +74,11 @@ struct g *g_new(const struct gattr *a, int *err)
 	store_relaxed(&gp->interrupted, false);
 	store_relaxed(&gp->parkaddr, NULL);
 	gp->parked = NULL;
-	gp->sysdepth = 0;
+	gp->shim.sysdepth = 0;
 	gp->cputime = gp->systime = 0;
 	gp->shim.thread = NULL;
+	gp->shim.memory = (struct gmemory){ .stack = gp->stack.base, .area = gp->area, .guard = gp->stack.guard,
+					    .size = (size_t)(gp->stack.top - gp->stack.base) };
 	gp->intpc = 0;
 	if (weft_tls.g && !fromnow_holds(FROMNOW_GS))
 		gp->gs = weft_tls.g->gs;
@@ -97,13 +99,15 @@ void g_set_tls(struct g *gp, void *fsbase, uint32_t tid)
 	*gp->tls = (struct weft_tls){ .g = gp, .tid = tid };
 }
 
-struct gmemory g_memory(const struct g *gp)
+static void note_mask(uint64_t mask)
 {
-	return (struct gmemory){ .stack = gp->stack.base, .area = gp->area, .guard = gp->stack.guard,
-				 .size = (size_t)(gp->stack.top - gp->stack.base) };
+	pin_m();
+	weft_tls.g->shim.sigmask = mask;
+	getm()->sigmask = mask;
+	unpin();
 }
 
-void sigmask_set(struct g *gp, uint64_t mask)
+void sigmask_set(struct g *gp, uint64_t mask, bool kernel_has)
 {
 	if (gp != weft_tls.g) {
 		gp->shim.sigmask = mask;
@@ -114,8 +118,9 @@ void sigmask_set(struct g *gp, uint64_t mask)
 	 * handler finds in its context what we are about to note.  The same goes for a preemption
 	 * in between.
 	 */
-	os_sigmask(mask);
-	sigmask_note(mask);
+	if (!kernel_has)
+		os_sigmask(mask);
+	note_mask(mask);
 }
 
 long g_setgs(uintptr_t base)
@@ -129,14 +134,6 @@ long g_setgs(uintptr_t base)
 		gp->gs = getm()->gs = base;
 	unpin();
 	return r;
-}
-
-void sigmask_note(uint64_t mask)
-{
-	pin_m();
-	weft_tls.g->shim.sigmask = mask;
-	getm()->sigmask = mask;
-	unpin();
 }
 
 bool sigmask_add_idle(uint64_t set)
@@ -153,10 +150,18 @@ bool sigmask_add_idle(uint64_t set)
 	return true;
 }
 
-int g_ostid(const struct g *gp)
+/* struct m is never freed, so a stale pointer reads an old id at worst. */
+struct mseen g_m(const struct g *gp)
 {
-	struct m *mp = load_acquire(&gp->m);
+	struct m *mp = gp ? load_acquire(&gp->m) : getm();
 
-	/* struct m is never freed, so a stale pointer reads an old id at worst. */
-	return mp ? mp->ostid : 0;
+	if (!mp)
+		return (struct mseen){ 0 };
+	return (struct mseen){
+		.ostid = mp->ostid,
+		.block = mp == &m0 ? g_main_->shim.fs : mp->fs,
+		.g0block = mp->fs,
+		.sigstack = (uintptr_t)mp->sigstack,
+		.sigstackend = (uintptr_t)mp->sigstack + m_sigstack_size(),
+	};
 }

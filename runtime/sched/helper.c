@@ -2,7 +2,7 @@
  * helper: kernel threads of weft's own that are no Ms: sysmon, the spawner, the /proc reader, the dump
  * thread.  (The signal thread begins in shim/signal/sigroute.c.)
  *
- *	sysmon, spawner	runtime_start_sysmon(), with the first thread
+ *	sysmon, spawner	g_start(), with the first thread
  *	signal thread	sigroute_start(), with it too; in a fork child with the first park
  *	/proc reader	procfs_make_wanted(), once sysmon has asked something
  *	dump thread	dumpsig_start(), with the first thread if the option is there

@@ -39,22 +39,11 @@ void home_go(struct g *gp)
 		mcall(gohome_m);
 }
 
-void runtime_child_begins(bool waits)
+void home_made(struct g *gp)
 {
-	lockosthread_child(waits);
-}
-
-void runtime_child_ends(bool made)
-{
-	struct g *gp = weft_tls.g;
-
-	if (!gp || !gp->lockdepth)
-		return;
 	/* What is read without the lock is a hint: one more or one fewer does no harm. */
-	if (made && !gp->home && (gp == g_main_ || gp->lockedm != &m0) &&
-	    load_relaxed(&sched.nm) + SPARE_BELOW <= sched.maxm)
+	if (!gp->home && (gp == g_main_ || gp->lockedm != &m0) && load_relaxed(&sched.nm) + SPARE_BELOW <= sched.maxm)
 		gp->home = gp->lockedm;
-	unlockosthread();
 }
 
 void runtime_child_gone(void)

@@ -6,7 +6,7 @@
  * is the only G left, main goes to M0, every other M leaves, and then sysmon, the shim's threads (the
  * signal thread, the dump thread), the spawner and the /proc reader end.  What is left is what a fork
  * child has, queues and descriptors kept: all of it starts again with the next thread
- * (runtime_start_sysmon()), the signal thread with the next park.
+ * (g_start()), the signal thread with the next park.
  *
  * Main is pinned meanwhile and keeps out all signals, so it stays on M0 with its P.  sched.single makes
  * every M that would go idle leave, and none becomes the poller: no G is parked, so nothing is missed.
@@ -52,15 +52,15 @@ static void to_m0(void *arg)
 static bool lock_to_m0(struct g *gp)
 {
 	if (gp->lockdepth || gp->home) {
-		lockosthread(false, 0); /* on M0, says may_begin() */
+		lockosthread(LOCK_SHARED, 0); /* on M0, says may_begin() */
 		return true;
 	}
 	for (int i = 0; i < SINGLE_TRIES; i++) {
 		if (getm() == &m0) {
-			lockosthread(false, 0);
+			lockosthread(LOCK_SHARED, 0);
 			if (gp->lockedm == &m0)
 				return true;
-			unlockosthread();
+			unlockosthread(false);
 		}
 		mcall(to_m0);
 		if (getm() != &m0) {
@@ -110,7 +110,7 @@ static bool retire_all(void)
 
 static bool may_begin(const struct g *gp)
 {
-	return gp && gp == g_main_ && runtime_alone() && !gp->sysdepth && !weft_tls.locks && !fromnow_holds(FROMNOW_NOMORE) &&
+	return gp && gp == g_main_ && runtime_alone() && !gp->shim.sysdepth && !weft_tls.locks && !fromnow_holds(FROMNOW_NOMORE) &&
 	       (!gp->home || gp->home == &m0) && (!gp->lockdepth || gp->lockedm == &m0) &&
 	       !fromnow_holds(FROMNOW_MS_STAY);
 }
@@ -118,11 +118,11 @@ static bool may_begin(const struct g *gp)
 /* What main made elsewhere may have been waited for elsewhere: only there is it seen that none is left. */
 static void leave_home(const struct g *gp)
 {
-	if (!gp || !gp->home || gp->home == &m0 || gp->lockdepth || gp->sysdepth || weft_tls.locks)
+	if (!gp || !gp->home || gp->home == &m0 || gp->lockdepth || gp->shim.sysdepth || weft_tls.locks)
 		return;
-	lockosthread(false, 0);
+	lockosthread(LOCK_SHARED, 0);
 	runtime_child_gone();
-	unlockosthread();
+	unlockosthread(false);
 }
 
 bool runtime_single(void (*stop_shims)(void))
@@ -149,11 +149,11 @@ bool runtime_single(void (*stop_shims)(void))
 		}
 		unpin();
 		os_sigmask(mask);
-		unlockosthread();
+		unlockosthread(false);
 	}
 	store_release(&sched.single, false);
 	/* A thread of libc's own made one meanwhile. */
 	if (done && !runtime_alone())
-		runtime_start_sysmon();
+		sysmon_start();
 	return done;
 }

@@ -42,7 +42,11 @@ void netpoll_clock(void) hidden;        /* before a wait for a clock that may be
 bool netpoll_clocks(void) hidden;       /* a G has waited for a clock that may be set */
 void netpoll_fork_child(void) hidden;
 
+void netpoll_move(int fd) hidden;       /* the poller leaves this number of its own to the program */
+int netpoll_dup(int fd) hidden;         /* a duplicate of fd with a number of weft's own; -1: there is none */
+
 /* ---- polldesc.c, pollclose.c ---- */
+void netpoll_retry(pollslot *slot, enum polldir dir) hidden; /* its waiters try again */
 /* fd is not watched any more.  False: it has users, and is. */
 bool pd_unwatch(pollslot *slot, int fd) hidden;
 unsigned polldesc_fire(uint64_t data, uint32_t events) hidden; /* how many it woke */
@@ -99,6 +103,8 @@ void g_cachefree(struct p *pp) hidden;
 size_t m_sigstack_size(void) hidden;
 void m_sigstack(struct m *mp) hidden; /* on the M: the kernel has mp->sigstack from now on */
 char *m0_sigstack(void) hidden; /* its memory; NULL: none */
+/* On the M's signal stack, which must not switch: memory for the calling G to go on in; NULL: none. */
+void *sidestack_take(size_t *size) hidden;
 void m_sidestack_drop(struct m *mp) hidden; /* its end */
 void sigstack_fork_child(void) hidden;
 
@@ -121,6 +127,11 @@ void preempt_resched(void) hidden;
 void preempt_here(void) hidden;   /* the calling G gives way; returns when it runs again, perhaps on another M */
 
 /* ---- sysmon.c, schedtrace.c ---- */
+/*
+ * Before the first G but main of a process runs (a fork child is a new one); later calls do nothing: the kernel thread
+ * without which a system call would keep its P from other Gs for good, and the spawner.  False: there is none.
+ */
+bool sysmon_start(void) hidden;
 void sysmon_note_retaken(void) hidden; /* sysmon's notice that a P was taken */
 void sysmon_stop(void) hidden;      /* onlymain.c: it has ended; the caller owns a P */
 void sysmon_fork_child(void) hidden; /* fork child: it is gone */

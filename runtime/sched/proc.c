@@ -147,6 +147,8 @@ int g_start(struct g *gp, bool locked)
 {
 	struct p *pp;
 
+	if (unlikely(!sysmon_start()))
+		return -EAGAIN;
 	g_set_tls(gp, gp->shim.fs, gp->shim.tid);
 	if (unlikely(locked))
 		return g_start_locked(gp);
@@ -232,7 +234,7 @@ void runtime_yieldhere(void)
 
 	if (unlikely(weft_tls.need_resched))
 		preempt_resched();
-	if (likely(!weft_opt.chaos) || !gp || gp->sysdepth || gp->shim.ownp)
+	if (likely(!weft_opt.chaos) || !gp || gp->shim.sysdepth || gp->shim.ownp)
 		return;
 	if (realtime_keeps(gp, 0)) {
 		pin();

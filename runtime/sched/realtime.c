@@ -87,7 +87,7 @@ static bool own_enter(struct g *gp, struct m *mp, uint8_t why)
 		if (!pp)
 			return false; /* it stays among the others */
 		store_relaxed(&realtime, true);
-		if (gp->sysdepth) {
+		if (gp->shim.sysdepth) {
 			own_in_call(gp, mp, pp);
 			gp->shim.ownp |= why;
 			return true;
@@ -110,7 +110,7 @@ static void own_leave(struct g *gp, struct m *mp, uint8_t why)
 	gp->shim.ownp &= (uint8_t)~why;
 	if (gp->shim.ownp)
 		return;
-	if (gp->sysdepth) {
+	if (gp->shim.sysdepth) {
 		pp = mp->oldp; /* sysmon takes none of these */
 		mp->oldp = NULL;
 		store_seqcst(&pp->status, Pidle);
@@ -122,7 +122,7 @@ static void own_leave(struct g *gp, struct m *mp, uint8_t why)
 	pp->link = unused;
 	unused = pp;
 	unlock(&sched.lock);
-	if (!gp->sysdepth)
+	if (!gp->shim.sysdepth)
 		regainp(gp);
 }
 
@@ -151,10 +151,10 @@ void runtime_release(bool stay)
 	if (!held)
 		return;
 	store_relaxed(&gp->shim.holds, held - 1);
-	if (likely(held > 1 || stay || !(gp->shim.ownp & OwnHolds) || gp->sysdepth))
+	if (likely(held > 1 || stay || !(gp->shim.ownp & OwnHolds) || gp->shim.sysdepth))
 		return;
 	pin();
-	unlockosthread();
+	unlockosthread(false);
 	own_leave(gp, getm(), OwnHolds);
 	unpin();
 }
@@ -180,7 +180,7 @@ void realtime_end(struct g *gp)
 	store_relaxed(&gp->shim.holds, 0);
 	pin();
 	if (holds)
-		unlockosthread();
+		unlockosthread(false);
 	own_leave(gp, getm(), OwnPolicy | OwnHolds);
 	unpin();
 }

@@ -13,13 +13,6 @@ uint64_t nanotime(void)
 	return os_nanotime();
 }
 
-void *runtime_mtls(bool g0)
-{
-	struct m *mp = getm();
-
-	return !mp ? NULL : mp == &m0 && !g0 ? g_main_->shim.fs : mp->fs;
-}
-
 bool runtime_fault(const char *what)
 {
 	return os_fault(what);
@@ -30,7 +23,7 @@ long runtime_denied_slow(long nr, long a, long b, long c)
 	return os_missing(nr, a, b, c);
 }
 
-bool runtime_probe(void)
+static bool probe(void)
 {
 	os_faultinject(weft_opt.without, weft_opt.fail);
 	os_time_init();
@@ -80,13 +73,13 @@ static int schedinit_p(struct m *mp)
 	return 0;
 }
 
-int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
+/* The main G, on M0 and P0. */
+static int start_main(void *tls, uint32_t tid)
 {
 	size_t size;
 	struct g *gp;
 	void *stack, *fs;
 
-	hooks = *h;
 	sched.tight = os_memory_is_limited();
 	size = ostack_tight(G0_STACK);
 	lot_init();
@@ -118,4 +111,15 @@ int runtime_start(const struct runtime_hooks *h, void *tls, uint32_t tid)
 	}
 	weft_on = 1;
 	return 0;
+}
+
+int runtime_start(const struct runtime_hooks *h)
+{
+	void *tls;
+	uint32_t tid;
+
+	hooks = *h;
+	if (!probe())
+		return -EOPNOTSUPP;
+	return hooks.knows_libc(&tls, &tid) ? start_main(tls, tid) : -ECANCELED;
 }

@@ -81,10 +81,10 @@ bool m_wants_spare(void) hidden;
 bool m_make_idle(void) hidden; /* where a kernel thread can be made */
 void m_make_spare(void) hidden; /* spawner only */
 void aside_fork_child(void) hidden;
-void lockosthread_child(bool waits) hidden; /* home.c: own, but a fork in the middle does not wait long */
 
 /* ---- home.c ---- */
 void home_go(struct g *gp) hidden;    /* the caller, which is locked to an M that waits for it */
+void home_made(struct g *gp) hidden;  /* the caller, which is locked, has made a child process */
 void home_leave(struct g *gp) hidden; /* the caller ends: so its home is none, unless it is there */
 void home_over(struct m *mp) hidden;  /* the G has ended elsewhere */
 

@@ -36,7 +36,6 @@ struct g {
 	/* seq_cst with cpuseq in g_cputime(), which reads m between two reads of it */
 	struct m *_Atomic m;      /* the M whose stack pointer is on its stack; NULL: none */
 	struct g *schedlink;      /* in a gqueue or free list (its lock) */
-	uint32_t sysdepth;        /* nesting of entersyscall (o) */
 	bool rests;               /* waits in the kernel while its P is idle: rest.c (o) */
 	uint32_t restrow;         /* waits in a row at which there was nothing else to do (o) */
 	uint32_t restneed;        /* so many before it rests (o); 0: REST_ROW */

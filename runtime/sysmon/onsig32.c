@@ -17,6 +17,27 @@ static void note_kernel(uint64_t mask)
 	unpin();
 }
 
+/* There is no side stack. */
+static enum sig32_do noroom(const struct sig32 *s)
+{
+	if (s->reacquirep)
+		return SIG32_RETURN; /* sysmon asks again */
+	weft_tls.need_resched |= s->preempt;
+	return SIG32_LOOK;
+}
+
+static enum sig32_do moves(struct sig32 *s)
+{
+	s->side = sidestack_take(&s->sidesize);
+	if (likely(s->side && s->room <= s->sidesize / 2))
+		return SIG32_MOVE;
+	/* The frame is larger than the kernel says frames are: no side stack fits. */
+	if (s->side)
+		sidestack_give(s->side);
+	s->side = NULL;
+	return noroom(s);
+}
+
 static enum sig32_do arrived(struct sig32 *s)
 {
 	bool g = getg() != NULL;
@@ -35,15 +56,7 @@ static enum sig32_do arrived(struct sig32 *s)
 		/* the sender of the kick sends another, or the G sees to it at its next look */
 		return SIG32_RETURN;
 	runtime_sigstack(s->sigstack);
-	return s->reacquirep || s->preempt ? SIG32_MOVE : SIG32_LOOK;
-}
-
-static enum sig32_do noroom(const struct sig32 *s)
-{
-	if (s->reacquirep)
-		return SIG32_RETURN; /* sysmon asks again */
-	weft_tls.need_resched |= s->preempt;
-	return SIG32_LOOK;
+	return s->reacquirep || s->preempt || s->wants_side() ? moves(s) : SIG32_LOOK;
 }
 
 /* Where the calling G was interrupted, for dumps while it does not run.  0: it goes on. */
@@ -70,8 +83,6 @@ enum sig32_do runtime_on_sig32(struct sig32 *s, enum sig32_at at)
 	switch (at) {
 	case SIG32_ARRIVED:
 		return arrived(s);
-	case SIG32_NOROOM:
-		return noroom(s);
 	case SIG32_ANOTHER:
 		/* It may have been the one that sysmon waits to see received. */
 		preempt_asked();

@@ -122,7 +122,7 @@ static void gopreempt_m(void *arg)
  */
 static bool give_way(struct g *gp, struct p *pp)
 {
-	if (gp->sysdepth || !pp || pp->own ||
+	if (gp->shim.sysdepth || !pp || pp->own ||
 	    (pp->preemptused && load_seqcst(&sched.wakeupqsize) == 0 && !load_relaxed(&pp->runnext)))
 		return false;
 	if (realtime_keeps(gp, 0) && realtime_keep(gp))

@@ -232,7 +232,7 @@ static void *sysmon_main(void *arg)
 	return NULL;
 }
 
-bool runtime_start_sysmon(void)
+bool sysmon_start(void)
 {
 	/* The spawner first: while it does not run, sysmon would have to make Ms itself. */
 	return spawner_start() && helper_start(&sysmon_thread, sysmon_main, SYSMON_STACK);

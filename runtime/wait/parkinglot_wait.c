@@ -8,7 +8,7 @@
  * sees the other.
  *
  * A kernel thread that is no G sleeps with its signals unblocked, so that a signal ends its sleep.
- * Before a handler runs there, lot_leave() takes its waiter off the queue (weft_tls.waits).
+ * Before a handler runs there, g_interrupt(NULL) takes its waiter off the queue (weft_tls.waits).
  *
  * Must never: run code of the program while its thread is queued.
  */
@@ -48,14 +48,16 @@ static bool cancel_wait(struct waiter *w, int result)
 	return mine;
 }
 
-void lot_leave(void)
+/* In a handler on a thread that is no G. */
+static bool leave(void)
 {
 	struct waiter *w = weft_tls.waits;
 
 	if (likely(!w))
-		return;
+		return false;
 	weft_tls.waits = NULL; /* the handler may park itself, or leave by a jump */
 	cancel_wait(w, -EINTR);
+	return true;
 }
 
 /* The kernel's own wait follows a clock that is set. */
@@ -192,7 +194,7 @@ int lot_park(struct park *pk)
 	w.result = 0;
 	if (!gp)
 		return park_native(&w, pk);
-	depth = gp->sysdepth;
+	depth = gp->shim.sysdepth;
 	/* The caller is inside a libc call for which it gave its P away: parking needs a P. */
 	if (unlikely(depth))
 		syscall_reset();
@@ -208,7 +210,7 @@ int lot_park(struct park *pk)
 	err = park_g(&w, pk);
 	if (unlikely(depth)) {
 		entersyscall();
-		gp->sysdepth = depth;
+		gp->shim.sysdepth = depth;
 	}
 	return err;
 }
@@ -243,6 +245,8 @@ bool g_interrupt(struct g *gp)
 	struct bucket *b;
 	struct waiter *w;
 
+	if (unlikely(!gp))
+		return leave();
 	/* Before the look for a waiter: pairs with enqueue(). */
 	store_seqcst(&gp->interrupted, true);
 	b = lock_parked(gp);
@@ -263,7 +267,7 @@ static int ostid_of(const struct g *gp)
 {
 	const struct m *mp = load_relaxed(&gp->lockedm);
 
-	return mp ? mp->ostid : g_ostid(gp);
+	return mp ? mp->ostid : g_m(gp).ostid;
 }
 
 int g_set_priority(struct g *gp, int priority)
@@ -272,6 +276,8 @@ int g_set_priority(struct g *gp, int priority)
 	struct bucket *b;
 	struct waiter *w;
 
+	if (unlikely(!gp))
+		return leave();
 	/* Before the look for a waiter: pairs with enqueue(). */
 	store_seqcst(&gp->priority, priority);
 	b = lock_parked(gp);

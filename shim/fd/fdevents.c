@@ -64,8 +64,6 @@ static bool replacing(struct fdcall *c)
 		return true;
 	if (is_unshared(UNSHARED_TABLE))
 		return ours(to) ? refused(c, -EBADF) : true;
-	if (unlikely(netpoll_owns(to)))
-		netpoll_move(to);
 	c->alone = fdtable_alone_of(from);
 	epollset_copied(from);
 	c->slot = fdtable_closing(to);

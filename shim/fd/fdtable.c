@@ -9,6 +9,7 @@
  * that would block, the registered file is compared with the open one.
  */
 #include "shim/fd/fdtable.h"
+#include "shim/syscall/tablepart.h"
 
 #include <linux/major.h>
 #include <netinet/in.h>
@@ -19,7 +20,7 @@
 
 enum { SLOTS_CHUNK = 256, SLOTS_CHUNKS = 4096, SLOTS_MAX = SLOTS_CHUNK * SLOTS_CHUNKS };
 
-static struct fdslot *_Atomic slotchunks[SLOTS_CHUNKS];
+static void *_Atomic slotchunks[SLOTS_CHUNKS]; /* of fdslots */
 /*
  * Both are read before a question to the kernel, whose answer is kept with what was read, and counted up
  * around the call that makes the answer untrue.  Acquire and release: whether the question saw what the
@@ -45,7 +46,7 @@ _Atomic bool fdtable_notries;
 static struct fdslot *known(int fd)
 {
 	unsigned int i = (unsigned int)fd;
-	/* Acquire: pairs with the exchange in fdslot_of(). */
+	/* Acquire: pairs with tablepart(). */
 	struct fdslot *chunk =
 		i < SLOTS_MAX ? load_acquire(&slotchunks[i / SLOTS_CHUNK]) : NULL;
 
@@ -54,16 +55,9 @@ static struct fdslot *known(int fd)
 
 static struct fdslot *with_chunk(int fd)
 {
-	struct fdslot *chunk, *none = NULL;
-
-	if (fd < 0 || fd >= SLOTS_MAX || runtime_fault("table of descriptors"))
+	if (fd < 0 || fd >= SLOTS_MAX || runtime_fault("table of descriptors") ||
+	    !tablepart(&slotchunks[fd / SLOTS_CHUNK], SLOTS_CHUNK * sizeof(struct fdslot)))
 		return NULL;
-	chunk = (struct fdslot *)direct6(SYS_mmap, NULL, SLOTS_CHUNK * sizeof(*chunk),
-					PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if ((unsigned long)chunk > -4096UL)
-		return NULL;
-	if (!cas_acq_rel(&slotchunks[fd / SLOTS_CHUNK], &none, chunk))
-		direct3(SYS_munmap, chunk, SLOTS_CHUNK * sizeof(*chunk), 0);
 	return known(fd);
 }
 
@@ -85,9 +79,7 @@ struct fdslot *fdslot_of(int fd)
 
 static void retry_all(struct fdslot *s, int fd)
 {
-	(void)fd;
-	netpoll_retry(&s->poll, NETPOLL_IN);
-	netpoll_retry(&s->poll, NETPOLL_OUT);
+	netpoll_changed(&s->poll, fd, NETPOLL_RETRY);
 }
 
 /* A waiter for several sees that something was barred; a waiter for one sees it at its next try. */
@@ -443,7 +435,7 @@ static void end(struct fdslot *s, int fd)
 	store_release(&s->alone, 0);
 	relearn(s, fd);
 	if (weft_on)
-		netpoll_forget(&s->poll, fd, NETPOLL_KEEPS);
+		netpoll_changed(&s->poll, fd, NETPOLL_KEEPS);
 }
 
 void fdtable_closing_range(unsigned int from, unsigned int to)
@@ -470,7 +462,7 @@ void fdtable_made(int fd, uint32_t was_alone)
 	if (unlikely(noted(s))) {
 		next_gen(s);
 		if (weft_on)
-			netpoll_forget(&s->poll, fd, NETPOLL_GONE);
+			netpoll_changed(&s->poll, fd, NETPOLL_GONE);
 	}
 	store_release(&s->alone, was_alone);
 }
@@ -556,7 +548,7 @@ void fdslot_bar(struct fdslot *s, int fd)
 {
 	fetch_add_seqcst(&bars, 1); /* before the waiters are woken, for they read it */
 	if (weft_on)
-		netpoll_forget(&s->poll, fd, NETPOLL_BARS);
+		netpoll_changed(&s->poll, fd, NETPOLL_BARS);
 	else
 		fetch_add_seqcst(&s->poll.barred, 1);
 }

@@ -22,9 +22,8 @@ static _Atomic uint32_t nlocal; /* writers at local streams that are about to pa
 
 static void retry_local(struct fdslot *s, int fd)
 {
-	(void)fd;
 	if (fdslot_kindnow(s) == FDK_STREAM)
-		netpoll_retry(&s->poll, NETPOLL_OUT);
+		netpoll_changed(&s->poll, fd, NETPOLL_RETRY_OUT);
 }
 
 void fdwait_shutdown(void)
@@ -253,13 +252,11 @@ static long call_kept(const struct fdop *op, int fd)
 
 /*
  * The held file cannot be tried any more (splice() does that to a pipe), and its number has been
- * closed meanwhile: a duplicate.  -1: its number is op's still.
+ * closed meanwhile: the call needs a duplicate.
  */
-static int keep_untried(const struct fdop *op, const struct netwait *w, long r)
+static bool keeps_untried(const struct fdop *op, const struct netwait *w, long r)
 {
-	if (likely(r != -EOPNOTSUPP) || op->done || !w->trying || w->fd < 0 || w->fd == op->fd)
-		return -1;
-	return netpoll_dup(w->fd);
+	return unlikely(r == -EOPNOTSUPP) && !op->done && w->trying && w->fd >= 0 && w->fd != op->fd;
 }
 
 /* How a wait on a held file ended, and nothing is held any more. */
@@ -317,8 +314,7 @@ static long hold_and_run(struct fdop *op, struct netwait *w, bool parks, bool tr
 		 * registering.
 		 */
 		r = run_held(op, w, parks);
-	kept = keep_untried(op, w, r);
-	netpoll_release(w, op->hints && op->ends_short);
+	kept = netpoll_release(w, op->hints && op->ends_short, keeps_untried(op, w, r));
 	return ended(op, r, kept);
 }
 

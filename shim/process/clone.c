@@ -239,7 +239,7 @@ static int clone_fork(struct begin *b, const struct more *m)
 	int r;
 
 	b->robust = robust_now();
-	runtime_child_begins(true);
+	lockosthread(LOCK_CHILD, 0);
 	if (waits)
 		entersyscall();
 	was = b->mask = fork_begins();
@@ -262,7 +262,7 @@ static int clone_beside(struct begin *b, struct more *m)
 	}
 	m->tls = block->tcb;
 	if (!(b->flags & CLONE_THREAD))
-		runtime_child_begins(true);
+		lockosthread(LOCK_CHILD, 0);
 	r = call(run_beside, b, b->flags | CLONE_SETTLS, m);
 	if (!(b->flags & CLONE_THREAD))
 		child_made(r);
@@ -286,7 +286,7 @@ static __attribute__((noinline)) int clone_alone(struct begin *b, const struct m
 	uint64_t was;
 	int r;
 
-	runtime_child_begins(true);
+	lockosthread(LOCK_CHILD, 0);
 	entersyscall();
 	was = b->mask = fork_begins(); /* twice: the child may use this piece of its stack */
 	ours = weft_tls;
@@ -335,7 +335,7 @@ static long fork_by(const struct clone_args *a, size_t n)
 	uint64_t was;
 	long r;
 
-	runtime_child_begins(true);
+	lockosthread(LOCK_CHILD, 0);
 	if (waits)
 		entersyscall();
 	was = fork_begins();

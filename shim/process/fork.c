@@ -49,7 +49,7 @@ static void prepare(void)
 		fdtable_shared();
 		return;
 	}
-	runtime_child_begins(false); /* first: it may go to another M, and what is kept out is an M's */
+	lockosthread(LOCK_CHILD, ASIDE_NOW); /* first: it may go to another M, and what is kept out is an M's */
 	mask = fork_begins();
 	if (on_g()) {
 		fetch_add_acq_rel(&inside, 1);
@@ -68,7 +68,7 @@ static void parent(void)
 		return;
 	exitsyscall(); /* now that the mask is the G's: it may go on elsewhere */
 	lot_wake(lot_key(&inside, KEY_OTHER), 1, 0, READY_TAIL, NULL, NULL);
-	runtime_child_ends(true); /* none, perhaps: the end of the G will tell */
+	unlockosthread(true); /* none, perhaps: the end of the G will tell */
 }
 
 static int nobody_inside(void *arg)
@@ -105,7 +105,7 @@ static void rebuild(void)
 
 	weft_tls.unshared = 0;
 	/*
-	 * First: it ends what the kernel still writes for the M that forked, which runtime_mtls()
+	 * First: it ends what the kernel still writes for the M that forked, whose block g_m()
 	 * names.
 	 */
 	tcb_fork_child(tcb_self(), (uint32_t)getpid());
@@ -116,7 +116,7 @@ static void rebuild(void)
 	clone_fork_child();
 	vfork_fork_child();
 	runtime_fork_child();
-	tcb_fork_child_first(runtime_mtls(true), (uint32_t)getpid());
+	tcb_fork_child_first(g_m(NULL).g0block, (uint32_t)getpid());
 	inside = 0;
 	self_thread.g = getg();
 	if (native)
@@ -148,7 +148,7 @@ void fork_ends(bool child, uint64_t was)
 		once_fork_child();
 	if (child && weft_on) {
 		rebuild();
-		sigmask_note(was & ~SIGS_NEVER);
+		sigmask_set(getg(), was & ~SIGS_NEVER, true);
 	}
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &was, NULL, 8);
 }
@@ -157,7 +157,7 @@ static void child(void)
 {
 	if (weft_on) {
 		fork_ends(true, mask);
-		runtime_child_ends(false);
+		unlockosthread(false);
 	} else {
 		once_fork_child();
 	}
@@ -179,7 +179,7 @@ static bool whole_begins(void)
 	while (!nobody_inside(NULL) && lot_park(&pk) == -EINTR)
 		eintr_in_lock();
 	/* The wait for another M is without harm here; where prepare() is called, malloc's lock may be held. */
-	runtime_child_begins(true);
+	lockosthread(LOCK_CHILD, 0);
 	return true;
 }
 
@@ -187,7 +187,7 @@ static bool whole_begins(void)
 static pid_t whole_ends(bool begun, pid_t pid)
 {
 	if (begun)
-		runtime_child_ends(false);
+		unlockosthread(false);
 	sigchild_note(pid);
 	return pid;
 }
@@ -213,7 +213,7 @@ EXPORT pid_t _Fork(void)
 	uint64_t was;
 	pid_t pid;
 
-	runtime_child_begins(true);
+	lockosthread(LOCK_CHILD, 0);
 	was = fork_begins();
 	pid = real._Fork();
 	fork_ends(pid == 0, was);

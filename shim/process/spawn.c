@@ -26,9 +26,9 @@ EXPORT FILE *popen(const char *command, const char *type)
 	fdtable_shared();
 	if (!on_g())
 		return real.popen(command, type);
-	runtime_child_begins(true);
+	lockosthread(LOCK_CHILD, 0);
 	stream = HANDOFF(real.popen(command, type));
-	runtime_child_ends(stream != NULL);
+	unlockosthread(stream != NULL);
 	return stream;
 }
 ALIAS(_IO_popen, popen);
@@ -54,7 +54,7 @@ EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_acti
 	if (!on_g())
 		return real.posix_spawn(pid, path, actions, attr, argv,
 					FOREIGN_ENV_FILE(path, envp));
-	runtime_child_begins(true);
+	lockosthread(LOCK_CHILD, 0);
 	r = HANDOFF(real.posix_spawn(pid ? pid : &child, path, actions, attr, argv,
 				     FOREIGN_ENV_FILE(path, envp)));
 	child_made(r == 0 ? pid ? *pid : child : -1);
@@ -71,7 +71,7 @@ EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 	if (!on_g())
 		return real.posix_spawnp(pid, file, actions, attr, argv,
 					 FOREIGN_ENV_NAME(file, envp));
-	runtime_child_begins(true);
+	lockosthread(LOCK_CHILD, 0);
 	r = HANDOFF(real.posix_spawnp(pid ? pid : &child, file, actions, attr, argv,
 				      FOREIGN_ENV_NAME(file, envp)));
 	child_made(r == 0 ? pid ? *pid : child : -1);
@@ -96,10 +96,10 @@ EXPORT int pidfd_spawn(int *pidfd, const char *path, const posix_spawn_file_acti
 	if (!on_g())
 		return spawn_error(real.pidfd_spawn(pidfd, path, actions, attr, argv,
 						    FOREIGN_ENV_FILE(path, envp)));
-	runtime_child_begins(true);
+	lockosthread(LOCK_CHILD, 0);
 	r = spawn_error(HANDOFF(real.pidfd_spawn(pidfd, path, actions, attr, argv,
 						    FOREIGN_ENV_FILE(path, envp))));
-	runtime_child_ends(r == 0);
+	unlockosthread(r == 0);
 	return r;
 }
 
@@ -112,9 +112,9 @@ EXPORT int pidfd_spawnp(int *pidfd, const char *file, const posix_spawn_file_act
 	if (!on_g())
 		return spawn_error(real.pidfd_spawnp(pidfd, file, actions, attr, argv,
 						     FOREIGN_ENV_NAME(file, envp)));
-	runtime_child_begins(true);
+	lockosthread(LOCK_CHILD, 0);
 	r = spawn_error(HANDOFF(real.pidfd_spawnp(pidfd, file, actions, attr, argv,
 						     FOREIGN_ENV_NAME(file, envp))));
-	runtime_child_ends(r == 0);
+	unlockosthread(r == 0);
 	return r;
 }

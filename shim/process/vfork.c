@@ -38,7 +38,7 @@ static struct vforked begins(void)
 {
 	struct vforked v;
 
-	runtime_child_begins(true);
+	lockosthread(LOCK_CHILD, 0);
 	entersyscall();
 	v.mask = fork_begins();
 	v.nested = outer.used;

@@ -13,14 +13,14 @@
 static void own_end(const bool *own)
 {
 	if (*own)
-		runtime_child_ends(false);
+		unlockosthread(false);
 }
 
 static bool own_begin(int options)
 {
 	if (!(options & __WNOTHREAD))
 		return false;
-	runtime_child_begins(true);
+	lockosthread(LOCK_CHILD, 0);
 	return true;
 }
 

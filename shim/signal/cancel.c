@@ -149,7 +149,7 @@ EXPORT int pthread_cancel(pthread_t t)
 	 * Running, or about to be in a system call: its M must look.  A miss is harmless: the stub
 	 * and every park test the word themselves.
 	 */
-	ostid = g_ostid(th->g);
+	ostid = g_m(th->g).ostid;
 	if (ostid)
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), ostid, SIGWEFT);
 	if (tcb_cancel_async((struct tcb *)t))

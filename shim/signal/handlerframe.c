@@ -80,7 +80,7 @@ bool frame_move(struct sigframe *f, int flags, frame_fn *fn, void *arg)
 	struct place p;
 
 	/* The runtime's own fault, on its own stack. */
-	if (!on_g() && runtime_mtls(false)) {
+	if (!on_g() && runtime_on_m()) {
 		fn(f, arg);
 		return true;
 	}

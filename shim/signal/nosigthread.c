@@ -37,7 +37,7 @@ void nosigthread_arm(void)
 	if (!cas_seqcst(&arm_state, &was, ARM_CHANGING))
 		return;
 	/* The G's thread, or the one that will run it; main's, if this is a native thread. */
-	ev._sigev_un._tid = (int)(on_g() || runtime_mtls(false) ? direct3(SYS_gettid, 0, 0, 0)
+	ev._sigev_un._tid = (int)(runtime_on_m() ? direct3(SYS_gettid, 0, 0, 0)
 							   : direct3(SYS_getpid, 0, 0, 0));
 	if (own3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &timer)) {
 		store_release(&arm_state, ARM_NONE); /* no memory: at the next signal, or park */

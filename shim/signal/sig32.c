@@ -33,8 +33,7 @@ struct kernel_sigaction {
 
 /* What is to be done; handed from one stack to the next. */
 struct sig32_work {
-	void *side; /* the side stack it runs on; NULL: the M's signal stack */
-	struct sig32 ask;
+	struct sig32 ask; /* .side: the side stack it runs on; NULL: the M's signal stack */
 };
 
 /* The kernel's mask becomes what it was. */
@@ -59,8 +58,8 @@ static void mask_both(const struct sigframe *f)
 
 static void off_side(struct sig32_work *k)
 {
-	if (k->side)
-		sidestack_give(k->side);
+	if (k->ask.side)
+		sidestack_give(k->ask.side);
 }
 
 /* ---- signals and cancellation ---------------------------------------------------------------- */
@@ -145,13 +144,13 @@ static void look(struct sigframe *f, struct sig32_work *k)
 	th->leaving = true; /* for a handler that is about to move to another stack */
 	if (sig && !frame_move(f, action_flags(sig), handled, k)) {
 		signals_take(SIGBIT(sig), NULL);
-		signal_no_room(f, sig, false, k->side);
+		signal_no_room(f, sig, false, k->ask.side);
 	}
 	if (call_in_stub(f) && stub_ends())
 		call_over(f, call_end(f));
 	if (cancel_here(f) && !frame_move(f, 0, cancelled, k))
 		frame_none(f, false);
-	th->leaving = k->side != NULL;
+	th->leaving = k->ask.side != NULL;
 }
 
 /* ---- giving way ------------------------------------------------------------------------------ */
@@ -183,27 +182,16 @@ static void on_side(struct sigframe *f, void *arg)
 	schedparam_apply_here();
 	look(f, &k);
 	f->uc.stack.ss_flags = SIGFRAME_STACKFLAGS; /* this M's stays what it is */
-	sidestack_give(k.side);
+	sidestack_give(k.ask.side);
 	sigframe_leave(f, &self_thread.leaving);
 }
 
-/* False: there is no memory, and nothing has happened. */
-static bool to_side(struct sigframe *f, struct sig32_work *k)
+/* Does not return. */
+static void to_side(struct sigframe *f, struct sig32_work *k)
 {
-	size_t state = sigframe_state(f), size;
-	struct sigframe *to;
-	uintptr_t end;
+	uintptr_t end = (uintptr_t)k->ask.side + k->ask.sidesize;
+	struct sigframe *to = sigframe_at(end, k->ask.room);
 
-	k->side = sidestack_take(&size);
-	if (!k->side)
-		return false;
-	/* The frame is larger than the kernel says frames are: no side stack fits. */
-	if (state > size / 2) {
-		sidestack_give(k->side);
-		return false;
-	}
-	end = (uintptr_t)k->side + size;
-	to = sigframe_at(end, state);
 	sigframe_copy(to, end, f);
 	self_thread.leaving = true;
 	sigframe_enter(to, on_side, k);
@@ -238,6 +226,8 @@ static void handler(int sig, siginfo_t *si, void *uc)
 			.busy = signals_busy,
 			.safe = safepoint_at_pc,
 			.has_p = has_p,
+			.wants_side = wants_side,
+			.room = sigframe_state(f),
 		},
 	};
 	enum sig32_do what;
@@ -251,10 +241,8 @@ static void handler(int sig, siginfo_t *si, void *uc)
 		return;
 	}
 	what = runtime_on_sig32(&k.ask, SIG32_ARRIVED);
-	if (what == SIG32_LOOK && wants_side())
-		what = SIG32_MOVE;
-	if (what == SIG32_MOVE && !to_side(f, &k)) /* which does not return */
-		what = runtime_on_sig32(&k.ask, SIG32_NOROOM);
+	if (what == SIG32_MOVE)
+		to_side(f, &k);
 	if (what == SIG32_RETURN)
 		return;
 	look(f, &k);

@@ -24,7 +24,7 @@ void sigchild_note(pid_t child)
 void child_made(pid_t child)
 {
 	sigchild_note(child);
-	runtime_child_ends(child > 0);
+	unlockosthread(child > 0);
 }
 
 struct thread *sigchild_parent(const siginfo_t *si)

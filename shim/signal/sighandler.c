@@ -89,7 +89,7 @@ static void finish_mask(const ucontext_t *uc)
 
 	if (likely(!acting_on) || runtime_busy() || !(mask & SIGBIT(acting_on)))
 		return;
-	sigmask_note(mask & ~SIGS_NEVER);
+	sigmask_set(getg(), mask & ~SIGS_NEVER, true);
 	th->acting_on = 0;
 	th->taking = false;
 }
@@ -110,8 +110,16 @@ static bool block_meanwhile(int sig)
 /* No place to call a handler over; SIGSEGV alone is let in on a signal stack. */
 static bool between_stacks(int sig, const struct sigframe *f)
 {
-	return sigframe_leaving(sigframe_pc(f)) ||
-	       (sig == SIGSEGV && runtime_on_sigstack(sigframe_sp(f)));
+	struct mseen mp;
+
+	if (sigframe_leaving(sigframe_pc(f)))
+		return true;
+	if (sig != SIGSEGV)
+		return false;
+	pin_m();
+	mp = g_m(NULL);
+	unpin();
+	return sigframe_sp(f) > mp.sigstack && sigframe_sp(f) <= mp.sigstackend;
 }
 
 /*
@@ -122,7 +130,7 @@ static bool between_stacks(int sig, const struct sigframe *f)
  */
 static bool for_guest(int sig, siginfo_t *si, void *ctx, const struct sigaction *sa)
 {
-	if (likely(!fromnow_holds(FROMNOW_LOCKED)) || !(sa->sa_flags & SA_ONSTACK) || !runtime_mtls(false) ||
+	if (likely(!fromnow_holds(FROMNOW_LOCKED)) || !(sa->sa_flags & SA_ONSTACK) || !runtime_on_m() ||
 	    !signal_by_thread(si))
 		return false;
 	pin_m();

@@ -140,7 +140,7 @@ void sigroute_keep_out(uint64_t set)
 	if (likely(!set) || !sigroute_started())
 		return;
 	if (load_seqcst(&self_thread.state) & TH_ENDING)
-		sigmask_set(getg(), sigmask_of(getg()) | set);
+		sigmask_set(getg(), sigmask_of(getg()) | set, false);
 	fetch_or_seqcst(&to_block, set);
 	sigring_wake();
 	sigroute_flush();

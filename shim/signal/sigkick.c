@@ -22,7 +22,7 @@ void sigroute_kick(struct g *gp)
 	/* One at a time: each is a frame on its stack, which may be small. */
 	if (th && exchange_seqcst(&th->kicked, true))
 		return;
-	tid = g_ostid(gp);
+	tid = g_m(gp).ostid;
 	if (tid)
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), tid, SIGWEFT);
 }

@@ -89,7 +89,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 	if (old && !user_put(old, &was, sizeof(was)))
 		err = EFAULT;
 	if (mask != was) {
-		sigmask_set(gp, mask);
+		sigmask_set(gp, mask, false);
 		sigroute_mask_changed(was, mask);
 	}
 	return err;
@@ -126,7 +126,7 @@ static void before_jump(struct __jmp_buf_tag *env)
 	if (env->__mask_was_saved) {
 		uint64_t mask = sigs_of(&env->__saved_mask) & ~SIGS_NEVER, was = sigmask_of(getg());
 
-		sigmask_set(getg(), mask);
+		sigmask_set(getg(), mask, false);
 		sigroute_mask_changed(was, mask);
 	}
 }

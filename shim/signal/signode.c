@@ -5,6 +5,7 @@
  */
 #include "shim/signal/sigforget.h"
 #include "shim/signal/sigpending.h"
+#include "shim/syscall/tablepart.h"
 
 /*
  * From memory of our own: a sender may be a handler.  More undelivered signals than NODES is EAGAIN,
@@ -35,7 +36,7 @@ static uint32_t nodes_for(uint32_t want)
 	uint32_t there;
 
 	while ((there = load_acquire(&nodes_there)) < want &&
-	       runtime_part(&nodes[there / PART], PART * sizeof(struct signode)))
+	       tablepart(&nodes[there / PART], PART * sizeof(struct signode)))
 		cas_acq_rel(&nodes_there, &there, there + PART);
 	return there;
 }

@@ -17,6 +17,7 @@
 #include "runtime/process.h"
 #include "runtime/sched/policy.h"
 #include "shim/signal/sigring.h"
+#include "shim/syscall/tablepart.h"
 
 #include <linux/futex.h>
 
@@ -188,7 +189,7 @@ static struct deferred *slot_at(uint32_t i)
 /* The same, and the block is there afterwards; NULL: no memory. */
 static struct deferred *slot_for(uint32_t i)
 {
-	return slot_in(runtime_part(&ring[i % RING / BLOCK], BLOCK * sizeof(struct deferred)), i);
+	return slot_in(tablepart(&ring[i % RING / BLOCK], BLOCK * sizeof(struct deferred)), i);
 }
 
 bool sigroute_defer(int sig, const siginfo_t *si)

@@ -183,7 +183,7 @@ void timer_fired(const siginfo_t *si) hidden; /* signal 32 that the signal threa
 /* sigchild.c: the thread that made the child whose end this tells; NULL: not known, or no such signal. */
 struct thread *sigchild_parent(const siginfo_t *si) hidden;
 void sigchild_note(pid_t child) hidden; /* the caller has made it */
-/* After runtime_child_begins() and fork(2)'s result: 0 in a child with memory of its own; < 0: none. */
+/* After lockosthread(LOCK_CHILD) and fork(2)'s result: 0 in a child with memory of its own; < 0: none. */
 void child_made(pid_t child) hidden;
 /* The calling G lets these signals in again: the signal thread must see them too. */
 void sigroute_unblocked(uint64_t set) hidden;

@@ -92,7 +92,7 @@ static void mask_handler(uint64_t let, int sig, const struct sigaction *sa)
 	if (!(sa->sa_flags & SA_NODEFER))
 		during |= SIGBIT(sig);
 	if (on_g())
-		sigmask_note(during);
+		sigmask_set(getg(), during, true);
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &during, NULL, 8);
 	if (on_g())
 		sigroute_mask_closed(during & ~let);
@@ -148,7 +148,7 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 		during |= SIGBIT(sig);
 	th->acting_on = (uint8_t)sig;
 	th->leaving = false; /* from here on others may come on top, as the mask says */
-	sigmask_set(getg(), during & ~SIGS_NEVER);
+	sigmask_set(getg(), during & ~SIGS_NEVER, false);
 	th->acting_on = 0;
 	taking_ends(~during);
 	sigroute_mask_closed(during & ~let);
@@ -194,7 +194,7 @@ void signals_rest(struct delivery *d)
 	for (;;) {
 		while (handle_next(d, ~(d->kernel & d->noted), d->f->uc.mask))
 			;
-		sigmask_note(d->noted & ~SIGS_NEVER);
+		sigmask_set(getg(), d->noted & ~SIGS_NEVER, true);
 		/* seq_cst with the mailbox in thread_signal(): it queues, then looks at the mask. */
 		fence_seqcst();
 		if (likely(!load_relaxed(mailbox(th))))
@@ -240,7 +240,7 @@ void signal_run(int sig, struct sigframe *f, const struct sigaction *sa)
 		on_a_g(sig, f, sa);
 		return;
 	}
-	lot_leave();
+	g_interrupt(NULL);
 	mask_handler(f->uc.mask, sig, sa);
 	if (action_claim(sig, sa))
 		run_handler(sig, &f->si, &f->uc, sa);
@@ -280,7 +280,7 @@ bool signals_over(struct sigframe *f)
 		again = outer.region && !d.any && load_seqcst(mailbox(th));
 	} while (again);
 	if (unlikely(th->joined)) /* none ran */
-		sigmask_note(f->uc.mask = sigmask_of(th->g)); /* the kernel's when f is left */
+		sigmask_set(getg(), f->uc.mask = sigmask_of(th->g), true); /* the kernel's when f is left */
 	return d.interrupts;
 }
 

@@ -57,7 +57,7 @@ void waitmask_leave(const bool *region)
 	store_seqcst(&self_thread.masked, false);
 	if (self_thread.joined) {
 		/* In this order: a handler that comes in between finds the own mask in its context. */
-		sigmask_set(getg(), self_thread.ownmask);
+		sigmask_set(getg(), self_thread.ownmask, false);
 		self_thread.joined = false;
 	}
 	sigroute_unblocked(~sigmask_of(getg()));

@@ -182,7 +182,7 @@ static void lock_m(struct waiting *w, int kind, const struct until *u)
 {
 	w->m_locked = kind & (MUTEX_PROTECT | MUTEX_SHARED);
 	if (w->m_locked)
-		lockosthread(false, futexword_deadline(u, false));
+		lockosthread(LOCK_SHARED, futexword_deadline(u, false));
 }
 
 static int wait_ends(struct waiting *w, int woken)
@@ -191,7 +191,7 @@ static int wait_ends(struct waiting *w, int woken)
 
 	w->again = false;
 	if (unlikely(w->m_locked))
-		unlockosthread();
+		unlockosthread(false);
 	w->m_locked = false;
 	return err;
 }

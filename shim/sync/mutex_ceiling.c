@@ -65,7 +65,7 @@ static int raise_to(int ceiling, uint64_t until)
 		return EINVAL;
 	if (r->at[ceiling] == UINT8_MAX)
 		return EAGAIN;
-	lockosthread(false, until);
+	lockosthread(LOCK_SHARED, until);
 	r->at[ceiling]++;
 	err = highest(r) == ceiling && r->at[ceiling] == 1 && ceiling > r->base ? apply(r) : 0;
 	if (err) {
@@ -73,7 +73,7 @@ static int raise_to(int ceiling, uint64_t until)
 		 * A thread without priorities: it counts as raised from now on, as with libc, which
 		 * refuses such a thread its first lock of a ceiling alone.
 		 */
-		unlockosthread();
+		unlockosthread(false);
 		return err;
 	}
 	r->held++;
@@ -88,7 +88,7 @@ static void lower_from(int ceiling)
 	r->held--;
 	if (!r->at[ceiling] && ceiling > highest(r) && ceiling > r->base)
 		apply(r);
-	unlockosthread();
+	unlockosthread(false);
 }
 
 /* Takes the word; the caller runs at *ceiling, or *ceiling is -1.  The ceiling may change while

@@ -44,7 +44,7 @@ void robust_share(struct robustheld *h, bool own, uint64_t until)
 {
 	size_t size;
 
-	lockosthread(own, until);
+	lockosthread(own ? LOCK_OWN : LOCK_SHARED, until);
 	if (h->shared++)
 		return;
 	if (plain_syscall(SYS_get_robust_list, 0, (long)&h->kernels, (long)&size) < 0)
@@ -56,7 +56,7 @@ void robust_unshare(struct robustheld *h)
 {
 	if (--h->shared == 0)
 		plain_syscall(SYS_set_robust_list, (long)h->kernels, sizeof(h->list), 0);
-	unlockosthread();
+	unlockosthread(false);
 }
 
 /*
@@ -66,6 +66,6 @@ void robust_unshare(struct robustheld *h)
 int robust_id(int kind)
 {
 	if (kind & MUTEX_SHARED && on_g())
-		return g_ostid(getg());
+		return g_m(getg()).ostid;
 	return self_id();
 }

@@ -201,7 +201,7 @@ static bool text_schedstat(struct text *t)
 
 	if (!rest)
 		return false;
-	PUT(t, "%llu", (unsigned long long)g_cputime(t->gp));
+	PUT(t, "%llu", (unsigned long long)g_cputime(t->gp, NULL));
 	put(t, rest, strlen(rest));
 	return true;
 }
@@ -276,7 +276,7 @@ bool procfile_find(const char *path, struct procfile *pf)
 	case OF_THREAD:
 		break;
 	}
-	ostid = th == &self_thread ? (int)direct3(SYS_gettid, 0, 0, 0) : g_ostid(th->g);
+	ostid = th == &self_thread ? (int)direct3(SYS_gettid, 0, 0, 0) : g_m(th->g).ostid;
 	/* A filter may forbid the calls that it takes: then the text is the M's. */
 	if (*rest && writer(rest + 1))
 		pf->fd = write_text(th, ostid ? ostid : sigroute_tid(), ostid != 0, rest + 1);

@@ -27,14 +27,13 @@ static uint64_t no_less(_Atomic uint64_t *said, uint64_t now)
 
 void thread_usage(struct thread *th, int ostid, uint64_t used, uint64_t *user, uint64_t *system)
 {
-	uint64_t all, sys;
+	struct gsystime sys = { ostid, used, 0 };
+	uint64_t all = g_cputime(th->g, &sys);
 
-	sys = g_systime(th->g, ostid, used);
-	all = g_cputime(th->g);
-	if (sys > all)
-		sys = all;
-	*system = no_less(&th->said[1], sys);
-	*user = no_less(&th->said[0], all - sys);
+	if (sys.ns > all)
+		sys.ns = all;
+	*system = no_less(&th->said[1], sys.ns);
+	*user = no_less(&th->said[0], all - sys.ns);
 }
 
 long reads_usage(const struct call *x)

@@ -48,7 +48,7 @@ static void lock_m(struct own *o)
 {
 	if (o->m_locked)
 		return;
-	lockosthread(true, 0);
+	lockosthread(LOCK_OWN, 0);
 	o->m_locked = true;
 	self_thread.leaves_more = true;
 }
@@ -89,7 +89,7 @@ static void sync_attrs(struct own *o, const struct attrs *a, unsigned changed)
 		runtime_realtime(o->set & POLICY && policy_has_order(now.policy));
 	if (!o->set && o->m_locked) {
 		o->m_locked = false;
-		unlockosthread();
+		unlockosthread(false);
 	}
 }
 

@@ -211,7 +211,7 @@ static int inherit(struct thread *th, const pthread_attr_t *attr, struct g *gp, 
 		return err;
 	th->inheritsched = attr_inheritsched(attr);
 	if (attr_sigmask(attr, &mask)) {
-		sigmask_set(gp, mask & ~SIGS_NEVER);
+		sigmask_set(gp, mask & ~SIGS_NEVER, false);
 		*lets = ~mask;
 	}
 	if (attr_detached(attr))
@@ -225,7 +225,7 @@ static int begin(struct thread *th)
 	int err;
 
 	if (likely(!on_g() || !self_thread.passes_os))
-		return g_start(th->g, false);
+		return -g_start(th->g, false);
 	threadstate_born(th);
 	libc_enter();
 	err = g_start(th->g, true);
@@ -245,7 +245,7 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	if (fromnow_holds(FROMNOW_NOMORE))
 		return direct3(SYS_clone3, NULL, 0, 0) == -EPERM ? EPERM : EAGAIN;
 	/* Once a process.  Without the signal thread signals that find no G would be lost. */
-	if (!runtime_start_sysmon() || !sigroute_start())
+	if (!sigroute_start())
 		return EAGAIN;
 	dumpsig_start();
 	if (unlikely(dl_loading()))

@@ -32,7 +32,7 @@ void threadstate_own(bool passes)
 	if (th->owns_os)
 		return;
 	th->owns_os = true;
-	lockosthread(true, 0);
+	lockosthread(LOCK_OWN, 0);
 }
 
 void threadstate_born(struct thread *th)
@@ -45,7 +45,7 @@ void threadstate_born(struct thread *th)
 void threadstate_disown(void)
 {
 	self_thread.owns_os = self_thread.owns_nnp = self_thread.passes_os = false;
-	unlockosthread();
+	unlockosthread(false);
 }
 
 void threadstate_fork_child(void)
@@ -158,7 +158,7 @@ static long kernel_id(struct thread *th)
 {
 	if (th == &self_thread)
 		return 0;
-	return th->owns_os ? g_ostid(th->g) : sigroute_tid();
+	return th->owns_os ? g_m(th->g).ostid : sigroute_tid();
 }
 
 /* Of both capget() and capset(). */
@@ -247,7 +247,7 @@ long counts_events(const struct call *x)
 
 	if (x->b && !th)
 		return call_plain(x);
-	y.b = th && th != &self_thread ? g_ostid(th->g) : 0;
+	y.b = th && th != &self_thread ? g_m(th->g).ostid : 0;
 	if (!y.b)
 		return threadstate_change(false, &y);
 	return th->owns_os ? call_plain(&y) : -ESRCH;

@@ -31,7 +31,7 @@ void threadname_init(void) hidden;
 void threadname_show(void) hidden;
 /* threadname.c: prctl's name, cut to what there is room for.  0 */
 long sets_name(const char *name) hidden;
-/* rusage.c: ns of CPU time; ostid, used: as g_systime(). */
+/* rusage.c: ns of CPU time; ostid, used: as in struct gsystime. */
 void thread_usage(struct thread *th, int ostid, uint64_t used, uint64_t *user, uint64_t *system) hidden;
 /* A reading of a thread's CPU clock.  False: not one of ours; else *r is 0 or -errno. */
 bool cpuclock_call(clockid_t clock, struct timespec *ts, long *r) hidden;

@@ -63,12 +63,12 @@ void *ucontext_note(const ucontext_t *to, bool swap)
 		syscall_reset(); /* the jump may leave a handler that interrupted a call */
 		weft_tls.handlersp = 0;
 		if (unlikely(mask != was)) {
-			sigmask_set(getg(), mask);
+			sigmask_set(getg(), mask, false);
 			sigroute_mask_changed(was, mask);
 			if (swap)
-				sigmask_set(getg(), was); /* libc saves it, then changes it */
+				sigmask_set(getg(), was, false); /* libc saves it, then changes it */
 		}
-		sigmask_note(mask);
+		sigmask_set(getg(), mask, true);
 	}
 	return swap ? (void *)real.swapcontext : (void *)real.setcontext;
 }

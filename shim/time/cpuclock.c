@@ -85,7 +85,7 @@ bool cpuclock_call(clockid_t clock, struct timespec *ts, long *r)
 	*r = -EINVAL;
 	if (!th)
 		return true;
-	ns = g_cputime(th->g);
+	ns = g_cputime(th->g, NULL);
 	ts->tv_sec = (time_t)(ns / 1000000000);
 	ts->tv_nsec = (long)(ns % 1000000000);
 	*r = 0;

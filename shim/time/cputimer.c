@@ -23,6 +23,7 @@
 #include "shim/signal/sigroute.h"
 #include "shim/sync/sync.h"
 #include "shim/syscall/usermem.h"
+#include "shim/syscall/tablepart.h"
 
 enum { CPUTIMERS = 2048 };
 
@@ -63,13 +64,13 @@ static bool time_of(uint32_t id, uint64_t *ns)
 
 	if (!th)
 		return false;
-	*ns = g_cputime(th->g);
+	*ns = g_cputime(th->g, NULL);
 	return true;
 }
 
 bool cputimer_note(timer_t timer, struct thread *th)
 {
-	struct cputimer *rows = runtime_part(&part, CPUTIMERS * sizeof(*rows));
+	struct cputimer *rows = tablepart(&part, CPUTIMERS * sizeof(*rows));
 	bool noted = false;
 
 	if (!rows)
@@ -159,10 +160,10 @@ static void shift(const struct cputimer *t, struct itimerspec *it)
 
 	if (!th || !at || at == INT64_MAX)
 		return;
-	clock = (clockid_t)(~(uint32_t)g_ostid(th->g) << 3 | 6);
+	clock = (clockid_t)(~(uint32_t)g_m(th->g).ostid << 3 | 6);
 	if (direct3(SYS_clock_gettime, clock, &kernel, 0))
 		return;
-	at += ns_of(&kernel) - (int64_t)g_cputime(th->g);
+	at += ns_of(&kernel) - (int64_t)g_cputime(th->g, NULL);
 	it->it_value = ts_of(at > 0 ? (uint64_t)at : 1);
 }
 

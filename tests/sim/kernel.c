@@ -565,10 +565,16 @@ static void nothing(void)
 {
 }
 
+static bool wants_none(void)
+{
+	return false;
+}
+
 /* What the shim's handler of signal 32 does: shim/signal/sig32.c. */
 static void deliver(struct task *t)
 {
-	struct sig32 s = { .pc = 1, .sp = 1, .busy = busy, .safe = always, .has_p = nothing };
+	struct sig32 s = { .pc = 1, .sp = 1, .busy = busy, .safe = always, .has_p = nothing,
+			   .wants_side = wants_none };
 	enum sig32_do what;
 
 	if (!(t->pending & ~t->sigmask))
@@ -585,6 +591,7 @@ static void deliver(struct task *t)
 	if (what == SIG32_MOVE) {
 		s.aside = true;
 		runtime_on_sig32(&s, SIG32_ASIDE);
+		sidestack_give(s.side);
 	}
 }
 

@@ -38,7 +38,7 @@ static void close_many(void)
 	netpoll_closing(NULL, -1);
 	for (unsigned i = 0; i < nfiles; i++)
 		if (sim_random(2))
-			netpoll_forget(&files[i].slot, files[i].fd, NETPOLL_KEEPS);
+			netpoll_changed(&files[i].slot, files[i].fd, NETPOLL_KEEPS);
 	netpoll_closed(NULL);
 }
 
@@ -58,15 +58,15 @@ static void meddle(struct stream *s)
 {
 	switch (sim_random(8)) {
 	case 1:
-		netpoll_forget(&s->slot, s->fd, NETPOLL_BARS);
+		netpoll_changed(&s->slot, s->fd, NETPOLL_BARS);
 		nap(some(0, 50000));
 		netpoll_unbar(&s->slot);
 		break;
 	case 2:
-		netpoll_retry(&s->slot, NETPOLL_IN);
+		netpoll_changed(&s->slot, s->fd, NETPOLL_RETRY);
 		break;
 	case 3:
-		netpoll_forget(&s->slot, s->fd, NETPOLL_KEEPS);
+		netpoll_changed(&s->slot, s->fd, NETPOLL_KEEPS);
 		break;
 	case 4:
 		close_many();

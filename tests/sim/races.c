@@ -566,7 +566,7 @@ static void ring_member(void *arg)
 	bool locked = sim_random(2);
 
 	if (locked)
-		lockosthread(false, 0);
+		lockosthread(LOCK_SHARED, 0);
 	for (unsigned i = 0; i < ring.rounds; i++) {
 		mutex_lock(&ring.m);
 		while (ring.turn % ring.n != me)
@@ -583,9 +583,9 @@ static void ring_member(void *arg)
 			break;
 		case 3:
 			if (locked)
-				unlockosthread();
+				unlockosthread(false);
 			else
-				lockosthread(false, 0);
+				lockosthread(LOCK_SHARED, 0);
 			locked = !locked;
 			break;
 		case 4:
@@ -596,7 +596,7 @@ static void ring_member(void *arg)
 	}
 	/* Some end locked: their M ends too. */
 	if (locked && sim_random(2))
-		unlockosthread();
+		unlockosthread(false);
 }
 
 void workload_aside(void)

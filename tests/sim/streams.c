@@ -71,7 +71,7 @@ int stream_read(struct stream *s, unsigned most, uint64_t deadline)
 		return load_seqcst(&s->closed) ? -EBADF : -EAGAIN;
 	}
 	n = try_and_park(s, &w, most, deadline);
-	netpoll_release(&w, false);
+	netpoll_release(&w, false, false);
 	return n;
 }
 

@@ -96,7 +96,7 @@ static void owner(void *arg)
 
 	(void)arg;
 	if (real) {
-		lockosthread(true, 0);
+		lockosthread(LOCK_OWN, 0);
 		runtime_realtime(true);
 	}
 	for (uint64_t i = some(1, 10); i > 0; i--) {
@@ -106,14 +106,14 @@ static void owner(void *arg)
 			prefer(way.t[sim_random(way.n)], (int)some(0, 3));
 		if (real && sim_chance(8)) {
 			runtime_realtime(false);
-			unlockosthread();
+			unlockosthread(false);
 			real = false;
 		}
 	}
 	/* Some end with it. */
 	if (real && sim_random(2)) {
 		runtime_realtime(false);
-		unlockosthread();
+		unlockosthread(false);
 	}
 }
 
@@ -136,19 +136,19 @@ static void parent(void *arg)
 	for (uint64_t i = some(1, 6); i > 0; i--) {
 		bool makes = sim_random(3);
 
-		runtime_child_begins(sim_random(2));
+		lockosthread(LOCK_CHILD, sim_random(2) ? 0 : ASIDE_NOW);
 		ksleep_seen(some(0, 30000), sim_random(2));
 		if (makes)
 			child_made();
-		runtime_child_ends(makes);
+		unlockosthread(makes);
 		children += makes;
 		step();
 		under_lock(false);
 		if (children && sim_random(2)) {
-			runtime_child_begins(true);
+			lockosthread(LOCK_CHILD, 0);
 			if (child_waited())
 				children--;
-			runtime_child_ends(false);
+			unlockosthread(false);
 			runtime_child_gone();
 		}
 	}

@@ -80,7 +80,15 @@ static bool start_sigthread(void)
 	return true;
 }
 
+static bool knows_libc(void **tls, uint32_t *tid)
+{
+	*tls = arch_getfs();
+	*tid = 1000;
+	return true;
+}
+
 static const struct runtime_hooks world_hooks = {
+	.knows_libc = knows_libc,
 	.newosproc = newosproc,
 	.joinosproc = joinosproc,
 	.gmain = gmain,
@@ -164,7 +172,7 @@ static struct thread *start_thread(void (*fn)(void *), void *arg, bool detached)
 	int err;
 
 	/* For want of memory or threads: again, as a program would. */
-	while (!runtime_start_sysmon() || !(gp = g_new(&a, &err)))
+	while (!(gp = g_new(&a, &err)))
 		gosched();
 	fs = g_tls(gp);
 	if (!fs)
@@ -178,7 +186,8 @@ static struct thread *start_thread(void (*fn)(void *), void *arg, bool detached)
 	t->next = all;
 	all = t;
 	live++;
-	g_start(gp, false);
+	while (g_start(gp, false)) /* no kernel thread: again, too */
+		gosched();
 	runtime_checkyield();
 	return t;
 }
@@ -474,9 +483,7 @@ void world_run(void (*main_fn)(void))
 		weft_opt.chaos = sim_chance(6) ? 1 + (typeof(weft_opt.chaos))sim_random(1000) : 0;
 	}
 	sim.cur->sigmask = 0;
-	if (!runtime_probe())
-		sim_fail("runtime_probe");
-	if (runtime_start(&world_hooks, arch_getfs(), 1000))
+	if (runtime_start(&world_hooks))
 		sim_fail("runtime_start");
 	if (!opt.measured)
 		sim.fault = sim_chance(3) ? (int)sim_random(4) : 0;

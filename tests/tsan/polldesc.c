@@ -30,7 +30,7 @@ static void wait_once(struct driver *d, unsigned i)
 		if (w.fd >= 0)
 			syscall(SYS_read, w.fd, c, sizeof(c));
 	}
-	netpoll_release(&w, false);
+	netpoll_release(&w, false, false);
 }
 
 static void reader(struct driver *d)

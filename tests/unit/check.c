@@ -412,7 +412,7 @@ static void g_queued(void)
 
 static void g_in_call(void)
 {
-	at_rest.sysdepth = 1;
+	at_rest.shim.sysdepth = 1;
 	g_check(&m0, &at_rest);
 }
 

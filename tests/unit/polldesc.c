@@ -50,7 +50,7 @@ static bool is_same(int fd)
 	netpoll_look(&w, &slot, NETPOLL_IN);
 	r = netpoll_hold(&w, fd, true);
 	if (r == NETPOLL_HELD)
-		netpoll_release(&w, false);
+		netpoll_release(&w, false, false);
 	return r != NETPOLL_OTHER;
 }
 
@@ -109,8 +109,8 @@ Test(polldesc, an_edge_is_counted_once)
 	cr_expect(hold(&another, &slot, p[0]));
 	cr_expect_eq(another.pd, w.pd, "one for all users");
 	cr_expect_not(another.moved);
-	netpoll_release(&another, false);
-	netpoll_release(&w, false);
+	netpoll_release(&another, false, false);
+	netpoll_release(&w, false, false);
 	cr_expect_eq(weft_tls.locks, 0, "each release unpins");
 }
 
@@ -141,7 +141,7 @@ Test(polldesc, drained_until_the_next_edge_and_never_after_the_end)
 	netpoll_nowait();
 	cr_expect(netpoll_may_have_ended(&w));
 	in(&w);
-	netpoll_release(&w, true);
+	netpoll_release(&w, true, false);
 	cr_expect_not(known_empty(), "the end came already: no edge will follow");
 }
 
@@ -155,8 +155,8 @@ Test(polldesc, an_event_of_a_former_life_is_ignored)
 	cr_assert(hold(&w, &slot, p[0]));
 	put(p[1]);
 	ev = next_event();
-	netpoll_release(&w, false);
-	netpoll_forget(&slot, p[0], NETPOLL_KEEPS);
+	netpoll_release(&w, false, false);
+	netpoll_changed(&slot, p[0], NETPOLL_KEEPS);
 	cr_expect_eq(load_seqcst(&nwatched), 0);
 	cr_expect_null(load_seqcst(&slot.pd));
 	cr_assert_eq(pipe(q), 0);
@@ -176,20 +176,20 @@ Test(polldesc, a_count_of_a_former_life_is_no_count_of_this_one)
 	cr_assert(hold(&next, &slot, p[0]));
 	put(p[1]);
 	netpoll_nowait();
-	netpoll_release(&next, false);
+	netpoll_release(&next, false, false);
 	netpoll_look(&looked, &slot, NETPOLL_IN);
 	was = looked.seq;
 	/* Its number ends, and the file that has it then is registered in the same memory and sees an edge. */
-	netpoll_forget(&slot, p[0], NETPOLL_KEEPS);
+	netpoll_changed(&slot, p[0], NETPOLL_KEEPS);
 	cr_assert_eq(pipe(q), 0);
 	cr_assert(hold(&next, &slot, q[0]));
 	put(q[1]);
 	netpoll_nowait();
-	netpoll_release(&next, false);
+	netpoll_release(&next, false, false);
 	cr_assert_eq(netpoll_hold(&looked, q[0], false), NETPOLL_HELD);
 	cr_assert_eq(looked.pd, next.pd, "the memory serves again");
 	cr_expect_neq(in(&looked), was, "it tries once more");
-	netpoll_release(&looked, false);
+	netpoll_release(&looked, false, false);
 }
 
 Test(polldesc, a_held_file_outlives_its_number)
@@ -200,7 +200,7 @@ Test(polldesc, a_held_file_outlives_its_number)
 	int own;
 
 	cr_assert(hold(&w, &slot, p[0]));
-	netpoll_forget(&slot, p[0], NETPOLL_KEEPS);
+	netpoll_changed(&slot, p[0], NETPOLL_KEEPS);
 	close(p[0]);
 	netpoll_nowait();
 	was = in(&w);
@@ -210,7 +210,7 @@ Test(polldesc, a_held_file_outlives_its_number)
 	put(p[1]);
 	netpoll_nowait();
 	cr_expect_eq(in(&w), was + 1, "it is watched as before");
-	netpoll_release(&w, false);
+	netpoll_release(&w, false, false);
 	cr_expect_eq(fcntl(own, F_GETFD), -1, "gone with its last user");
 	cr_expect_eq(load_seqcst(&nwatched), 0);
 }
@@ -234,7 +234,7 @@ Test(polldesc, who_comes_while_a_number_is_closed_watches_by_another)
 	put(p[1]);
 	netpoll_nowait();
 	cr_expect_eq(in(&w), was + 1, "it hears of what comes");
-	netpoll_release(&w, false);
+	netpoll_release(&w, false, false);
 	cr_expect_eq(fcntl(own, F_GETFD), -1, "gone with its user");
 	cr_expect_eq(load_seqcst(&nwatched), 0);
 }
@@ -246,12 +246,12 @@ Test(polldesc, a_call_that_closes_numbers_without_a_place_is_for_all)
 	netpoll_closing(NULL, -1);
 	cr_assert(hold(&w, &slot, p[0]));
 	cr_expect_null(load_seqcst(&slot.pd));
-	netpoll_release(&w, false);
+	netpoll_release(&w, false, false);
 	netpoll_closed(NULL);
 	cr_assert(hold(&w, &slot, p[0]));
 	cr_expect_eq(load_seqcst(&slot.pd), w.pd);
-	netpoll_release(&w, false);
-	netpoll_forget(&slot, p[0], NETPOLL_KEEPS);
+	netpoll_release(&w, false, false);
+	netpoll_changed(&slot, p[0], NETPOLL_KEEPS);
 }
 
 Test(polldesc, a_barred_file_is_not_watched_until_its_number_is_made_anew)
@@ -259,15 +259,15 @@ Test(polldesc, a_barred_file_is_not_watched_until_its_number_is_made_anew)
 	struct netwait w;
 
 	cr_assert(hold(&w, &slot, p[0]));
-	netpoll_forget(&slot, p[0], NETPOLL_BARS);
+	netpoll_changed(&slot, p[0], NETPOLL_BARS);
 	netpoll_next(&w);
 	cr_expect_eq(w.fd, -1, "its users are told");
-	netpoll_release(&w, false);
+	netpoll_release(&w, false, false);
 	cr_expect_not(hold(&w, &slot, p[0]));
-	netpoll_forget(&slot, p[0], NETPOLL_GONE);
+	netpoll_changed(&slot, p[0], NETPOLL_GONE);
 	cr_expect(hold(&w, &slot, p[0]));
-	netpoll_release(&w, false);
-	netpoll_forget(&slot, p[0], NETPOLL_KEEPS);
+	netpoll_release(&w, false, false);
+	netpoll_changed(&slot, p[0], NETPOLL_KEEPS);
 }
 
 Test(polldesc, another_file_behind_our_back_is_found)
@@ -280,7 +280,7 @@ Test(polldesc, another_file_behind_our_back_is_found)
 	was = in(&w);
 	cr_expect(is_same(p[0]));
 	netpoll_look(&seen, &slot, NETPOLL_IN);
-	netpoll_release(&w, false);
+	netpoll_release(&w, false, false);
 	cr_assert(hold(&w, &slot, p[0]));
 	cr_assert_eq(pipe(q), 0);
 	cr_assert_eq(dup2(q[0], p[0]), p[0]);
@@ -291,8 +291,8 @@ Test(polldesc, another_file_behind_our_back_is_found)
 	cr_expect(is_same(p[0]), "nothing is registered, so nothing is wrong");
 	cr_expect_eq(netpoll_hold(&seen, p[0], false), NETPOLL_HELD);
 	cr_expect(seen.moved, "the look was at another registration");
-	netpoll_release(&seen, false);
-	netpoll_release(&w, false);
+	netpoll_release(&seen, false, false);
+	netpoll_release(&w, false, false);
 }
 
 Test(polldesc, a_set_fires_on_its_own_events)

@@ -110,7 +110,7 @@ void stream_read(struct stream *s)
 			break;
 		w.woken = false;
 	}
-	netpoll_release(&w, false);
+	netpoll_release(&w, false, false);
 }
 
 void stream_close(struct stream *s)
