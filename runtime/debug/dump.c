@@ -50,7 +50,7 @@ bool runtime_note_running(uintptr_t pc, uintptr_t sp)
 	return false;
 }
 
-/* Who was asked is not here, so nobody will answer. */
+/* The thread that was asked is not here, so no answer will come. */
 void dump_fork_child(void)
 {
 	store_relaxed(&asked, NULL);

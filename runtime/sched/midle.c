@@ -5,14 +5,15 @@
  * nap is over takes itself off: with 128 of them a walk to its place was nine tenths of the time for
  * which sched.lock was held.
  *
- * At most one M of the list naps: ready() wakes nobody, so while some P is busy one M looks now and then
- * whether queued work has aged.  When it finds some, it wakes another, which naps next (resetspinning()).  The
- * napper is woken last.
+ * At most one M of the list naps, that is, sleeps with a deadline (idle.c).  A G that is readied wakes no M, unless
+ * its waker computes on (wakers.c); so while some P is busy the napper looks now and then whether queued work has
+ * aged.  When it finds some, it wakes another M, which naps next (resetspinning()).  The napper is woken last.
  *
  * Must never: be asked without sched.lock.
  */
 #include "runtime/sched/gmp.h"
 
+/* naps: it would nap.  True: it may. */
 bool midle_put(struct m *mp, bool naps)
 {
 	list_put(&sched.midle, &mp->idle);
@@ -23,6 +24,7 @@ bool midle_put(struct m *mp, bool naps)
 	return naps;
 }
 
+/* Its nap is over, or a waker takes it.  False: another waker was faster. */
 bool midle_drop(struct m *mp)
 {
 	if (!mp->idle.back)
