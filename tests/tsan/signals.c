@@ -5,6 +5,7 @@
  */
 #include "tests/tsan/drive.h"
 
+#include "shim/syscall/tablepart.c"
 #include "shim/signal/sigrequeue.c"
 #include "shim/signal/sigring.c"
 

@@ -4,6 +4,7 @@
  */
 #include "tests/tsan/drive.h"
 
+#include "shim/syscall/tablepart.c"
 #include "shim/fd/fdtable.c"
 /* Not for libc and libtsan. */
 #undef EXPORT
