@@ -254,10 +254,23 @@ static int drop_eventfd(struct os_event *ev, int n, bool *written)
 	return kept;
 }
 
-int netpoll_wait(struct os_event *ev, uint64_t deadline)
+/* Looks again and again until then: events, or 0. */
+static int look_until(int ep, struct os_event *ev, uint64_t until)
+{
+	int n = 0;
+
+	while (n == 0 && nanotime() < until) {
+		n = os_poll_wait(ep, ev, NETPOLL_BATCH, OS_NOWAIT, NULL);
+		for (int i = 0; n == 0 && i < SPIN_PAUSES; i++)
+			arch_pause();
+	}
+	return n;
+}
+
+int netpoll_wait(struct os_event *ev, uint64_t deadline, uint64_t spin)
 {
 	uint64_t count, out = load_relaxed(&sched.idlemask);
-	int ep = netpoll_fd(), n;
+	int ep = netpoll_fd(), n = 0;
 	bool written = false;
 
 	if (ep < 0) {
@@ -274,7 +287,10 @@ int netpoll_wait(struct os_event *ev, uint64_t deadline)
 	} else if (weft_tls.m && load_seqcst(&sched.allblocked) & ~weft_tls.m->sigmask) {
 		m_block_idle();
 	}
-	n = os_poll_wait(ep, ev, NETPOLL_BATCH, deadline, out ? &out : NULL);
+	if (spin)
+		n = look_until(ep, ev, deadline && deadline < spin ? deadline : spin);
+	if (n == 0)
+		n = os_poll_wait(ep, ev, NETPOLL_BATCH, deadline, out ? &out : NULL);
 	n = drop_eventfd(ev, n, &written);
 	if (written) {
 		os_read(load_acquire(&netpolleventfd), &count, sizeof(count));

@@ -128,6 +128,7 @@ void runtime_fork_child(void)
 	}
 	lot_fork_child();
 	netpoll_fork_child();
+	pollspin_fork_child();
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		reset_p(allp[i]);
 		if (i >= n) {

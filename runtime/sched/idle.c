@@ -127,18 +127,22 @@ static void poll_idle(struct m *mp, uint64_t nap)
 	/* Order: lastpoll = 0 before the heaps and npstart are read (wakenetpoller(), startm()). */
 	uint64_t until = timers_next();
 	bool polled = (until || netpoll_watching()) && !load_seqcst(&sched.npstart);
+	uint64_t now = nanotime();
 	int n = 0;
 
 	if (polled) {
 		store_seqcst(&sched.polluntil, until);
-		n = netpoll_wait(ev, nap && (!until || nap < until) ? nap : until);
+		n = netpoll_wait(ev, nap && (!until || nap < until) ? nap : until, netpoll_watching() ? pollspin_begins(now) : 0);
+		now = nanotime();
+		if (netpoll_watching())
+			pollspin_ends(now, n > 0);
 	}
 	/*
 	 * Before any G is readied: a thread that adds a timer or wakes an idle P must not take this
 	 * M for a sleeping poller.
 	 */
 	store_seqcst(&sched.polluntil, 0);
-	store_seqcst(&sched.lastpoll, nanotime());
+	store_seqcst(&sched.lastpoll, now);
 	if (n && takeidlep(mp)) {
 		/*
 		 * The Gs that waited run here next: waking another M for them costs more than they

@@ -28,8 +28,8 @@ void lot_fork_child(void) hidden;
 
 /* ---- netpoll.c ---- */
 void netpoll_end(void) hidden; /* a filter is about to forbid the poller's calls: none is made any more */
-/* Sleeps as the poller until an event, broken or deadline (0: none): events of descriptors. */
-int netpoll_wait(struct os_event *ev, uint64_t deadline) hidden;
+/* As the poller until an event, broken or deadline (0: none): events of descriptors.  Sleeps from spin on (0: at once). */
+int netpoll_wait(struct os_event *ev, uint64_t deadline, uint64_t spin) hidden;
 /* wakes the waiters of these events: how many */
 unsigned netpoll_ready(const struct os_event *ev, int n) hidden;
 unsigned netpoll_nowait(void) hidden;   /* both, without sleeping */

@@ -30,6 +30,7 @@ NEEDS(RUNQ_SIZE / 2 >= STEAL_LONG, "a thief takes half a ring at most");
 NEEDS(RUNQ_SIZE > (int)NETPOLL_BATCH, "what one look at the descriptors brings fits beside others");
 NEEDS(DFLT(pollsurplus) == NETPOLL_BATCH, "a batch alone wakes no P, as the help of pollsurplus says");
 NEEDS(DFLT(nap) <= NAP_MAX, "naps grow");
+NEEDS(POLL_SPIN_MAX <= SPIN_FAR / 2, "a wait that a look might have caught is no long one, though it slept");
 NEEDS(SERVICE_LONG < SERVICE_MAX, "a bound on a run must not hide that it was long");
 
 NEEDS(TICK_FIRST < TICK_WAITS && TICK_WAITS < TICK_MAX, "sysmon's looks become rarer");

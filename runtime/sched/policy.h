@@ -73,7 +73,10 @@ enum {
 	WAKER_GAP = 100000,
 	/* one in, findrunnable.c wakep.c: of the busy Ps, so many Ms at most look for work, or are woken to.  From: Go. */
 	SPINNERS_PART = 2,
-	/* pauses, idle.c: between two looks of an M that spins for work.  From: Go's pause of a spinning lock. */
+	/*
+	 * pauses, idle.c netpoll.c: between two looks of an M that spins for work, and of the poller.  From: Go's pause
+	 * of a spinning lock.
+	 */
 	SPIN_PAUSES = 30,
 	/*
 	 * ns, idle.c: an idle M looks at least this often while another P is busy; the first nap is
@@ -104,6 +107,36 @@ enum {
 	HELP_WORTH = 40000,
 	/* runs, findrunnable.c: over which the mean service time is taken.  From: trying. */
 	SERVICE_MEAN = 8,
+};
+
+enum {
+	/*
+	 * ns, pollspin.c: for which the poller looks before it sleeps, at most.  From: trying (50 us gave three
+	 * times the rate, 20 less than twice).
+	 */
+	POLL_SPIN_MAX = 60000,
+	/*
+	 * ns, pollspin.c: a wait that is longer counts as this; where nearly all are nothing is tried.  From:
+	 * POLL_SPIN_MAX and the longest usual wake-up.
+	 */
+	SPIN_FAR = 120000,
+	/* waits, pollspin.c: over which the mean is taken.  From: SERVICE_MEAN. */
+	SPIN_MEAN = 8,
+	/*
+	 * waits, pollspin.c: that go the other way in a row.  From: SPIN_MEAN, twice: what the first of them met
+	 * counts for little.
+	 */
+	SPIN_TRIAL = 16,
+	/*
+	 * waits, pollspin.c: before the first trial.  From: SPIN_TRIAL: a server is judged after its first hundred
+	 * requests.
+	 */
+	SPIN_TRIAL_FIRST = 64,
+	/*
+	 * waits, pollspin.c: between two trials at most.  From: a trial in vain costs SPIN_TRIAL times
+	 * POLL_SPIN_MAX: 1 us a wait.
+	 */
+	SPIN_TRIAL_LAST = 1024,
 };
 
 /* ---- waits in the kernel --------------------------------------------------------------------- */

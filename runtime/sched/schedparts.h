@@ -104,6 +104,12 @@ static inline bool realtime_keeps(const struct g *gp, uint32_t most)
 	return unlikely(load_relaxed(&realtime)) && load_relaxed(&realtime_order) && load_relaxed(&gp->shim.holds) > most;
 }
 
+/* ---- pollspin.c: the poller alone ---- */
+/* Until when the poller looks before it sleeps (0: not at all), and how that wait ended: by an event or not. */
+uint64_t pollspin_begins(uint64_t now) hidden;
+void pollspin_ends(uint64_t now, bool event) hidden;
+void pollspin_fork_child(void) hidden;
+
 /* ---- wakers.c ---- */
 /* The G that runs on pp has kept others waiting, ns, that it woke, or that were queued behind it. */
 void waker_seen(struct p *pp, uint64_t waited) hidden;

@@ -125,7 +125,7 @@ static bool sleep_polling(uint64_t until)
 	if (first && first < until)
 		until = first;
 	if (!load_seqcst(&sched.sysmonwake) && !missed_wakeup(until))
-		n = netpoll_wait(ev, until);
+		n = netpoll_wait(ev, until, 0);
 	store_seqcst(&sched.sysmonpolls, false);
 	store_seqcst(&sched.polluntil, 0);
 	/* Before any G is readied, or sysmon would wake itself. */

@@ -64,7 +64,7 @@ static struct os_event next_event(void)
 {
 	struct os_event ev[NETPOLL_BATCH];
 
-	cr_assert_eq(netpoll_wait(ev, nanotime() + 10000000000), 1);
+	cr_assert_eq(netpoll_wait(ev, nanotime() + 10000000000, 0), 1);
 	return ev[0];
 }
 
@@ -83,10 +83,10 @@ Test(polldesc, a_bell_rung_before_it_was_there_is_rung_again_after)
 
 	netpoll_break();
 	cr_assert(netpoll_open());
-	cr_expect_eq(netpoll_wait(ev, far), 0);
+	cr_expect_eq(netpoll_wait(ev, far, 0), 0);
 	cr_expect_eq(load_seqcst(&sched.netpollwakesig), 0);
 	netpoll_break();
-	cr_expect_eq(netpoll_wait(ev, far), 0);
+	cr_expect_eq(netpoll_wait(ev, far, 0), 0);
 	cr_expect_lt(nanotime(), far, "woken, both times");
 }
 

@@ -338,6 +338,66 @@ static uint64_t serve_ideal(unsigned cpus, unsigned rounds)
 	return (uint64_t)(rounds < REQUESTS ? rounds : REQUESTS) * PERIOD + PERIOD + SERVICE;
 }
 
+#ifndef ROWS_REAL
+/*
+ * ---- a server that is asked for one thing at a time, by another process that looks for the answer, and computes 5 us
+ * until it asks next
+ */
+
+enum { ASKS = 5000, ANSWERS = 5000, LOOK = 100 };
+static struct {
+	struct stream s;
+	_Atomic uint32_t answered;
+	uint64_t sent;
+	unsigned rounds;
+} asked;
+
+/* On a kernel thread that the runtime does not know. */
+static void asker(void *arg)
+{
+	(void)arg;
+	for (unsigned k = 0; k < asked.rounds; k++) {
+		compute(ASKS);
+		asked.sent = rows_now();
+		stream_write(&asked.s);
+		while (asked.answered == k)
+			compute(LOOK);
+	}
+}
+
+static void answerer(void *arg)
+{
+	(void)arg;
+	for (unsigned k = 0; k < asked.rounds; k++) {
+		stream_read(&asked.s);
+		late(asked.sent);
+		compute(ANSWERS);
+		asked.answered = k + 1;
+	}
+}
+
+static void ask(unsigned cpus, unsigned rounds)
+{
+	struct native *client;
+
+	(void)cpus;
+	asked.rounds = rounds;
+	asked.answered = 0;
+	stream_open(&asked.s);
+	start(answerer, 0);
+	client = native_start(asker, NULL);
+	join_all();
+	native_join(client);
+	stream_close(&asked.s);
+}
+
+static uint64_t ask_ideal(unsigned cpus, unsigned rounds)
+{
+	(void)cpus;
+	return (uint64_t)rounds * (ASKS + ANSWERS);
+}
+#endif
+
 /* ---- producers and consumers: a queue for four CPUs, 5 us for each item on either side ------- */
 
 enum { ITEM = 5000, SLOTS = 64, QUEUE_CPUS = 4 };
@@ -634,6 +694,9 @@ const struct row rows[] = {
 	{ "forkjoin", "a tree of 8 tasks a CPU, 50 us each", forkjoin, forkjoin_ideal, 40 },
 	{ "sleepers", "16 threads a CPU sleep 1 ms and compute 5 us", sleepers, sleepers_ideal, 20 },
 	{ "server", "4 connections a CPU, half load by requests of 20 us", serve, serve_ideal, 100 },
+#ifndef ROWS_REAL
+	{ "asked", "another process asks for one thing at a time, 5 us on either side, and does not sleep", ask, ask_ideal, 2000 },
+#endif
 	{ "prodcons", "producers and consumers of 5 us at a queue for 4 CPUs", prodcons, prodcons_ideal, 1600 },
 	{ "barriers", "2 threads a CPU meet after 20 us", barriers, barriers_ideal, 400 },
 	{ "phases", "a thread a CPU, all meet after each millisecond", phases, phases_ideal, 40 },
