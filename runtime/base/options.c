@@ -357,17 +357,25 @@ static const char *find_env(char *const envp[], const char *name)
 	return NULL;
 }
 
-void weft_options_init(char *const envp[])
+void weft_options_read(struct weft_options *opt, char *const envp[],
+		       void (*bad)(const char *entry, int len, const char *why))
 {
 	const char *text = find_env(envp, "WEFT");
 	const char *gomaxprocs = find_env(envp, "GOMAXPROCS");
 
-	weft_options_default(&weft_opt);
-	if (text) {
-		weft_options_parse(&weft_opt, text, warn);
-		say_renamed(text);
-	}
+	weft_options_default(opt);
+	if (text)
+		weft_options_parse(opt, text, bad);
 	/* Go ignores a GOMAXPROCS that it cannot read, without a word; so do we. */
-	if (weft_opt.procs == 0 && gomaxprocs)
-		read_uint((struct word){ gomaxprocs, strlen(gomaxprocs) }, NULL, &weft_opt.procs);
+	if (opt->procs == 0 && gomaxprocs)
+		read_uint((struct word){ gomaxprocs, strlen(gomaxprocs) }, NULL, &opt->procs);
+}
+
+void weft_options_init(char *const envp[])
+{
+	const char *text = find_env(envp, "WEFT");
+
+	weft_options_read(&weft_opt, envp, warn);
+	if (text)
+		say_renamed(text);
 }

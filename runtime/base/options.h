@@ -66,4 +66,8 @@ void weft_options_default(struct weft_options *opt);
 int weft_options_parse(struct weft_options *opt, const char *text,
 		       void (*bad)(const char *entry, int len, const char *why));
 
+/* What a program with that environment would read, but for the lines that it would say. */
+void weft_options_read(struct weft_options *opt, char *const envp[],
+		       void (*bad)(const char *entry, int len, const char *why));
+
 #endif

@@ -93,6 +93,21 @@ run "$weft" -o spin=0 --option=nap=1ms --procs=2 sh -c 'echo "$WEFT"'
 printed "several are joined in order" "spin=0,nap=1ms,procs=2"
 run env WEFT=procs=9 "$weft" --procs=2 sh -c 'echo "$WEFT"'
 printed "the command line comes after the variable" "procs=9,procs=2"
+# How threads of OpenMP wait, where there are fewer Ps than CPUs.
+unset OMP_WAIT_POLICY GOMP_SPINCOUNT KMP_BLOCKTIME KMP_LIBRARY
+policy='echo "${OMP_WAIT_POLICY-none}"'
+if [ "$(nproc)" -gt 1 ]; then
+	run "$weft" --procs=1 sh -c "$policy"; printed "fewer Ps than CPUs: threads of OpenMP do not spin" passive
+	run env GOMAXPROCS=1 "$weft" sh -c "$policy"; printed "the same by GOMAXPROCS" passive
+	run env WEFT=procs=1 "$weft" sh -c "$policy"; printed "the same by the variable" passive
+else
+	skip "threads of OpenMP do not spin" "one CPU"
+fi
+run "$weft" sh -c "$policy"; printed "as many Ps as CPUs: nothing is said of how OpenMP waits" none
+run "$weft" --procs="$(nproc)" sh -c "$policy"; printed "the same with --procs" none
+run "$weft" --procs=1 -o disable sh -c "$policy"; printed "nor where weft is off" none
+run env OMP_WAIT_POLICY=active "$weft" --procs=1 sh -c "$policy"; printed "what the user says of it stands" active
+run env GOMP_SPINCOUNT=7 "$weft" --procs=1 sh -c "$policy"; printed "by its other names, too" none
 run "$weft" echo --procs=2 -o x; printed "options after the program are its own" "--procs=2 -o x"
 run "$weft" -- printf %s --help; printed "-- ends the options" "--help"
 
