@@ -5,8 +5,9 @@
  *
  * It becomes the program (exec, same process), so signals, exit codes and job control stay the
  * program's. All it leaves behind is two environment variables: LD_PRELOAD, with ours first, and
- * WEFT, the options; and a third where the program gets fewer Ps than it sees CPUs: OMP_WAIT_POLICY. Strict where the library is lenient: a bad option costs one line in a running
- * server, but here it is a typing error of somebody who is watching.
+ * WEFT, the options; and where the program gets fewer Ps than it sees CPUs, OMP_WAIT_POLICY.
+ * Strict where the library is lenient: a bad option costs one line in a running server, but here it
+ * is a typing error of somebody who is watching.
  *
  * Must never: print on stdout except for --help, --version and --options; run anything under a
  * false flag, that is, start a program that will not have the library in it.

@@ -36,7 +36,12 @@ static void trim(struct reservation *r)
 {
 	if (r->left)
 		os_free(r->at, r->left * r->each);
-	r->left = r->guarded = r->next = 0;
+	for (int i = 0; i < RESERVATION_READY; i++) {
+		if (r->ready[i].n)
+			os_free(r->ready[i].at, r->ready[i].n * r->each);
+		r->ready[i].n = 0;
+	}
+	r->left = r->next = 0;
 }
 
 /*
@@ -53,47 +58,95 @@ static void reserve(struct reservation *r, size_t each, size_t guard)
 	n = reserve_count(r->next, each);
 	while (n && !(p = os_reserve(n * each)))
 		n /= 2;
-	*r = (struct reservation){ .at = p, .each = each, .guard = guard, .left = n, .next = n * 2 };
+	/* What others made ready meanwhile stays. */
+	r->at = p;
+	r->each = each;
+	r->guard = guard;
+	r->left = n;
+	r->next = n * 2;
+}
+
+/* A piece that has its guard; NULL: there is none (L stack). */
+static char *take_ready(struct reservation *r)
+{
+	for (int i = 0; i < RESERVATION_READY; i++) {
+		char *p = r->ready[i].at;
+
+		if (!r->ready[i].n)
+			continue;
+		r->ready[i].at += r->each;
+		r->ready[i].n--;
+		return p;
+	}
+	return NULL;
+}
+
+/* Pieces for which one system call makes guards, at least one: the caller's alone from now on (L stack). */
+static char *take_row(struct reservation *r, uint32_t *n)
+{
+	char *p = r->at;
+
+	_Static_assert(STACK_SLOTS / 4 <= OS_GUARDS_MAX, "a quarter is one call");
+	if (!r->left)
+		return NULL;
+	/* A quarter: each guard costs a page of the kernel's tables, which a stack that is never made would not need. */
+	*n = r->guard ? r->next / 2 / 4 : 1;
+	*n = *n < 1 ? 1 : *n < r->left ? *n : r->left;
+	r->at += *n * r->each;
+	r->left -= *n;
+	return p;
+}
+
+/* n pieces from p on, of which all have guards.  They are for others, where they are still wanted. */
+static void give_row(struct reservation *r, char *p, uint32_t n, size_t each, size_t guard)
+{
+	bool kept = false;
+
+	lock(&stacklock);
+	for (int i = 0; i < RESERVATION_READY && !kept && !load_acquire(&filled); i++) {
+		if (r->each != each || r->guard != guard || r->ready[i].n)
+			continue;
+		r->ready[i].at = p;
+		r->ready[i].n = n;
+		kept = true;
+	}
+	unlock(&stacklock);
+	if (!kept)
+		os_free(p, n * each);
+}
+
+/* The first of n pieces that are the caller's alone. */
+static char *guard_row(struct reservation *r, char *p, uint32_t n, size_t each, size_t guard)
+{
+	uint32_t done = n > 1 && os_guards(p, each, n, guard) ? n : 0;
+
+	while (done < n && !os_guard(p + done * each, guard))
+		done++;
+	if (done < n)
+		os_free(p + done * each, (n - done) * each);
+	if (done > 1)
+		give_row(r, p + each, done - 1, each, guard);
+	return done ? p : NULL;
 }
 
 /*
- * Guards of the next pieces, by one system call (L stack).  For a quarter of the reservation: each
- * costs a page of the kernel's tables, which a stack that is never made would not need.
+ * No guard is made under the lock: where several Ms make threads, each waited for the other's system calls, and by a
+ * sleep (figures: README.md).
  */
-static void guard_ahead(struct reservation *r)
-{
-	uint32_t n = r->next / 2 / 4;
-
-	_Static_assert(STACK_SLOTS / 4 <= OS_GUARDS_MAX, "a quarter is one call");
-	if (n > r->left)
-		n = r->left;
-	if (n > 1 && r->guard && os_guards(r->at, r->each, n, r->guard))
-		r->guarded = n;
-}
-
 char *reservation_cut(struct reservation *r, size_t each, size_t guard)
 {
-	bool guarded = false;
-	char *p = NULL;
+	uint32_t n = 0;
+	char *p;
 
 	lock(&stacklock);
-	if (!r->left || r->each != each || r->guard != guard)
-		reserve(r, each, guard);
-	if (r->left) {
-		if (!r->guarded)
-			guard_ahead(r);
-		guarded = r->guarded > 0;
-		r->guarded -= guarded;
-		p = r->at;
-		r->at += each;
-		r->left--;
+	p = r->each == each && r->guard == guard ? take_ready(r) : NULL;
+	if (!p) {
+		if (!r->left || r->each != each || r->guard != guard)
+			reserve(r, each, guard);
+		p = take_row(r, &n);
 	}
 	unlock(&stacklock);
-	if (p && !guarded && os_guard(p, guard)) {
-		os_free(p, each);
-		return NULL;
-	}
-	return p;
+	return n ? guard_row(r, p, n, each, guard) : p;
 }
 
 void reservation_trim(struct reservation *r)

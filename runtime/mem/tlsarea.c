@@ -30,6 +30,7 @@ static struct lock arealock = LOCK_INIT(Stack);
 static struct areas *last;        /* (L area) that the next is cut from; NULL: a new one */
 static uint32_t left, next;       /* (L area) so many are left there; how many the one after it has */
 static char *populated;           /* (L area) below it all of last has pages, or is not worth them */
+static _Atomic uint32_t populating; /* threads that give pages to what is not cut yet; raised (L area) */
 static size_t areasize;           /* of each, the first one says: thread blocks are all alike */
 
 static char *aligned(char *p, size_t align)
@@ -66,8 +67,11 @@ static bool more(size_t align)
 	return true;
 }
 
-/* The area that is cut next, and as many after it as are worth a system call, get their pages (L area). */
-static void populate(void)
+/*
+ * The area that is cut next, and as many after it as are worth a system call, are to get their pages (L area).  The
+ * caller gives them, without the lock, for others cut areas meanwhile; and lowers `populating`.
+ */
+static void to_populate(char **from, size_t *len)
 {
 	char *cut = last->at + last->n * areasize, *end;
 	uint32_t ahead = (last->n + left) / 8;
@@ -75,8 +79,11 @@ static void populate(void)
 	if (ahead < 2 || cut + areasize <= populated)
 		return;
 	end = page_of(cut + (ahead < left ? ahead : left) * areasize);
-	if (end > populated)
-		os_populate(page_of(populated), (size_t)(end - page_of(populated)));
+	if (end > populated) {
+		*from = page_of(populated);
+		*len = (size_t)(end - *from);
+		fetch_add_relaxed(&populating, 1);
+	}
 	populated = cut + areasize > end ? cut + areasize : end;
 }
 
@@ -88,13 +95,14 @@ static uint64_t bit_of(const struct g *gp)
 bool tlsarea_alloc(struct g *gp, const struct gattr *a)
 {
 	size_t align = a->tlsalign > ALIGN_MIN ? a->tlsalign : ALIGN_MIN;
-	size_t n = a->tlsarea ? (a->tlsarea + align - 1) & -align : align;
+	size_t n = a->tlsarea ? (a->tlsarea + align - 1) & -align : align, len = 0;
+	char *from = NULL;
 
 	lock(&arealock);
 	if (!areasize)
 		areasize = n;
 	if (!gp->area && n <= areasize && (left || more(align))) {
-		populate();
+		to_populate(&from, &len);
 		gp->area = last->at + last->n++ * areasize;
 		gp->areas = last;
 		left--;
@@ -102,6 +110,10 @@ bool tlsarea_alloc(struct g *gp, const struct gattr *a)
 	if (gp->area)
 		gp->areas->used |= bit_of(gp);
 	unlock(&arealock);
+	if (from) {
+		os_populate(from, len);
+		fetch_sub_acq_rel(&populating, 1); /* pairs with tlsarea_trim() */
+	}
 	return gp->area != NULL;
 }
 
@@ -161,6 +173,9 @@ void tlsarea_trim(void)
 	size_t page = os_pagesize();
 
 	lock(&arealock);
+	/* What is unmapped may be another's memory at once.  No more come while the lock is held. */
+	while (load_acquire(&populating) > 0)
+		os_osyield();
 	if (left) {
 		char *cut = last->at + last->n * areasize, *end = cut + left * areasize;
 
@@ -177,4 +192,5 @@ void tlsarea_fork_child(void)
 {
 	lock_init(&arealock, Stack);
 	left = 0;
+	store_relaxed(&populating, 0); /* by the parent's threads */
 }

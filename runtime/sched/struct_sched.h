@@ -7,12 +7,18 @@
 #define WEFT_STRUCT_SCHED_H
 
 /* Address space of which pieces of one size are cut (L stack). */
+enum { RESERVATION_READY = 4 }; /* rows of pieces that are kept */
+
 struct reservation {
 	char *at;                 /* address space that is not cut yet */
 	size_t each, guard;       /* of a piece; of its guard */
 	uint32_t left;            /* pieces left in it */
-	uint32_t guarded;         /* so many of them, the first, have their guard */
 	uint32_t next;            /* pieces of the next reservation */
+	/* pieces that have their guard: by each thread that made guards, so that none waits for another's system call */
+	struct {
+		char *at;
+		uint32_t n;       /* side by side; 0: the place is free */
+	} ready[RESERVATION_READY];
 };
 
 struct gclass {

@@ -3,6 +3,7 @@
  */
 #include "tests/unit/world.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -529,6 +530,15 @@ static bool can_be_read(const char *p)
 	return can;
 }
 
+static uint32_t pieces_ready(const struct reservation *r)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < RESERVATION_READY; i++)
+		n += r->ready[i].n;
+	return n;
+}
+
 static void every_piece_has_its_guard(void)
 {
 	struct reservation r = { 0 };
@@ -540,8 +550,7 @@ static void every_piece_has_its_guard(void)
 		cr_expect_not(can_be_read(p), "piece %d", i);
 		cr_expect(can_be_read(p + 4096));
 		cr_expect(can_be_read(p + 16384 - 1));
-		cr_assert_leq(r.guarded, r.left);
-		cr_assert_leq(r.guarded, (uint32_t)(i / 2 + 1));
+		cr_assert_leq(pieces_ready(&r), (uint32_t)(i / 2 + 1));
 	}
 	/* Another guard in pieces of the same size: what is there already is not used. */
 	for (int i = 0; i < 20; i++) {
@@ -553,7 +562,44 @@ static void every_piece_has_its_guard(void)
 		cr_expect(can_be_read(p + 8192));
 	}
 	reservation_trim(&r);
-	cr_expect_eq(r.guarded, 0);
+	cr_expect_eq(pieces_ready(&r), 0);
+}
+
+static struct reservation shared;
+
+static void *cuts(void *arg)
+{
+	enum { PIECES = 300 };
+	static _Thread_local char *mine[PIECES];
+
+	for (int i = 0; i < PIECES; i++) {
+		mine[i] = reservation_cut(&shared, 16384, 4096);
+		if (!mine[i] || can_be_read(mine[i]))
+			return NULL;
+		*(void **)(mine[i] + 4096) = &mine[i];
+	}
+	for (int i = 0; i < PIECES; i++)
+		if (*(void **)(mine[i] + 4096) != &mine[i])
+			return NULL;
+	return arg;
+}
+
+/* Guards are made without the lock: no piece is another's, none is without its guard, and what is left over is kept. */
+Test(g, threads_that_cut_at_once_have_pieces_of_their_own)
+{
+	enum { THREADS = 8 };
+	pthread_t t[THREADS];
+	void *right;
+
+	for (int i = 0; i < THREADS; i++)
+		cr_assert_eq(pthread_create(&t[i], NULL, cuts, &shared), 0);
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(t[i], &right);
+		cr_expect_eq(right, &shared);
+	}
+	cr_expect_leq(pieces_ready(&shared), RESERVATION_READY * 16);
+	reservation_trim(&shared);
+	cr_expect_eq(pieces_ready(&shared), 0);
 }
 
 Test(g, every_piece_has_its_guard)
