@@ -376,3 +376,60 @@ Test(proc, a_p_that_came_since_sysmons_time_waits_as_long_as_others)
 	cr_expect_eq(own->nextp, pp);
 	cr_expect_null(sched.pstart);
 }
+
+/* ---- pollspin.c ---- */
+
+/* n waits of the poller, each until an event that comes so long after it began; how many of them looked. */
+static unsigned waits(unsigned n, uint64_t sleeping, uint64_t looking)
+{
+	static uint64_t now = 1000000000;
+	unsigned looked = 0;
+
+	weft_opt.spin = 5000;
+	for (unsigned i = 0; i < n; i++) {
+		bool looks = pollspin_begins(now) != 0;
+
+		looked += looks;
+		/* One that looks for too long sleeps after all. */
+		now += !looks ? sleeping : looking <= POLL_SPIN_MAX ? looking : looking + (sleeping - looking % sleeping);
+		pollspin_ends(now, true);
+	}
+	return looked;
+}
+
+Test(proc, a_poller_that_is_asked_seldom_never_looks)
+{
+	pollspin_fork_child();
+	cr_expect_eq(waits(10000, 1000000, 1000000), 0);
+}
+
+Test(proc, a_poller_looks_for_what_comes_sooner_than_it_would_wake_up)
+{
+	pollspin_fork_child();
+	waits(200, 60000, 20000);
+	cr_expect_gt(waits(10000, 60000, 20000), 9500);
+	/* Then nothing comes any more: it stops within a few waits. */
+	cr_expect_lt(waits(10000, 1000000, 1000000), 50);
+}
+
+/* Where no CPU is idle a wake-up takes nothing, and looking keeps the other side from running. */
+Test(proc, a_poller_does_not_look_where_sleeping_is_no_slower)
+{
+	pollspin_fork_child();
+	waits(2000, 15000, 25000);
+	cr_expect_lt(waits(10000, 15000, 25000), 400);
+	cr_expect_lt(waits(10000, 25000, 20000), 400, "nor where it gains less than it takes");
+}
+
+/* What a timer or a waker ended tells nothing. */
+Test(proc, a_poller_judges_by_events_alone)
+{
+	uint64_t now = 5000000000;
+
+	pollspin_fork_child();
+	weft_opt.spin = 5000;
+	for (int i = 0; i < 1000; i++) {
+		cr_assert_eq(pollspin_begins(now), 0);
+		pollspin_ends(now += 20000, false);
+	}
+}
