@@ -135,7 +135,7 @@ static void poll_idle(struct m *mp, uint64_t nap)
 		n = netpoll_wait(ev, nap && (!until || nap < until) ? nap : until, netpoll_watching() ? pollspin_begins(now) : 0);
 		now = nanotime();
 		if (netpoll_watching())
-			pollspin_ends(now, n > 0);
+			pollspin_ends(now, (unsigned)n);
 	}
 	/*
 	 * Before any G is readied: a thread that adds a timer or wakes an idle P must not take this

@@ -7,6 +7,9 @@
  * long a wait lasts until its event.  What a sleep adds to that is the price of sleeping and waking up.  To look is worth
  * it where that price is not less than the time that is spent looking: ski rental, with a price that is measured.
  *
+ * Where several events end a wait each has its part of it: on a busy server a poller that sleeps wakes to many, and one
+ * that looks goes for each.
+ *
  * Now and then some waits in a row go the other way (a trial): a single one would meet the CPUs as the other way has
  * left them.  A trial is rarer after each one that finds nothing better, and there is none where waits that sleep
  * last so long that no look would have caught their end: a process that is idle, or asked seldom, looks never.
@@ -23,8 +26,9 @@
 enum { SLEEPS, LOOKS };
 
 static struct {
-	uint64_t gap[2];  /* ns, mean, from the beginning of a wait to its event, for each of the two ways; 0: not known */
-	uint64_t spent;   /* ns, mean, of those that look: how long they did */
+	/* ns, mean, from the beginning of a wait to its events, for each of these, for each of the two ways; 0: not known */
+	uint64_t gap[2];
+	uint64_t spent;   /* ns, mean, of those that look: how long they did, for each event */
 	uint32_t usual;   /* the better way */
 	uint32_t trial;   /* so many of the next waits go the other way */
 	uint32_t since;   /* waits since the last trial */
@@ -77,13 +81,17 @@ static void settle(void)
 	spin.since = 0;
 }
 
-void pollspin_ends(uint64_t now, bool event)
+void pollspin_ends(uint64_t now, unsigned events)
 {
 	uint64_t gap = since(spin.began, now), looked = gap < POLL_SPIN_MAX ? gap : POLL_SPIN_MAX;
 
-	if (!event && (spin.way == SLEEPS || gap < POLL_SPIN_MAX))
+	if (!events && (spin.way == SLEEPS || gap < POLL_SPIN_MAX))
 		return;
 	gap = gap < SPIN_FAR ? gap : SPIN_FAR;
+	if (events > 1) {
+		gap = gap / events + 1;
+		looked /= events;
+	}
 	spin.gap[spin.way] = mean(spin.gap[spin.way], gap);
 	if (spin.way == LOOKS)
 		spin.spent = mean(spin.spent, looked);

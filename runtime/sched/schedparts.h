@@ -105,9 +105,9 @@ static inline bool realtime_keeps(const struct g *gp, uint32_t most)
 }
 
 /* ---- pollspin.c: the poller alone ---- */
-/* Until when the poller looks before it sleeps (0: not at all), and how that wait ended: by an event or not. */
+/* Until when the poller looks before it sleeps (0: not at all), and by how many events that wait ended. */
 uint64_t pollspin_begins(uint64_t now) hidden;
-void pollspin_ends(uint64_t now, bool event) hidden;
+void pollspin_ends(uint64_t now, unsigned events) hidden;
 void pollspin_fork_child(void) hidden;
 
 /* ---- wakers.c ---- */

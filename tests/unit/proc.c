@@ -379,7 +379,10 @@ Test(proc, a_p_that_came_since_sysmons_time_waits_as_long_as_others)
 
 /* ---- pollspin.c ---- */
 
-/* n waits of the poller, each until an event that comes so long after it began; how many of them looked. */
+/* What each wait that sleeps finds; one that looks finds one event. */
+static unsigned found = 1;
+
+/* n waits of the poller, each until what comes so long after it began; how many of them looked. */
 static unsigned waits(unsigned n, uint64_t sleeping, uint64_t looking)
 {
 	static uint64_t now = 1000000000;
@@ -392,7 +395,7 @@ static unsigned waits(unsigned n, uint64_t sleeping, uint64_t looking)
 		looked += looks;
 		/* One that looks for too long sleeps after all. */
 		now += !looks ? sleeping : looking <= POLL_SPIN_MAX ? looking : looking + (sleeping - looking % sleeping);
-		pollspin_ends(now, true);
+		pollspin_ends(now, looks ? 1 : found);
 	}
 	return looked;
 }
@@ -421,6 +424,15 @@ Test(proc, a_poller_does_not_look_where_sleeping_is_no_slower)
 	cr_expect_lt(waits(10000, 25000, 20000), 400, "nor where it gains less than it takes");
 }
 
+/* Of a busy server: to sleep takes longer, and for each event less long. */
+Test(proc, a_poller_does_not_look_where_one_that_sleeps_finds_many)
+{
+	pollspin_fork_child();
+	found = 4;
+	waits(2000, 12000, 5000);
+	cr_expect_lt(waits(10000, 12000, 5000), 400);
+}
+
 /* What a timer or a waker ended tells nothing. */
 Test(proc, a_poller_judges_by_events_alone)
 {
@@ -430,6 +442,6 @@ Test(proc, a_poller_judges_by_events_alone)
 	weft_opt.spin = 5000;
 	for (int i = 0; i < 1000; i++) {
 		cr_assert_eq(pollspin_begins(now), 0);
-		pollspin_ends(now += 20000, false);
+		pollspin_ends(now += 20000, 0);
 	}
 }
