@@ -31,7 +31,7 @@
 
 struct simopts opt = { .maxsteps = 30000000, .maxtime = 60000000000 };
 
-enum { CPU_SECONDS = 100 }; /* of a process; a run with maxsteps needs some seconds */
+enum { CPU_SECONDS = 10 }; /* of a run; one with maxsteps needs two or three */
 
 static unsigned count_of_workloads(void)
 {
@@ -80,8 +80,18 @@ static void catch(void)
 	sigaction(SIGBUS, &sa, NULL);
 	sigaction(SIGABRT, &sa, NULL);
 	sigaction(SIGXCPU, &sa, NULL);
-	/* A loop without a point: SIGXCPU says so. */
-	setrlimit(RLIMIT_CPU, &(struct rlimit){ CPU_SECONDS, CPU_SECONDS + 5 });
+}
+
+/* A loop without a point: SIGXCPU says so. */
+static void limit_cpu(void)
+{
+	struct rusage u;
+	struct rlimit l;
+
+	getrusage(RUSAGE_SELF, &u);
+	getrlimit(RLIMIT_CPU, &l);
+	l.rlim_cur = (rlim_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + CPU_SECONDS;
+	setrlimit(RLIMIT_CPU, &l);
 }
 
 static void one(uint64_t seed, const struct simopts *given)
@@ -89,6 +99,7 @@ static void one(uint64_t seed, const struct simopts *given)
 	static const unsigned cpus[] = { 1, 2, 2, 3, 4, 8 }, procs[] = { 1, 2, 2, 3, 4, 8 };
 	const struct workload *w = workload_of(given->workload, seed);
 
+	limit_cpu();
 	sim_shared->seed = seed;
 	opt = *given;
 	opt.seed = seed;
