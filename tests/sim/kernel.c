@@ -496,6 +496,7 @@ int task_block(uint64_t deadline, const char *why)
 		deadline += t->slack ? t->slack : cost_slack();
 	}
 	t->deadline = deadline;
+	t->waits++;
 	take_off(t, TASK_BLOCKED);
 	if (deadline && deadline < nextdue)
 		nextdue = deadline;
@@ -521,6 +522,8 @@ void task_end(void)
 
 void task_signal(struct task *t, int sig)
 {
+	if (t->pending >> (sig - 1) & 1)
+		t->queued++;
 	t->pending |= 1ULL << (sig - 1);
 	if (t->state == TASK_BLOCKED && t->pending & ~t->sigmask)
 		task_wake(t, -EINTR);
@@ -541,6 +544,7 @@ void task_alone(void)
 		t->state = TASK_FREE;
 	}
 	sim.cur->pending = 0;
+	sim.cur->queued = 0;
 	sim.cur->children = 0;
 	find_due();
 	limit = 0;
@@ -579,7 +583,10 @@ static void deliver(struct task *t)
 
 	if (!(t->pending & ~t->sigmask))
 		return;
-	t->pending &= t->sigmask;
+	if (t->queued)
+		t->queued--; /* the next comes when this one was handled */
+	else
+		t->pending &= t->sigmask;
 	t->inhandler = true;
 	inlibc = !opt.measured && sim_chance(4);
 	s.mask = t->sigmask;

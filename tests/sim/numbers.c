@@ -111,3 +111,76 @@ void workload_numbers(void)
 	start(meddler, NULL);
 	join_all();
 }
+
+/* ---- a registration that ends and begins while its reader is between its try and its wait ------- */
+
+static struct {
+	struct stream in;
+	_Atomic unsigned read;
+	unsigned rounds;
+} life;
+
+static void life_reader(void *arg)
+{
+	(void)arg;
+	for (unsigned i = 0; i < life.rounds;) {
+		int n = stream_read(&life.in, 1, 0);
+
+		if (n == 1)
+			store_seqcst(&life.read, ++i);
+		else if (n != -EAGAIN && !(n == -EBADF && sim.refused)) /* there was no number for its file */
+			sim_fail("a read said %d", n);
+		progress++;
+	}
+}
+
+/* Each byte comes for itself: no other makes a lost one good. */
+static void life_writer(void *arg)
+{
+	(void)arg;
+	for (unsigned i = 0; i < life.rounds; i++) {
+		for (uint64_t each = 1000; load_seqcst(&life.read) != i; each += each / 16) {
+			if (each > 8000000)
+				sim_fail("a reader sleeps beside its byte");
+			ksleep(each);
+		}
+		if (sim_random(2))
+			ksleep(some(0, 30000));
+		stream_write(&life.in, 1);
+	}
+}
+
+/* Forgets what is watched, and watches it anew by looking: nothing is read. */
+static void life_ender(void *arg)
+{
+	bool once = sim_random(4);
+
+	(void)arg;
+	while (load_seqcst(&life.read) != life.rounds) {
+		netpoll_forget(&life.in.slot, life.in.fd, NETPOLL_KEEPS);
+		if (sim_random(4))
+			stream_poll(&(struct stream *){ &life.in }, 1, sim_now() + 1);
+		if (sim_random(2))
+			nap(some(0, 30000));
+		else
+			compute(some(0, 5000));
+		/* To forget again would make a lost byte good: its file is watched anew, by another number. */
+		for (unsigned was = load_seqcst(&life.read); once && load_seqcst(&life.read) == was && was != life.rounds;)
+			nap(100000);
+	}
+}
+
+void workload_relives(void)
+{
+	struct native *t;
+
+	life.rounds = (unsigned)some(1, 30);
+	stream_open(&life.in);
+	life.in.dawdle = (unsigned)some(0, 60);
+	start(life_reader, NULL);
+	for (uint64_t i = sim_chance(4) ? 2 : 1; i > 0; i--)
+		start(life_ender, NULL);
+	t = native_start(life_writer, NULL);
+	join_all();
+	native_join(t);
+}

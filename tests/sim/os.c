@@ -312,7 +312,7 @@ int os_files_leave(void)
 
 uint64_t os_own_waits(void)
 {
-	return 0;
+	return sim.cur->waits;
 }
 
 uint64_t os_own_systime(void)

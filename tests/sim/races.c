@@ -277,6 +277,7 @@ void workload_timers(void)
 /* ---- timers that are set while other Ms go idle ------------------------------------------------- */
 
 static unsigned alarm_rounds;
+static bool alarms_soon;
 
 /* From the kernel, so that each comes back on its own M, and all at about the same time. */
 static void alarmed(void *arg)
@@ -284,7 +285,12 @@ static void alarmed(void *arg)
 	uint64_t each = 40000 + 1000 * (uint64_t)(uintptr_t)arg;
 
 	for (unsigned i = 0; i < alarm_rounds; i++) {
-		ksleep_seen(each + some(0, 500), sim_random(2));
+		if (alarms_soon) {
+			ksleep_seen(some(0, 3000), true);
+			compute(some(0, 20000)); /* one sets its timer while another's M goes idle */
+		} else {
+			ksleep_seen(each + some(0, 500), sim_random(2));
+		}
 		nap(some(1000, 100000));
 		progress++;
 	}
@@ -292,10 +298,11 @@ static void alarmed(void *arg)
 
 void workload_alarms(void)
 {
-	alarm_rounds = (unsigned)some(1, 30);
+	alarms_soon = sim_random(4);
+	alarm_rounds = (unsigned)some(1, alarms_soon ? 60 : 30);
 	for (uint64_t i = some(1, 3); i > 0; i--)
 		start(alarmed, (void *)i);
-	if (sim_random(2)) {
+	if (alarms_soon || sim_random(2)) {
 		stream_open(&shared);
 		start(part_reader, NULL);
 		nap(some(10000, 1000000));
@@ -435,12 +442,12 @@ static _Atomic unsigned resizing;
 static void resizer(void *arg)
 {
 	(void)arg;
-	for (uint64_t i = some(1, 6); i > 0; i--) {
+	for (uint64_t i = some(1, 20); i > 0; i--) {
 		resize((unsigned)some(1, 6));
 		if (sim_random(2))
-			nap(some(0, 300000));
+			nap(some(0, sim_random(2) ? 10000 : 300000));
 		else
-			compute(some(0, 100000));
+			compute(some(0, sim_random(2) ? 2000 : 100000));
 	}
 	fetch_sub_seqcst(&resizing, 1);
 }
@@ -449,8 +456,10 @@ static void resizer(void *arg)
 static void awaiter(void *arg)
 {
 	(void)arg;
-	for (uint64_t i = some(1, 4); i > 0; i--)
-		nap(some(0, 2000000));
+	uint64_t most = sim_random(2) ? 20000 : 2000000; /* short: Ms go idle all the time, with timers on their Ps */
+
+	for (uint64_t i = most > 20000 ? some(1, 4) : some(1, 30); i > 0; i--)
+		nap(some(0, most));
 	fetch_sub_seqcst(&resizing, 1);
 }
 
@@ -472,7 +481,7 @@ void workload_resizes(void)
 	store_seqcst(&resizing, waiters + 1);
 	for (unsigned i = 0; i < waiters; i++)
 		start(awaiter, NULL);
-	for (uint64_t i = some(0, 5); i > 0; i--)
+	for (uint64_t i = sim_random(2) ? 0 : some(0, 5); i > 0; i--)
 		start(until_resized, NULL);
 	start(resizer, NULL);
 	join_all();
@@ -500,6 +509,39 @@ void workload_yields(void)
 		weft_opt.chaos = 1; /* Ps are taken from Ms that run */
 	for (uint64_t i = some(2, 5); i > 0; i--)
 		start(yielder, NULL);
+	join_all();
+}
+
+/* ---- Gs that meet from Ms of their own: one waits, the other wakes it and waits itself --------------- */
+
+static struct {
+	struct mutex m;
+	struct cond c[3];
+	unsigned turn, n, rounds;
+} meeting;
+
+static void meets(void *arg)
+{
+	unsigned me = (unsigned)(uintptr_t)arg;
+
+	for (unsigned i = 0; i < meeting.rounds; i++) {
+		ksleep_seen(some(0, 3000), true);
+		mutex_lock(&meeting.m);
+		while (meeting.turn % meeting.n != me)
+			cond_wait(&meeting.c[me], &meeting.m, 0);
+		meeting.turn++;
+		mutex_unlock(&meeting.m);
+		cond_signal(&meeting.c[(me + 1) % meeting.n], 1);
+		progress++;
+	}
+}
+
+void workload_meetings(void)
+{
+	meeting.n = (unsigned)some(2, 3);
+	meeting.rounds = (unsigned)some(1, 40);
+	for (unsigned i = 0; i < meeting.n; i++)
+		start(meets, (void *)(uintptr_t)i);
 	join_all();
 }
 

@@ -48,6 +48,7 @@ struct task {
 	bool sysmon;
 	int woken;             /* why it does not sleep any more: 0 or -errno */
 	uint64_t sigmask, pending;
+	unsigned queued;       /* signals 32 behind the one that is pending: the kernel keeps each */
 	bool inhandler;
 	uint64_t priority;     /* PCT */
 	unsigned row;          /* points since it fell */
@@ -57,6 +58,7 @@ struct task {
 	int lastcpu;
 	bool giveway;          /* another shall have its CPU */
 	uint64_t wakes;        /* times that it was woken */
+	uint64_t waits;        /* times that it blocked */
 	unsigned children;     /* processes that are its own */
 	void *(*fn)(void *);
 	void *arg;

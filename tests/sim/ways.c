@@ -90,6 +90,17 @@ static void begin(void (*fn)(void *), unsigned n)
 
 /* ---- real-time threads, holders of inheriting locks ------------------------------------------- */
 
+/* In libc, where it cannot give way. */
+static void toil(void)
+{
+	uint64_t ns = some(0, 2 * (uint64_t)weft_opt.slice);
+
+	for (uint64_t piece = ns / 8 + 1; ns > piece; ns -= piece) {
+		sim_charge(piece);
+		sim_point(POINT_WORK, "computes");
+	}
+}
+
 static void owner(void *arg)
 {
 	bool real = sim_random(2);
@@ -100,6 +111,12 @@ static void owner(void *arg)
 		runtime_realtime(true);
 	}
 	for (uint64_t i = some(1, 10); i > 0; i--) {
+		if (!real && sim_chance(3)) {
+			toil(); /* its slice may be over by then, and it may have been asked to give way */
+			lockosthread(true, 0);
+			runtime_realtime(true);
+			real = true;
+		}
 		step();
 		under_lock(sim_random(2));
 		if (way.n && sim_chance(3))
@@ -120,6 +137,8 @@ static void owner(void *arg)
 void workload_owners(void)
 {
 	store_relaxed(&realtime_order, sim_random(2));
+	if (sim_random(2))
+		need_slices();
 	begin(owner, (unsigned)some(1, 4));
 	for (uint64_t i = some(0, 2); i > 0; i--)
 		start(doer, NULL);
@@ -219,13 +238,14 @@ void workload_forks(void)
 /* ---- waits for a clock that is set ------------------------------------------------------------ */
 
 static _Atomic uint64_t last_set;
+static bool last_long;        /* the waits are, and so are the steps of the clock */
 
 static void wall_waiter(void *arg)
 {
 	(void)arg;
 	for (uint64_t i = some(1, 5); i > 0; i--) {
 		struct park pk = park_time(WaitSleep);
-		uint64_t began = sim_now(), until = clock_now() + some(1000, 3000000);
+		uint64_t began = sim_now(), until = clock_now() + some(1000, last_long ? 50000000 : 3000000);
 		int r;
 
 		park_until_wall(&pk, until, OS_CLOCK_REALTIME);
@@ -241,19 +261,91 @@ static void wall_waiter(void *arg)
 	fetch_add_seqcst(&way.over, 1);
 }
 
+/* Beside them a server: a descriptor is watched, and two that wake each other pass the scheduler all the time. */
+static struct stream unread;
+
+static void unread_reader(void *arg)
+{
+	(void)arg;
+	while (stream_read(&unread, 1, 0) != 0)
+		;
+}
+
+static struct {
+	struct mutex m;
+	struct cond c;
+	unsigned turn;
+	bool enough;             /* one of them has ended */
+	_Atomic unsigned passing;
+} two;
+
+static void passer(void *arg)
+{
+	unsigned me = (unsigned)(uintptr_t)arg;
+
+	mutex_lock(&two.m);
+	for (uint64_t i = some(1, 1500); i > 0 && !two.enough; i--) {
+		while (two.turn % 2 != me && !two.enough)
+			cond_wait(&two.c, &two.m, 0);
+		two.turn++;
+		sim_charge(some(0, 1u << sim_random(16)));
+		cond_broadcast(&two.c, &two.m); /* the other goes to the queue's tail: each turn is a slice of its own */
+	}
+	two.enough = true;
+	mutex_unlock(&two.m);
+	cond_signal(&two.c, ~0u);
+	fetch_sub_seqcst(&two.passing, 1);
+}
+
+/* Comes back on its own M, which then goes idle while others run, and becomes the poller for long. */
+static void arriver(void *arg)
+{
+	unsigned n = (unsigned)(uintptr_t)arg;
+
+	while (load_seqcst(&way.over) != n) {
+		ksleep_seen(some(0, 100000), true);
+		nap(some(0, 20000000));
+	}
+}
+
+static void start_two(void)
+{
+	two.enough = false;
+	fetch_add_seqcst(&two.passing, 2);
+	go_detached(passer, (void *)0);
+	go_detached(passer, (void *)1);
+}
+
 void workload_clocks(void)
 {
 	unsigned n = (unsigned)some(1, 4);
+	bool serves = sim_random(2);
 
+	last_long = sim_random(2);
+	if (serves) {
+		stream_open(&unread);
+		start(unread_reader, NULL);
+		for (uint64_t i = some(0, 2); i > 0; i--)
+			start(arriver, (void *)(uintptr_t)n);
+	}
 	for (unsigned i = 0; i < n; i++)
 		start(wall_waiter, NULL);
 	while (load_seqcst(&way.over) != n) {
-		nap(some(1000, 1000000));
+		if (serves && !load_seqcst(&two.passing))
+			start_two();
+		if (sim_random(2))
+			nap(some(1000, 1000000));
+		else
+			ksleep_seen(some(1000, last_long ? 10000000 : 1000000), true);
 		if (sim_random(2)) {
 			store_seqcst(&last_set, sim_now());
-			clock_set((int64_t)some(0, 4000000) - (sim_random(4) ? 0 : 4000000));
+			clock_set((int64_t)some(0, last_long ? 50000000 : 4000000) - (sim_random(4) ? 0 : 4000000));
 			store_seqcst(&last_set, sim_now());
 		}
 	}
+	while (load_seqcst(&two.passing))
+		nap(100000);
+	if (serves)
+		stream_end(&unread);
 	join_all();
 }

@@ -10,6 +10,7 @@
 
 #include "runtime/running.h"
 #include "runtime/runtime.h"
+#include "runtime/sched/gmp.h"
 #include "tests/sim/workloads.h"
 
 unsigned long progress;
@@ -295,6 +296,37 @@ static void unseen(void)
 	join_all();
 }
 
+/* ---- pinned, again and again, while Ps are taken from Ms that run --------------------------------- */
+
+static void pinner(void *arg)
+{
+	(void)arg;
+	for (uint64_t i = some(1, 1500); i > 0; i--) {
+		struct p *pp;
+
+		pin();
+		pp = getp();
+		sim_charge(some(0, 5000));
+		sim_point(POINT_ATOMIC, "is pinned");
+		if (getp() != pp || !pp || pp->m != getm())
+			sim_fail("a P was taken from a G that is pinned");
+		unpin();
+		if (sim_chance(16))
+			compute(some(0, 2000));
+		if (sim_chance(16))
+			gosched();
+		progress++;
+	}
+}
+
+static void pins(void)
+{
+	weft_opt.chaos = 1;
+	for (uint64_t i = some(1, 4); i > 0; i--)
+		start(pinner, NULL);
+	join_all();
+}
+
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
 enum { STREAMS = 3 };
@@ -506,5 +538,10 @@ const struct workload workloads[] = {
 	{ "forks", workload_forks },
 	{ "clocks", workload_clocks },
 	{ "numbers", workload_numbers },
+	{ "relives", workload_relives },
+	{ "pins", pins },
+	{ "meetings", workload_meetings },
+	{ "posts", workload_posts },
+	{ "hogs", workload_hogs },
 	{ NULL, NULL },
 };

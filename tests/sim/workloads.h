@@ -40,11 +40,17 @@ void workload_broadcasts(void);
 void workload_cancels(void);
 void workload_resizes(void);
 void workload_yields(void);
+void workload_meetings(void);
 void workload_storms(void);
 void workload_aside(void);
 void workload_outside(void);
 void workload_lulls(void);
 void workload_loops(void);
+
+/* ---- posts.c ------------------------------------------------------------------------------------ */
+
+void workload_posts(void);
+void workload_hogs(void);
 
 /* ---- ways.c, numbers.c ---------------------------------------------------------------------------- */
 
@@ -55,5 +61,6 @@ void workload_crowds(void);
 void workload_forks(void);
 void workload_clocks(void);
 void workload_numbers(void);
+void workload_relives(void);
 
 #endif
