@@ -458,6 +458,11 @@ static uint32_t ready(const struct fd *f)
 	return r;
 }
 
+static bool ready_to_read(const struct fd *f)
+{
+	return f->data || f->shut;
+}
+
 static void wake_pollers(void)
 {
 	for (unsigned i = 0; i < sim.ntasks; i++)
@@ -479,6 +484,27 @@ static void changed(int file)
 		}
 	if (any)
 		wake_pollers();
+	/* Those that wait in an epoll of the program's. */
+	for (unsigned i = 0; i < sim.ntasks; i++)
+		if (sim.tasks[i].state == TASK_BLOCKED && sim.tasks[i].futex == &files[file])
+			task_wake(&sim.tasks[i], 0);
+}
+
+/* An epoll of the program's: until it has an event. */
+int fd_wait(int fd, uint64_t deadline)
+{
+	int r = 0;
+
+	sim_point(POINT_CALL, "waits in its own epoll");
+	while (r == 0 && file_of(fd) && !ready_to_read(file_of(fd))) {
+		if (deadline && deadline <= sim_now())
+			return -ETIMEDOUT;
+		sim.cur->futex = file_of(fd);
+		r = task_block(deadline, WHY_KERNEL);
+		if (r == -EINTR)
+			sim_fail("a signal of the scheduler's has ended a wait that it was told of");
+	}
+	return r;
 }
 
 int fd_stream(void)

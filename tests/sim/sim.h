@@ -179,6 +179,7 @@ void sim_drain_all(void);
 int fd_stream(void);                               /* a stream that others write to */
 int fd_file(int fd);                               /* which file the number names: for its other end */
 bool fd_readable(int fd);
+int fd_wait(int fd, uint64_t deadline);            /* in the kernel, until it is readable: 0, -ETIMEDOUT */
 int fd_read(int fd, unsigned most);                /* bytes taken, 0 at the end, -EAGAIN */
 void fd_write(int file, unsigned n);
 void fd_shut(int file);                            /* the end comes after what is in it */

@@ -52,6 +52,13 @@ void workload_loops(void);
 void workload_posts(void);
 void workload_hogs(void);
 
+/* ---- rests.c ------------------------------------------------------------------------------------ */
+
+void workload_rests(void);
+void workload_wakers(void);
+void workload_tides(void);
+void workload_retakes(void);
+
 /* ---- ways.c, numbers.c ---------------------------------------------------------------------------- */
 
 void workload_owners(void);
