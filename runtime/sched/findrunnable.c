@@ -25,6 +25,23 @@ static uint64_t ran_alone(const struct p *pp, uint64_t now)
 	return load_relaxed(&pp->runs) == load_relaxed(&pp->mark.runs) && age >= (uint64_t)weft_opt.stealage ? age : 0;
 }
 
+/* Coprime to n, so that steps of so many visit each of n once. */
+static uint32_t stride_of(struct m *mp, uint32_t n)
+{
+	for (;;) {
+		uint32_t stride = (uint32_t)(nextrand(&mp->rng) % n) + 1, a = stride, b = n;
+
+		while (a % b) {
+			uint32_t r = a % b;
+
+			a = b;
+			b = r;
+		}
+		if (b == 1)
+			return stride;
+	}
+}
+
 static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 {
 	struct p *pp = mp->p;
@@ -36,23 +53,9 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 	while (n < MAXPROCS && allp[n])
 		n++;
 	for (int pass = 0; pass < STEAL_PASSES; pass++) {
-		uint32_t i = (uint32_t)(nextrand(&mp->rng) % n), stride;
+		uint32_t i = (uint32_t)(nextrand(&mp->rng) % n), stride = stride_of(mp, n);
 		bool last = pass == STEAL_PASSES - 1;
 
-		/* Any stride coprime to n visits each victim once. */
-		do {
-			stride = (uint32_t)(nextrand(&mp->rng) % n) + 1;
-			for (uint32_t a = stride, b = n;; ) {
-				uint32_t r = a % b;
-
-				if (r == 0) {
-					stride = b == 1 ? stride : 0;
-					break;
-				}
-				a = b;
-				b = r;
-			}
-		} while (stride == 0);
 		for (uint32_t k = 0; k < n; k++, i = (i + stride) % n) {
 			struct p *v = allp[i];
 			struct g *gp;
@@ -186,6 +189,34 @@ static void p_batch_drained(struct p *pp)
 	pp->hint.batchwhen = 0;
 }
 
+/* From the global queue what is due before the P's own Gs. */
+static struct g *global_first(struct p *pp, uint32_t tick)
+{
+	bool globfirst = globrunq_first(pp, tick);
+	struct g *gp = NULL;
+
+	if (globfirst || wakeupq_first(pp, tick)) {
+		lock(&sched.lock);
+		gp = globrunqget(pp, 1, !globfirst);
+		unlock(&sched.lock);
+	}
+	return gp;
+}
+
+/* From there a share of all. */
+static struct g *global_rest(struct p *pp)
+{
+	struct g *gp = NULL;
+
+	if (load_seqcst(&sched.runqsize) > 0) {
+		lock(&sched.lock);
+		/* Woken Gs that are still queued have had their row. */
+		gp = globrunqget(pp, 0, false);
+		unlock(&sched.lock);
+	}
+	return gp;
+}
+
 /* With a P in hand: something to run, or NULL. */
 struct g *findwork(struct m *mp, bool *inherit)
 {
@@ -194,7 +225,7 @@ struct g *findwork(struct m *mp, bool *inherit)
 	bool again;
 
 	do {
-		bool ran = false, globfirst;
+		bool ran = false;
 		uint32_t tick;
 
 		again = false;
@@ -207,25 +238,13 @@ struct g *findwork(struct m *mp, bool *inherit)
 			pp->hint.polltick = tick;
 			netpoll_nowait();
 		}
-		globfirst = globrunq_first(pp, tick);
-		if (globfirst || wakeupq_first(pp, tick)) {
-			lock(&sched.lock);
-			gp = globrunqget(pp, 1, !globfirst);
-			unlock(&sched.lock);
-			if (gp)
-				return gp;
-		}
-		gp = runqget(pp, inherit);
+		gp = global_first(pp, tick);
+		if (!gp)
+			gp = runqget(pp, inherit);
+		if (!gp)
+			gp = global_rest(pp);
 		if (gp)
 			return gp;
-		if (load_seqcst(&sched.runqsize) > 0) {
-			lock(&sched.lock);
-			/* Woken Gs that are still queued have had their row. */
-			gp = globrunqget(pp, 0, false);
-			unlock(&sched.lock);
-			if (gp)
-				return gp;
-		}
 		if (pp->hint.batchwhen)
 			p_batch_drained(pp);
 		/*

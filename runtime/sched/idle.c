@@ -226,6 +226,20 @@ static struct p *young_work(const struct m *mp)
 	return !weft_opt.nap || weft_opt.stealage <= weft_opt.nap ? mp->young : NULL;
 }
 
+/* Of a spinning M that found nothing.  True: there is something by now.  aged: once between two sleeps; waited: once. */
+static bool spins_on(struct m *mp, bool *aged, bool *waited)
+{
+	if (!*aged && weft_opt.spin && young_work(mp)) {
+		*aged = true;
+		return spin_for_work(young_work(mp), mp->youngruns);
+	}
+	if (*waited || nobody_polls())
+		return false;
+	/* Work that is queued elsewhere and has not aged must not keep this M here. */
+	*waited = true;
+	return spin_for_work(NULL, 0);
+}
+
 struct g *findrunnable(struct m *mp, bool *inherit)
 {
 	bool waited = weft_opt.spin == 0, aged = false;
@@ -236,20 +250,8 @@ struct g *findrunnable(struct m *mp, bool *inherit)
 
 		if (gp)
 			return gp;
-		if (spun && !aged && weft_opt.spin && young_work(mp)) {
-			/* Once between two sleeps. */
-			aged = true;
-			if (spin_for_work(young_work(mp), mp->youngruns))
-				continue;
-		} else if (spun && !waited && !nobody_polls()) {
-			/*
-			 * Once: work that is queued elsewhere and has not aged must not keep this M
-			 * here.
-			 */
-			waited = true;
-			if (spin_for_work(NULL, 0))
-				continue;
-		}
+		if (spun && spins_on(mp, &aged, &waited))
+			continue;
 		lock(&sched.lock);
 		if (load_seqcst(&sched.runqsize) > 0) {
 			gp = globrunqget(mp->p, 0, true);

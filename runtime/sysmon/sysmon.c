@@ -164,6 +164,35 @@ static struct helper sysmon_thread;
 /* seq_cst with sched.sysmonwait and sched.sysmonwake: sysmon_stop() writes this one, then wakes */
 static _Atomic bool sysmon_quits; /* asked to end */
 
+/* A busy server idles for moments: only a longer idleness is worth a deep sleep.  *allidle: looks that found nothing else. */
+static void sleep_if_idle(uint32_t *allidle, uint32_t delay)
+{
+	if (load_seqcst(&sched.npidle) < load_acquire(&gomaxprocs)) {
+		*allidle = 0;
+		return;
+	}
+	/* blockreport has to see when a block ends. */
+	if (++*allidle >= DEEP_LOOKS && delay == TICK_MAX && !weft_opt.blockreport) {
+		names_look(0);
+		sleep_deep();
+		*allidle = 0;
+	}
+}
+
+/* As many Ps as the process has CPUs now. */
+static void follow_cpus(uint64_t now, uint64_t *lastcpu)
+{
+	unsigned ncpu;
+
+	if (weft_opt.procs != 0 || fromnow_holds(FROMNOW_LOCKED) || now - *lastcpu < SEC)
+		return;
+	ncpu = procfs_ncpu();
+	if (ncpu)
+		*lastcpu = now;
+	if (ncpu && ncpu != (unsigned)load_acquire(&gomaxprocs))
+		procresize(ncpu, ncpu);
+}
+
 static void *sysmon_main(void *arg)
 {
 	uint64_t lasttrace = nanotime(), lastcpu = lasttrace;
@@ -176,23 +205,12 @@ static void *sysmon_main(void *arg)
 	os_cpuslice(SYSMON_CPU_SLICE);
 	for (;;) {
 		uint64_t now;
-		unsigned ncpu;
 		bool taken, woke, again;
 
 		sysmon_sleep(sooner_us(sooner_us(delay, suspect), blocked));
 		if (unlikely(load_relaxed(&sysmon_quits)))
 			return NULL;
-		/* A busy server idles for moments: only a longer idleness is worth a deep sleep. */
-		if (load_seqcst(&sched.npidle) >= load_acquire(&gomaxprocs)) {
-			/* blockreport has to see when a block ends. */
-			if (++allidle >= DEEP_LOOKS && delay == TICK_MAX && !weft_opt.blockreport) {
-				names_look(0);
-				sleep_deep();
-				allidle = 0;
-			}
-		} else {
-			allidle = 0;
-		}
+		sleep_if_idle(&allidle, delay);
 		now = nanotime();
 		sysmon_tick(now);
 		suspect = retake_syscalls(now, &taken);
@@ -221,13 +239,7 @@ static void *sysmon_main(void *arg)
 			lasttrace = now;
 			schedtrace(weft_opt.scheddetail);
 		}
-		if (weft_opt.procs == 0 && !fromnow_holds(FROMNOW_LOCKED) && now - lastcpu >= SEC) {
-			ncpu = procfs_ncpu();
-			if (ncpu)
-				lastcpu = now;
-			if (ncpu && ncpu != (unsigned)load_acquire(&gomaxprocs))
-				procresize(ncpu, ncpu);
-		}
+		follow_cpus(now, &lastcpu);
 	}
 	return NULL;
 }

@@ -193,6 +193,16 @@ unsigned lot_wake(const void *addr, unsigned n, uint32_t bits, enum readyhow how
 	return wake_some(b, addr, n, bits, how, decide, arg);
 }
 
+/* Of those that wait for addr; the bucket's lock is held. */
+static unsigned count_waiters(const struct bucket *b, const void *addr)
+{
+	unsigned n = 0;
+
+	for (const struct waiter *w = b->head; w; w = w->next)
+		n += load_relaxed(&w->addr) == addr;
+	return n;
+}
+
 int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove,
 		int (*refuse)(void *arg), void (*moved)(void *arg, unsigned n), void *arg,
 		unsigned *nmoved)
@@ -212,10 +222,8 @@ int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove
 		return -EAGAIN;
 	}
 	if (moved && nmove) {
-		unsigned have = 0;
+		unsigned have = count_waiters(a, from);
 
-		for (w = a->head; w; w = w->next)
-			have += load_relaxed(&w->addr) == from;
 		have = have > nwake ? have - nwake : 0;
 		moved(arg, have < nmove ? have : nmove);
 	}

@@ -149,6 +149,30 @@ static void run_abort(void *arg)
 		run_handler(SIGABRT, &f->si, &f->uc, &sa);
 }
 
+/* Where no handler may run now. */
+static void arrives_busy(struct sigframe *f, siginfo_t *si, struct arrival *a)
+{
+	int sig = a->sig;
+	bool out;
+
+	if (unlikely(aborting(sig, si))) {
+		/* Natively it may be any thread's. */
+		if (!compat_setxid_as_caller(run_abort, f) && !aborted_elsewhere(sig, si) &&
+		    !frame_move(f, a->sa.sa_flags, deliver_here, a))
+			signal_no_room(f, sig, false, NULL);
+		return;
+	}
+	/*
+	 * An idle M would get it back at once, and again, for as long as no G wants it; and
+	 * a thread at its lists might never get through with them.
+	 */
+	out = sigroute_defer(sig, si);
+	/* Then: a mask that keeps it out tells that it is in the ring (sigroute_settle()). */
+	out |= sigmask_add_idle(SIGBIT(sig)) || block_meanwhile(sig);
+	if (out)
+		f->uc.mask |= SIGBIT(sig);
+}
+
 /*
  * On the M's signal stack (a native thread's own, or its alternate one), with all signals kept out.
  * What may run the handler takes the frame to where that belongs; the rest returns from here.
@@ -185,23 +209,7 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		return;
 	}
 	if (weft_on && !signal_synchronous(sig, si) && (signals_busy() || between_stacks(sig, f))) {
-		if (unlikely(aborting(sig, si))) {
-			/* Natively it may be any thread's. */
-			if (!compat_setxid_as_caller(run_abort, f) && !aborted_elsewhere(sig, si) && !frame_move(f, a.sa.sa_flags, deliver_here, &a))
-				signal_no_room(f, sig, false, NULL);
-			errno = a.saved;
-			return;
-		}
-		/*
-		 * An idle M would get it back at once, and again, for as long as no G wants it; and
-		 * a thread at its lists might never get through with them.
-		 */
-		bool out = sigroute_defer(sig, si);
-
-		/* Then: a mask that keeps it out tells that it is in the ring (sigroute_settle()). */
-		out |= sigmask_add_idle(SIGBIT(sig)) || block_meanwhile(sig);
-		if (out)
-			f->uc.mask |= SIGBIT(sig);
+		arrives_busy(f, si, &a);
 		errno = a.saved;
 		return;
 	}
