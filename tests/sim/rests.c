@@ -42,7 +42,7 @@ static void event_loop(void *arg)
 	unsigned me = (unsigned)(uintptr_t)arg;
 
 	if (loops[me].locked)
-		lockosthread(false, 0);
+		lockosthread(LOCK_SHARED, 0);
 	for (unsigned i = 0; i < loops[me].rounds;) {
 		int n = loop_wait(&loops[me].in, sim_chance(4) ? some(1000, 200000) : 0);
 
@@ -55,7 +55,7 @@ static void event_loop(void *arg)
 		progress++;
 	}
 	if (loops[me].locked && sim_random(2))
-		unlockosthread();
+		unlockosthread(false);
 }
 
 static void feed(unsigned me, void (*pause)(uint64_t))
