@@ -28,14 +28,15 @@ __thread struct thread self_thread __attribute__((tls_model("initial-exec")));
 
 /* ---- end ------------------------------------------------------------------------------------- */
 
-/* From here on the thread has ended.  True: it was detached. */
+/* From here on the thread has ended.  True: it was detached, and its G is to be freed, which main's never is. */
 static bool ended(void *arg)
 {
 	struct thread *th = arg;
+	bool is_main = th->g == g_main();
 
 	if (fetch_or_seqcst(&th->state, TH_EXITED) & TH_DETACHED) {
 		fetch_or_seqcst(&th->state, TH_GONE);
-		return true;
+		return !is_main;
 	}
 	lot_wake(&th->state, 1, 0, READY_NEXT, NULL, NULL);
 	return false;

@@ -157,7 +157,7 @@ static void life_ender(void *arg)
 
 	(void)arg;
 	while (load_seqcst(&life.read) != life.rounds) {
-		netpoll_forget(&life.in.slot, life.in.fd, NETPOLL_KEEPS);
+		netpoll_changed(&life.in.slot, life.in.fd, NETPOLL_KEEPS);
 		if (sim_random(4))
 			stream_poll(&(struct stream *){ &life.in }, 1, sim_now() + 1);
 		if (sim_random(2))
