@@ -1,15 +1,18 @@
 /*
  * guestkind: run-times that manage kernel threads themselves, known by what they are.
  *
- * Go, the sanitizers and valgrind make threads by means of their own, count them, signal them by
- * their kernel's ids or switch their stacks; threads that share kernel threads break each of them.
+ * Go, the sanitizers, valgrind and qemu's emulation of programs make threads by means of their own, count
+ * them, signal them by their kernel's ids or switch their stacks; threads that share kernel threads break
+ * each of them.
  * With one of them in the process weft stays out of it, before it has touched anything.
  *
  * Go is known by its build note, which the linker keeps whatever is stripped; gccgo, valgrind and
  * the sanitizers' libraries by the name that the loader has for them; a sanitizer that was linked
- * into the program by the function with which every one of them begins.  Rejected: names of
- * programs; to try, and to see whether the self-test fails: it does not for all, and then blames
- * libc.
+ * into the program by the function with which every one of them begins.  qemu-user makes the calls of
+ * its guest in assembly, tgkill() with the ids that the guest's gettid() gave among them, and rewinds one
+ * that a signal came before: it is known by that assembly, which qemu's emulation of machines lacks.
+ * Rejected: names of programs; to try, and to see whether the self-test fails: it does not for all, and
+ * then blames libc.
  *
  * Must never: be called in a signal handler (the loader's lock).
  */
@@ -35,6 +38,7 @@ static const struct {
 	{"libhwasan.so", "__hwasan_init", "AddressSanitizer"},
 	{"liblsan.so", "__lsan_init", "LeakSanitizer"},
 	{NULL, "__msan_init", "MemorySanitizer"},
+	{NULL, "safe_syscall_base", "qemu's emulation of a program"},
 	{"vgpreload_core", NULL, "valgrind"},
 	{"libgo.so", NULL, "gccgo's run-time"},
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# guests: run-times that manage kernel threads themselves (Go, sanitizers, valgrind) work under weft as without it, and
+# guests: run-times that manage kernel threads themselves (Go, sanitizers, valgrind, qemu-user) work under weft as without it, and
 # so do programs on a kernel that keeps no robust lists, as an emulator does.
 #
 # Each is known by what it is.  weft leaves its process alone and says so in one line that names it; of a Go program
@@ -111,8 +111,15 @@ if ${CC:-cc} -o without "$here/without.c" 2>/dev/null && ./without 273 true; the
 else
 	echo "# no filters of system calls here"
 fi
+# --- qemu-user: it signals its guest's threads by their kernel's ids ---
 if command -v qemu-x86_64 >/dev/null && qemu-x86_64 ./plain >/dev/null 2>&1; then
-	same "a program under qemu's emulation" "$robust" qemu-x86_64 ./plain
+	qemu="threads: qemu's emulation of a program $plain"
+	same "a program under qemu's emulation" "$qemu"$'\n'"$robust" qemu-x86_64 ./plain
+	if ${CC:-cc} -O1 -static -o kills "$here/kills.c" -pthread 2>/dev/null; then
+		LIMIT=20 same "a static one that signals its threads" "$qemu" qemu-x86_64 ./kills
+	else
+		echo "# no static libc here"
+	fi
 else
 	echo "# no qemu-user here"
 fi
