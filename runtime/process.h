@@ -50,6 +50,11 @@ struct runtime_hooks {
 	 */
 	bool (*start_sigthread)(void);
 	/*
+	 * On a G outside of the runtime that an interrupt found inside it, or off its M: what came for it
+	 * is there for it to take.  May run the program's code, and not return.
+	 */
+	void (*interrupted)(void);
+	/*
 	 * For dumps: what addr is and which thread holds it, in words.  False: nothing to tell.  No
 	 * locks, no libc.
 	 */

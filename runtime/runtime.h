@@ -58,7 +58,7 @@ struct weft_tls {
 	uint32_t locks; /* runtime locks held, and pins */
 	uint32_t revoke; /* enum revoke: whether the P of the M was taken while the G was off (lock.h, blocked.c) */
 	uint32_t depth; /* inside libc functions that hold a lock of libc's: not to be preempted */
-	uint32_t need_resched; /* it was asked to give way and could not: runtime_yieldhere() */
+	uint32_t need_resched; /* it was asked to give way, or to look, and could not: runtime_yieldhere() */
 	uintptr_t handlersp; /* in the frame that called the innermost handler of the program here; 0: none runs */
 	/*
 	 * waiter of a thread that is no G, which is or was in the lot's queue (parkinglot_wait.c)

@@ -206,6 +206,7 @@ static const struct runtime_hooks hooks = {
 	.lastexit = thread_lastexit,
 	.describe = describe,
 	.start_sigthread = start_sigthread,
+	.interrupted = sigkick_arrived,
 };
 
 void options_read(char **envp)

@@ -124,6 +124,7 @@ bool preempt_asked(void) hidden;
 bool preempt_forced(void) hidden; /* it has been asked for so long that libc's locks no longer count */
 /* The G gives way if it was asked to at a moment when it could not (weft_tls.need_resched). */
 void preempt_resched(void) hidden;
+void g_look(void) hidden;         /* the calling G, unpinned, takes what came for it while it was not to be reached */
 void preempt_here(void) hidden;   /* the calling G gives way; returns when it runs again, perhaps on another M */
 
 /* ---- sysmon.c, schedtrace.c ---- */

@@ -50,6 +50,9 @@ void mcall(void (*fn)(void *))
 	if (unlikely(duties()))
 		duties_leave(gp, mp);
 	arch_mcall(&gp->sp, mp->fs, mp->g0top, fn, gp);
+	/* While it was off there was no M to send a signal to. */
+	if (unlikely(load_relaxed(&gp->interrupted)))
+		weft_tls.need_resched = 1;
 	unpin();
 }
 

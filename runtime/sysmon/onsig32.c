@@ -52,9 +52,12 @@ static enum sig32_do arrived(struct sig32 *s)
 		weft_tls.need_resched = 1;
 		s->preempt = false;
 	}
-	if (!g || s->last || s->busy())
-		/* the sender of the kick sends another, or the G sees to it at its next look */
+	if (!g || s->last || s->busy()) {
+		/* the G sees to it at its next call; should it make none, the sender of the kick sends another */
+		if (g)
+			weft_tls.need_resched = 1;
 		return SIG32_RETURN;
+	}
 	runtime_sigstack(s->sigstack);
 	return s->reacquirep || s->preempt || s->wants_side() ? moves(s) : SIG32_LOOK;
 }

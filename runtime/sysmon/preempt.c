@@ -138,6 +138,12 @@ void preempt_here(void)
 	unpin();
 }
 
+void g_look(void)
+{
+	if (hooks.interrupted)
+		hooks.interrupted();
+}
+
 void preempt_resched(void)
 {
 	struct g *gp = weft_tls.g;
@@ -152,6 +158,8 @@ void preempt_resched(void)
 	if (pp && pp->preempttick == load_relaxed(&pp->schedtick))
 		give_way(gp, pp);
 	unpin();
+	if (load_relaxed(&gp->interrupted))
+		g_look();
 }
 
 /* ---- sysmon, that asks ----------------------------------------------------------------------- */

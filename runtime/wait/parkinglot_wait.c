@@ -208,6 +208,13 @@ int lot_park(struct park *pk)
 		unpin();
 	}
 	err = park_g(&w, pk);
+	/*
+	 * An interrupt came between the end of the wait and here, where no signal could reach it: its sender may have
+	 * come before the waker, and the caller is to see first what the first did.  Left set for the next park: it may
+	 * have been another's.
+	 */
+	if (unlikely(load_relaxed(&gp->interrupted)) && err != -EINTR)
+		g_look();
 	if (unlikely(depth)) {
 		entersyscall();
 		gp->shim.sysdepth = depth;

@@ -2,8 +2,9 @@
  * sigkick: a thread is made to look at what is queued on it.
  *
  * Parked interruptibly, by g_interrupt(); running or in a system call, by signal 32 to its M.  A kick that
- * meets the G in the runtime is lost, so the signal thread kicks again, each millisecond, until nothing is
- * left undelivered (and then sleeps for good).
+ * meets the G in the runtime, or off its M, leaves g->interrupted set: the G looks at the end of its park, else
+ * at its next call (sigkick_arrived()), so that it sees what was sent to it before what woke it.  Should it make
+ * none, the signal thread kicks again, each millisecond, until nothing is left undelivered (and then sleeps for good).
  *
  * Must never: take from the lists of the thread.
  */
@@ -25,6 +26,17 @@ void sigroute_kick(struct g *gp)
 	tid = g_m(gp).ostid;
 	if (tid)
 		direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), tid, SIGWEFT);
+}
+
+/*
+ * A call with a mask of its own looks itself, when it has its mask back; so does one that waits for signals.
+ */
+void sigkick_arrived(void)
+{
+	struct thread *th = &self_thread;
+
+	if (on_g() && !signals_busy() && !load_relaxed(&th->masked) && !th->waitset)
+		signals_deliver();
 }
 
 void sigroute_watch(void)

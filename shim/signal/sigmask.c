@@ -67,6 +67,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 	int err = 0;
 
 	if (set) {
+		signals_first();
 		bits = *(const uint64_t *)(const void *)set & ~SIGS_NEVER;
 		switch (how) {
 		case SIG_BLOCK:

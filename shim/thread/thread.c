@@ -322,6 +322,7 @@ static int still_running_refused(void *arg)
 static int await(struct thread *th, const struct until *u)
 {
 	struct park pk = park_wait(&th->state, still_running_refused, th, WaitJoin);
+	int err;
 
 	if (until_park(u, &pk))
 		park_until_ns(&pk, 0);
@@ -332,8 +333,12 @@ static int await(struct thread *th, const struct until *u)
 				return ETIMEDOUT;
 			continue;
 		}
-		if (lot_park(&pk) == -ETIMEDOUT)
+		err = lot_park(&pk);
+		if (err == -ETIMEDOUT)
 			return ETIMEDOUT;
+		/* Also if it has ended meanwhile: what it sent the caller before is handled before. */
+		if (err == -EINTR)
+			eintr_deliver();
 	}
 	return 0;
 }

@@ -185,6 +185,13 @@ void thread_default_attr(void) hidden; /* re-reads libc's default attributes */
  * that was installed without SA_RESTART: a blocking call then ends with EINTR.
  */
 bool signals_deliver(void) hidden;
+void sigkick_arrived(void) hidden; /* sigkick.c: runtime_hooks.interrupted */
+/* What was sent to the caller before it changes its mask, or an action, is handled as these were. */
+static inline void signals_first(void)
+{
+	if (on_g() && unlikely(load_relaxed(&g_shim(getg())->mailbox)))
+		sigkick_arrived();
+}
 /* A kernel thread of libc's on the given stack, all signals blocked. 0 or -errno. */
 int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os) hidden;
 void thread_native_join(uintptr_t os) hidden;
