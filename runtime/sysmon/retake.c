@@ -136,7 +136,7 @@ static void check_timers(struct p *pp, uint64_t now)
 }
 
 /*
- * pp's G computed for wakeslice.  A P that did so shortly before will do so again.  A server's G
+ * pp's G computed for a CPUBOUND_PART of wakeslice.  A P that did so shortly before will do so again.  A server's G
  * does so once in some tens of ms, when the kernel handles the packets of many others in one
  * send().  Attending to its P all the time meant 3,500 looks a second, each on a CPU that was in
  * use.
