@@ -128,6 +128,21 @@ case_of "each call of the table has a case" check-fdevents ""
 echo 'FDEVENT(lookup_dcookie, nothing, arrived)' >>"$tmp/src/shim/fd/fdevents.def"
 case_of "a call without a case" check-fdevents '^check-fdevents: lookup_dcookie'
 
+# ---- memory that a call names -------------------------------------------------------------------
+
+fresh
+mkdir -p "$tmp/src/tests/compare/memory"
+cp "$top/tests/compare/memory/calls.def" "$tmp/src/tests/compare/memory/"
+chmod -R u+w "$tmp/src"
+case_of "each call that a function answers has a case" check-memory ""
+echo 'SYSCALL(999, lookup_dcookie, CALL(yields))' >>"$tmp/src/shim/syscall/syscalls.def"
+case_of "a call without a case" check-memory '^check-memory: lookup_dcookie'
+fresh
+mkdir -p "$tmp/src/tests/compare/memory"
+cp "$top/tests/compare/memory/calls.def" "$tmp/src/tests/compare/memory/"
+sed -i 's/^\(SYSCALL([0-9]*, pause, \).*/\1BLOCKS)/' "$tmp/src/shim/syscall/syscalls.def"
+case_of "a reason for a call that needs none" check-memory '^check-memory: pause'
+
 # ---- system calls of weft's own -----------------------------------------------------------------
 
 fresh
