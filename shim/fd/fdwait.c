@@ -125,7 +125,7 @@ static long waits_on(struct fdop *op, const struct netwait *w)
 	if (!op->started)
 		return wants_to_wait(op, w, w->fd);
 	if (receives_no_more(op, w, w->fd))
-		return w->fd == op->fd ? FDWAIT_FALLBACK : op->done;
+		return w->fd == op->fd ? FDWAIT_FALLBACK : FDWAIT_KEPT;
 	if (!op->plain && fdslot_stops_waiting(op->s, w->fd, op->dir))
 		return op->done ? op->done : -EAGAIN;
 	restart_clock(op, w->fd);
@@ -251,12 +251,13 @@ static long call_kept(const struct fdop *op, int fd)
 }
 
 /*
- * The held file cannot be tried any more (splice() does that to a pipe), and its number has been
- * closed meanwhile: the call needs a duplicate.
+ * The held file cannot be tried any more (splice() does that to a pipe), or nothing will come there (the call
+ * itself then says all there is to say), and its number has been closed meanwhile: the call needs a duplicate.
  */
 static bool keeps_untried(const struct fdop *op, const struct netwait *w, long r)
 {
-	return unlikely(r == -EOPNOTSUPP) && !op->done && w->trying && w->fd >= 0 && w->fd != op->fd;
+	return unlikely(r == -EOPNOTSUPP || r == FDWAIT_KEPT) && !op->done && w->trying && w->fd >= 0 &&
+	       w->fd != op->fd;
 }
 
 /* How a wait on a held file ended, and nothing is held any more. */
@@ -268,6 +269,8 @@ static long ended(struct fdop *op, long r, int kept)
 	}
 	if (unlikely(kept >= 0))
 		return call_kept(op, kept);
+	if (unlikely(r == FDWAIT_KEPT))
+		return op->done; /* no number to be had */
 	if (r == -EINTR)
 		return interrupted(op, &r) ? r : FDWAIT_AGAIN;
 	if (r == -ETIMEDOUT)
@@ -323,6 +326,7 @@ static bool wait_in_kernel(const struct fdop *op)
 {
 	struct pollfd p = { .fd = op->fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
 
+	call_timed(SYS_poll);
 	return await_nocp(SYS_poll, (long)&p, 1, -1, 0, 0, 0) >= 0;
 }
 

@@ -16,6 +16,7 @@
 enum {
 	FDWAIT_FALLBACK = -5000, /* parking is impossible: make the call on a kernel thread */
 	FDWAIT_AGAIN,           /* inside: from the beginning */
+	FDWAIT_KEPT,            /* inside: the call itself, on the file that is held */
 	FDWAIT_PARK,            /* inside: it would block, and is to wait */
 };
 
