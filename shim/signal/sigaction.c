@@ -1,5 +1,5 @@
 /*
- * sigaction: what each signal does: sigaction, signal, and the table that the handler reads.
+ * sigaction: what each signal does: sigaction, signal, and what the kernel is told.
  *
  * The kernel alone says whether a signal has a handler.  The table keeps the last handler that was
  * installed and never anything else: a signal that the kernel has begun to deliver runs the handler
@@ -9,9 +9,7 @@
  * never part.  A new handler goes into the table first, for the kernel may call it at once; the
  * kernel is told alone when there is to be none.
  *
- * A reader takes no lock: it may be a handler that interrupted a writer.  Of two copies the writer
- * fills the one that is not current, then makes it so; a reader that finds the version moved on
- * reads again.  The writer that a reader interrupted does not move it on.
+ * A reader takes no lock (actiontable.c): it may be a handler that interrupted a writer.
  *
  * Must never: call a handler; wait for anything but the lock.
  */
@@ -19,13 +17,6 @@
 #include "shim/signal/sigforget.h"
 
 #include <string.h>
-
-/* Aligned, so that none lies in two pages, which a fork may copy at two moments. */
-static struct action {
-	/* seq_cst with the copies, by the fence in put() and that in action_get() */
-	_Atomic uint32_t version; /* (L) copies[version % 2] is current */
-	struct sigaction copies[2];
-} __attribute__((aligned(512))) actions[NSIG_ + 1];
 
 static struct {
 	_Atomic uint64_t handled; /* signals that have a handler now; (L) written */
@@ -53,40 +44,6 @@ static void end(void)
 {
 	store_release(&now.changing, false);
 	shimunlock(&lock);
-}
-
-void action_get(int sig, struct sigaction *sa)
-{
-	struct action *a = &actions[sig];
-	uint32_t version;
-
-	do {
-		version = load_seqcst(&a->version);
-		*sa = a->copies[version % 2];
-		fence_acquire(); /* pairs with put()'s store of version */
-	} while (load_relaxed(&a->version) != version);
-}
-
-int action_flags(int sig)
-{
-	struct sigaction sa;
-
-	action_get(sig, &sa);
-	return sa.sa_flags;
-}
-
-static void put(int sig, const struct sigaction *sa)
-{
-	struct action *a = &actions[sig];
-	uint32_t next = load_relaxed(&a->version) + 1;
-
-	/*
-	 * seq_cst with the fence in action_get(): a reader that sees a byte of this copy sees that version has
-	 * moved on.
-	 */
-	fence_seqcst();
-	a->copies[next % 2] = *sa;
-	store_seqcst(&a->version, next);
 }
 
 /* In the kernel; with the lock. */
@@ -144,7 +101,7 @@ static int install(int sig, const struct sigaction *sa)
 	int r;
 
 	if (is_handler(sa))
-		put(sig, sa);
+		action_put(sig, sa);
 	r = tell(sig, sa);
 	/* As the kernel, which forgets only what is pending there. */
 	if (r == 0 && action_ignores(sig, sa))

@@ -32,6 +32,7 @@ static inline bool is_handler(const struct sigaction *sa)
 /* sigaction.c: what each signal does. */
 void trampoline(int sig, siginfo_t *si, void *ctx) hidden; /* the handler that the kernel has */
 void action_get(int sig, struct sigaction *sa) hidden; /* the last handler installed */
+void action_put(int sig, const struct sigaction *sa) hidden; /* the same, by the holder of the lock */
 /*
  * *sa, a copy of the table's, is about to be run.  SA_RESETHAND: the action is the default one from
  * now on; false: it was already, so the caller has nothing to run.  The caller may be on another M
