@@ -178,8 +178,11 @@ static int sleep_until(int clock, const struct timespec *abs)
 	struct park pk = park_time(WaitSleep);
 
 	testcancel(); /* whatever the time is, as libc's */
-	/* The kernel refuses what no clock can show, while timed locks take it as long past. */
-	if (abs->tv_sec < 0 || park_until_shown(clock, abs, &pk))
+	/*
+	 * The kernel refuses what no clock of its own can show, while timed locks take it as long past.  A clock
+	 * of a library's may show a time before 1970.
+	 */
+	if ((abs->tv_sec < 0 && likely(!kernel_gettime)) || park_until_shown(clock, abs, &pk))
 		return EINVAL;
 	if (pk.deadline && pk.deadline <= clock_ns(clock))
 		return 0;
