@@ -214,6 +214,10 @@ void pstart_look(uint64_t now)
 	lock(&sched.lock);
 	mp = for_owner(now);
 	unlock(&sched.lock);
-	if (mp)
-		mwake(mp);
+	if (!mp)
+		return;
+	mwake(mp);
+	/* The P may have counted as a spinner, on which those relied that queued the rest. */
+	if (load_seqcst(&sched.runqsize) > 0)
+		wakep();
 }
