@@ -105,8 +105,7 @@ static long get_cpus(struct thread *th, size_t n, void *set)
 	schedattrs_get(th, &a);
 	/* Of CPUs beyond those that we keep for a thread it has what its process has. */
 	memcpy(bytes, a.cpus, (size_t)size < sizeof(a.cpus) ? (size_t)size : sizeof(a.cpus));
-	memcpy(set, bytes, (size_t)size);
-	return size;
+	return user_write(set, bytes, (size_t)size) ? size : -EFAULT;
 }
 
 static long get_cpus_padded(struct thread *th, size_t n, void *set)
@@ -224,10 +223,8 @@ static long get_policy(struct thread *th)
 /* A slice is a matter of the policy: the caller's kernel thread answers for all that share its. */
 static long rr_interval(struct thread *th, struct timespec *ts)
 {
-	if (th != &self_thread && (get_policy(th) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO) {
-		*ts = (struct timespec){0};
-		return 0;
-	}
+	if (th != &self_thread && (get_policy(th) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO)
+		return user_write(ts, &(struct timespec){0}, sizeof(*ts)) ? 0 : -EFAULT;
 	return direct3(SYS_sched_rr_get_interval, 0, ts, 0);
 }
 

@@ -8,6 +8,7 @@
  * Must never: change the kernel's word on another kernel thread.
  */
 #include "shim/thread/schedown.h"
+#include "shim/syscall/usermem.h"
 
 #include <linux/capability.h>
 #include <string.h>
@@ -186,4 +187,65 @@ void schedparam_describe(struct thread *th, pthread_attr_t *attr)
 		return;
 	sp.sched_priority = a.priority;
 	pthread_attr_setschedparam(attr, &sp);
+}
+
+/* ---- sched_getattr(2), sched_setattr(2) ------------------------------------------------------- */
+
+struct schedattr { /* the first form of the kernel's struct sched_attr */
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t deadline[3];
+};
+enum { ATTR_RESET = 1, ATTR_KEEP_POLICY = 8, ATTR_KEEP_PARAMS = 16 };
+
+/* The kernel judges the arguments, and fills in what it has of the caller; then the other's are put there. */
+long schedothers_get_attr(struct thread *th, void *attr, long size, long flags)
+{
+	struct schedattr to;
+	struct attrs a;
+	long r = direct4(SYS_sched_getattr, 0, attr, size, flags);
+
+	if (r)
+		return r;
+	if (!user_read(&to, attr, sizeof(to)))
+		return -EFAULT;
+	schedattrs_get(th, &a);
+	to.policy = (uint32_t)(a.policy & ~SCHED_RESET_ON_FORK);
+	to.flags = a.policy & SCHED_RESET_ON_FORK ? ATTR_RESET : 0;
+	to.priority = (uint32_t)a.priority;
+	to.nice = policy_has_order(a.policy) ? 0 : a.nice;
+	return user_write(attr, &to, sizeof(to)) ? 0 : -EFAULT;
+}
+
+/* A size that is none of the kernel's it would judge by what lies behind: here the first form is read alone. */
+long schedothers_set_attr(struct thread *th, const void *attr, long flags)
+{
+	struct schedattr from;
+	struct attrs a;
+	unsigned which = POLICY;
+
+	if (!attr || flags)
+		return -EINVAL;
+	if (!user_read(&from.size, attr, sizeof(from.size)))
+		return -EFAULT;
+	if (from.size && from.size < sizeof(from))
+		return -E2BIG;
+	if (!user_read(&from, attr, sizeof(from)))
+		return -EFAULT;
+	if (from.flags & ~(uint64_t)(ATTR_RESET | ATTR_KEEP_POLICY | ATTR_KEEP_PARAMS))
+		return -EPERM;
+	schedattrs_get(th, &a);
+	if (!(from.flags & ATTR_KEEP_POLICY)) {
+		if (from.policy > INT32_MAX)
+			return -EINVAL;
+		a.policy = (int)from.policy | (from.flags & ATTR_RESET ? SCHED_RESET_ON_FORK : 0);
+	}
+	if (!(from.flags & ATTR_KEEP_PARAMS)) {
+		a.priority = (int)from.priority;
+		a.nice = from.nice < -20 ? -20 : from.nice > 19 ? 19 : from.nice;
+		which |= policy_has_order(a.policy) ? 0 : NICE;
+	}
+	return schedattrs_set(th, &a, which);
 }

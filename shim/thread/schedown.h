@@ -93,5 +93,8 @@ long schedparam_by_attr(struct thread *th, long nr, long b, long c, long d) hidd
 /* ---- schedothers.c: of any thread ---- */
 void schedattrs_get(struct thread *th, struct attrs *a) hidden;
 long schedattrs_set(struct thread *th, struct attrs *a, unsigned which) hidden;
+/* sched_getattr(2) and sched_setattr(2) of another thread; its deadline and its clamps are nowhere kept: EPERM. */
+long schedothers_get_attr(struct thread *th, void *attr, long size, long flags) hidden;
+long schedothers_set_attr(struct thread *th, const void *attr, long flags) hidden;
 
 #endif

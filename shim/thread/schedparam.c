@@ -250,17 +250,18 @@ bool schedparam_is_raised(void)
 }
 
 /*
- * sched_setattr and sched_getattr speak of more than is kept here: the kernel's, for the caller
- * only.
+ * sched_setattr and sched_getattr speak of more than is kept here: the kernel's, for the caller; for others
+ * schedothers.c.
  */
 long schedparam_by_attr(struct thread *th, long nr, long b, long c, long d)
 {
 	struct attrs a = schedkernel_base;
 	long r;
 
-	if (th != &self_thread)
-		return -EPERM;
 	schedparam_apply();
+	if (th != &self_thread)
+		return nr == SYS_sched_getattr ? schedothers_get_attr(th, (void *)b, c, d) :
+						 schedothers_set_attr(th, (const void *)b, c);
 	if (nr == SYS_sched_getattr)
 		return direct4(nr, 0, b, c, d);
 	lock_m(&schedown);

@@ -43,6 +43,7 @@
 
 struct fixture f;
 pthread_t other;
+_Atomic pid_t other_id;
 
 /* ---- good memory ---- */
 
@@ -122,6 +123,22 @@ static timer_t named_timer(void)
 	if (timer_create(CLOCK_MONOTONIC, &ev, &t))
 		die("timer_create");
 	return t;
+}
+
+static pid_t others_id(void)
+{
+	while (!other_id)
+		pause_ms(1);
+	return other_id;
+}
+
+/* The same, and it has a policy whose slice weft answers itself. */
+static pid_t real_time(void)
+{
+	struct sched_param sp = { .sched_priority = 1 };
+
+	sched_setscheduler(others_id(), SCHED_FIFO, &sp);
+	return other_id;
 }
 
 static clockid_t others_clock(void)

@@ -170,6 +170,7 @@ static void *make_call(void *arg)
 
 static void *idles(void *arg)
 {
+	other_id = gettid();
 	pause_ms(10 * LONGEST_MS);
 	return arg;
 }
@@ -184,6 +185,7 @@ static void run_here(struct point *x)
 	if (x->where != LATE)
 		fixture_feed(x->call->flags);
 	other = pthread_self();
+	other_id = x->where == MAIN ? 0 : gettid();
 	if (pthread_create(&t, NULL, x->where == MAIN ? idles : make_call, x))
 		die("pthread_create");
 	if (x->where == MAIN) {

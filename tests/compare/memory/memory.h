@@ -49,6 +49,7 @@ struct fixture {
 
 extern struct fixture f;
 extern pthread_t other; /* a thread that does not make the call, and lives */
+extern _Atomic pid_t other_id;
 
 void fixture_make(void);
 void fixture_feed(int flags);
