@@ -149,6 +149,9 @@ bool robust_held(pthread_mutex_t *mu)
 {
 	int kind = load_relaxed(&mu->__data.__kind);
 
+	/* A G that holds no shared one may move between the two reads, and another lock the mutex on the M it left. */
+	if (kind & MUTEX_SHARED && on_g() && !robust_list.shared)
+		return false;
 	return (load_relaxed(&mu->__data.__lock) & FUTEX_TID_MASK) == robust_id(kind);
 }
 

@@ -60,8 +60,8 @@ void robust_unshare(struct robustheld *h)
 }
 
 /*
- * The caller's id in mu's word.  A locked G's kernel id is constant.  No G runs on another G's locked
- * M, so for a G that is not locked the answer may be stale, but never the owner's by mistake.
+ * The caller's id in mu's word.  A locked G's kernel id is constant.  That of a G that is not locked may be
+ * another G's by the time it is compared: such a G holds no shared mutex, robust_held() asks for that first.
  */
 int robust_id(int kind)
 {
