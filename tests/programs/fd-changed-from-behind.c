@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -132,6 +133,27 @@ static void tcp_pair(int fds[2])
 	CHECK_SYS(close(l));
 }
 
+static atomic_int taken; /* reads of one byte or more that came back */
+
+static void takes(int fd, ssize_t most)
+{
+	char buf[100];
+
+	CHECK_EQ(read(fd, buf, sizeof(buf)), most);
+	taken++;
+}
+
+/* A reader waits most likely, and has taken it on return: the next one is not added to it. */
+static void gives(int fd, size_t n)
+{
+	int before = taken;
+
+	let_others_block();
+	CHECK_EQ(write(fd, "123456", n), n);
+	while (taken == before)
+		usleep(1000);
+}
+
 struct reader {
 	int fd;
 	change *change;
@@ -144,7 +166,7 @@ static void *reads_twice(void *arg)
 	char buf[100];
 
 	for (int i = 0; i < 2; i++)
-		CHECK_EQ(read(r->fd, buf, sizeof(buf)), 1);
+		takes(r->fd, 1);
 	r->change(r->fd);
 	CHECK_ERR(read(r->fd, buf, sizeof(buf)), EAGAIN);
 	return NULL;
@@ -162,10 +184,8 @@ static void one(int tcp, change *how, const char *what)
 		CHECK_SYS(pipe(fds));
 	r.fd = fds[0];
 	t = spawn(reads_twice, &r);
-	for (int i = 0; i < 2; i++) {
-		let_others_block();
-		CHECK_EQ(write(fds[1], "x", 1), 1);
-	}
+	for (int i = 0; i < 2; i++)
+		gives(fds[1], 1);
 	join(t);
 	CHECK_SYS(close(fds[0]));
 	CHECK_SYS(close(fds[1]));
@@ -179,7 +199,7 @@ static void *reads_reopened(void *arg)
 	int fd = fileno(f), other[2];
 
 	for (int i = 0; i < 2; i++)
-		CHECK_EQ(read(fd, buf, sizeof(buf)), 1);
+		takes(fd, 1);
 	CHECK_SYS(pipe(other));
 	CHECK_EQ(write(other[1], "hello", 5), 5);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", other[0]);
@@ -201,10 +221,8 @@ static void reopened(void)
 	f = fdopen(fds[0], "r");
 	CHECK(f);
 	t = spawn(reads_reopened, f);
-	for (int i = 0; i < 2; i++) {
-		let_others_block();
-		CHECK_EQ(write(fds[1], "x", 1), 1);
-	}
+	for (int i = 0; i < 2; i++)
+		gives(fds[1], 1);
 	join(t);
 	CHECK_EQ(fclose(f), 0);
 	CHECK_SYS(close(fds[1]));
@@ -213,10 +231,8 @@ static void reopened(void)
 
 static void *reads_packets(void *arg)
 {
-	char buf[100];
-
 	for (int i = 1; i <= 6; i++)
-		CHECK_EQ(read(*(int *)arg, buf, sizeof(buf)), i);
+		takes(*(int *)arg, i);
 	return NULL;
 }
 
@@ -228,10 +244,8 @@ static void packets(void)
 
 	CHECK_SYS(pipe(fds));
 	t = spawn(reads_packets, fds);
-	for (int i = 1; i <= 2; i++) {
-		let_others_block();
-		CHECK_EQ(write(fds[1], "123456", (size_t)i), i);
-	}
+	for (int i = 1; i <= 2; i++)
+		gives(fds[1], (size_t)i);
 	let_others_block();
 	CHECK_SYS(fcntl(fds[1], F_SETFL, O_DIRECT));
 	for (int i = 3; i <= 6; i++)
