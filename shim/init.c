@@ -84,6 +84,7 @@ int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uint
 	/* A stack of ours: glibc then never caches it, not even in a fork child. */
 	pthread_attr_init(&attr);
 	pthread_attr_setstack(&attr, stack, size);
+	schedparam_of_native(&attr);
 	sigfillset(&all);
 	real.pthread_sigmask(SIG_SETMASK, &all, &old);
 	err = fromnow_holds(FROMNOW_NOMORE) || runtime_fault("kernel thread") ? EAGAIN : real.pthread_create(&t, &attr, fn, arg);

@@ -233,6 +233,26 @@ void schedparam_fork_child(void)
 		schedkernel_read(&schedkernel_base);
 }
 
+/*
+ * The spawner makes the Ms, so what it inherited all Ms would have: in a child of a thread with a real-time policy, say.
+ * Not the nice value: there is no attribute for that.
+ */
+void schedparam_of_native(pthread_attr_t *attr)
+{
+	const struct attrs *base = &schedkernel_base;
+	struct sched_param sp = {.sched_priority = base->priority};
+
+	if (!on_g() || likely(!schedown.set))
+		return;
+	if (schedown.set & POLICY) {
+		pthread_attr_setinheritsched(attr, PTHREAD_EXPLICIT_SCHED);
+		pthread_attr_setschedpolicy(attr, base->policy & ~SCHED_RESET_ON_FORK);
+		pthread_attr_setschedparam(attr, &sp);
+	}
+	if (schedown.set & CPUS)
+		pthread_attr_setaffinity_np(attr, sizeof(base->cpus), (const cpu_set_t *)base->cpus);
+}
+
 void schedparam_init(void)
 {
 	schedkernel_read(&schedkernel_base);

@@ -204,11 +204,7 @@ static void check_promises(void)
 		sim_fail("the poller was woken once and cannot be woken again");
 	if (load_relaxed(&sched.npidle) == 0)
 		return;
-	/*
-	 * Where each G has its M (lockall.c), a P that is handed to such an M wakes none for the rest of the queue: sysmon
-	 * does, and that is known (fromnow, seed 6192: 100 us).
-	 */
-	if (sched.wakeupq.size && !fromnow_holds(FROMNOW_LOCKED))
+	if (sched.wakeupq.size)
 		sim_fail("%d woken Gs are queued, a P is idle, and all sleep", sched.wakeupq.size);
 	/* A P that is not idle polls, and takes from the global queue what its Gs put there; or sysmon, when that lasts. */
 	if (load_relaxed(&sched.npidle) < load_relaxed(&gomaxprocs))
