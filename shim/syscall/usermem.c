@@ -114,11 +114,18 @@ bool user_word_readable(const uint32_t *at)
 	return user_read(&value, at, sizeof(value));
 }
 
-/* Nothing is changed: nothing is added to its bits. */
+/*
+ * Nothing is changed: nothing is added to its bits.  Nor is a waiter of the word woken: the kernel wakes one where the
+ * comparison holds, though none is asked for (kernel/futex/waitwake.c), so it is one that a word of this sign never meets.
+ */
 bool user_word_writable(uint32_t *at)
 {
 	static uint32_t nobody; /* a word that no thread waits for */
-	uint32_t or_nothing = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0);
+	uint32_t value, or_nothing;
 
+	if (!user_read(&value, at, sizeof(value)))
+		return false;
+	or_nothing = (int32_t)value < 0 ? FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_GT, 2047) :
+					  FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_LT, -2048);
 	return direct(SYS_futex, (long)&nobody, FUTEX_WAKE_OP_PRIVATE, 0, 0, (long)at, or_nothing) != -EFAULT;
 }

@@ -240,7 +240,7 @@ bare=(env -i "PATH=/usr/bin:/bin")
 # natively, where a limit of memory is lower by weft's share.
 as_natively()
 {
-	local name=$1 n=$2 opt=$3 value=$4 p=$5 less=0 native out status
+	local name=$1 n=$2 opt=$3 value=$4 p=$5 less=0 native limit out status
 	shift 5
 	case $opt in
 	-v) less=$((share + share_text + p * share_each)) ;;
@@ -250,7 +250,12 @@ as_natively()
 	native=$value
 	[ $less = 0 ] || [ "$value" = unlimited ] || native=$((value - less))
 	# timeout itself is outside: it needs a signal that may be queued
-	native=$(timeout -k 3 40 "${bare[@]}" "$tmp/limited" "$opt" "$native" "$@" "$tmp/count" "$n" 2>/dev/null)
+	# A limit of memory may end the native run in its midst, too: then that says nothing, and it is asked again.
+	limit=$native
+	for _ in 1 2 3; do
+		native=$(timeout -k 3 40 "${bare[@]}" "$tmp/limited" "$opt" "$limit" "$@" "$tmp/count" "$n" 2>/dev/null)
+		[[ $native != *after* ]] || break
+	done
 	out=$(timeout -k 3 40 "${bare[@]}" "$tmp/limited" "$opt" "$value" "$@" "$weft" --procs="$p" -- "$tmp/count" "$n" 2>&1)
 	status=$?
 	out=$(sed 's/^weft.*plain pthreads)$//' <<<"$out")

@@ -31,11 +31,12 @@ static void producer(struct driver *d)
 static void drainer(struct driver *d)
 {
 	siginfo_t si;
+	long named;
 	int sig;
 
 	(void)d;
 	while (drained < 2 * SIGNALS) {
-		if (!sigring_first(&sig, &si)) {
+		if (!sigring_first(&sig, &si, &named)) {
 			os_osyield();
 			continue;
 		}
