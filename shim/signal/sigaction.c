@@ -152,10 +152,10 @@ EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
 		return real.sigaction(sig, sa, old);
 	if (is_unshared(UNSHARED_SIGHAND))
 		return sigaction_unshared(sig, sa, old);
-	if (sa)
+	if (sa) {
 		signals_first();
-	if (sa)
 		want = *sa; /* old may be the same object, and neither be touched with the lock held */
+	}
 	if (sa && on_g() && action_ignores(sig, &want))
 		sigroute_flush(); /* what was sent before is queued, or pending in the kernel */
 	begin();

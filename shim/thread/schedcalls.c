@@ -9,8 +9,6 @@
 
 #include "shim/syscall/usermem.h"
 
-enum { NICE_MIN = -20, NICE_MAX = 19 };
-
 /* ---- calls by pthread_t ---------------------------------------------------------------------- */
 
 /* The thread that a pthread function names; *err when that thread has ended. */
@@ -190,7 +188,7 @@ static long get_param(struct thread *th, struct sched_param *sp)
 
 static long set_nice(struct thread *th, int n)
 {
-	struct attrs a = {.nice = n < NICE_MIN ? NICE_MIN : n > NICE_MAX ? NICE_MAX : n};
+	struct attrs a = {.nice = nice_within(n)};
 
 	return schedattrs_set(th, &a, NICE);
 }

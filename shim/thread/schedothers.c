@@ -244,7 +244,7 @@ long schedothers_set_attr(struct thread *th, const void *attr, long flags)
 	}
 	if (!(from.flags & ATTR_KEEP_PARAMS)) {
 		a.priority = (int)from.priority;
-		a.nice = from.nice < -20 ? -20 : from.nice > 19 ? 19 : from.nice;
+		a.nice = nice_within(from.nice);
 		which |= policy_has_order(a.policy) ? 0 : NICE;
 	}
 	return schedattrs_set(th, &a, which);

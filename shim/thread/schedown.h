@@ -45,6 +45,14 @@ static inline struct own *own_of(struct thread *th)
 void own_lock(struct own *o) hidden;
 void own_unlock(struct own *o) hidden;
 
+/* The nearest that there is, as the kernel takes it. */
+static inline int nice_within(int n)
+{
+	enum { NICE_MIN = -20, NICE_MAX = 19 };
+
+	return n < NICE_MIN ? NICE_MIN : n > NICE_MAX ? NICE_MAX : n;
+}
+
 static inline bool policy_has_order(int policy)
 {
 	policy &= ~SCHED_RESET_ON_FORK;

@@ -226,13 +226,15 @@ static void on_signal(int sig)
 	(void)sig;
 }
 
-static void fill(int fd)
+enum way { READS, WRITES };
+/* As much as can be had, or has room, without waiting. */
+static void until_it_waits(int fd, enum way way)
 {
 	static char d[4096];
 	int flags = fcntl(fd, F_GETFL);
 
 	fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-	while (write(fd, d, sizeof(d)) > 0)
+	while ((way == WRITES ? write(fd, d, sizeof(d)) : read(fd, d, sizeof(d))) > 0)
 		;
 	fcntl(fd, F_SETFL, flags);
 }
@@ -256,7 +258,7 @@ void fixture_make(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	ok(pipe(f.pipe), "pipe");
 	ok(pipe(f.full), "pipe");
-	fill(f.full[1]);
+	until_it_waits(f.full[1], WRITES);
 	ok(socketpair(AF_UNIX, SOCK_STREAM, 0, f.stream), "socketpair");
 	ok(socketpair(AF_UNIX, SOCK_DGRAM, 0, f.datagram), "socketpair");
 	ok(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, f.seq), "socketpair");
@@ -313,18 +315,6 @@ void fixture_feed(int flags)
 		msgsnd(f.messages, &queued, 8, 0);
 }
 
-/* Reads, without waiting, all there is. */
-static void drain(int fd)
-{
-	static char d[4096];
-	int flags = fcntl(fd, F_GETFL);
-
-	fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-	while (read(fd, d, sizeof(d)) > 0)
-		;
-	fcntl(fd, F_SETFL, flags);
-}
-
 void fixture_drain(void)
 {
 	int fds[] = { f.pipe[0], f.stream[0], f.datagram[0], f.seq[0], f.event, f.clock, f.signals };
@@ -334,8 +324,8 @@ void fixture_drain(void)
 	int fd;
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		drain(fds[i]);
-	fill(f.full[1]);
+		until_it_waits(fds[i], READS);
+	until_it_waits(f.full[1], WRITES);
 	fcntl(f.listener, F_SETFL, O_NONBLOCK);
 	while ((fd = accept(f.listener, NULL, NULL)) >= 0)
 		close(fd);
