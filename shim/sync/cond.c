@@ -185,7 +185,7 @@ static void lock_m(struct waiting *w, int kind, const struct until *u)
 		lockosthread(LOCK_SHARED, futexword_deadline(u, false));
 }
 
-static int wait_ends(struct waiting *w, int woken)
+static inline __attribute__((always_inline)) int wait_ends(struct waiting *w, int woken)
 {
 	int err = w->again ? take_again(w->mutex, woken) : 0;
 
@@ -196,13 +196,17 @@ static int wait_ends(struct waiting *w, int woken)
 	return err;
 }
 
+static __attribute__((noinline)) void left_early(struct waiting *w)
+{
+	leave(w);
+	wait_ends(w, 0);
+}
+
 /* A scope cleanup: a handler may end the thread. */
 static inline void wait_left(struct waiting *w)
 {
-	if (likely(w->over))
-		return;
-	leave(w);
-	wait_ends(w, 0);
+	if (unlikely(!w->over))
+		left_early(w);
 }
 
 /* Off the queue with less than a wake-up: what it comes to. 0: queue again. */
