@@ -534,6 +534,7 @@ const struct workload workloads[] = {
 	{ "owners", workload_owners },
 	{ "homes", workload_homes },
 	{ "fromnow", workload_fromnow },
+	{ "guests", workload_guests },
 	{ "crowds", workload_crowds },
 	{ "forks", workload_forks },
 	{ "clocks", workload_clocks },

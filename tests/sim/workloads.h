@@ -52,6 +52,10 @@ void workload_loops(void);
 void workload_posts(void);
 void workload_hogs(void);
 
+/* ---- guests.c ---------------------------------------------------------------------------------- */
+
+void workload_guests(void);
+
 /* ---- rests.c ------------------------------------------------------------------------------------ */
 
 void workload_rests(void);
