@@ -140,6 +140,8 @@ int os_thread_cpu(int tid, uint64_t *ns); /* its CPU clock */
 int os_files_leave(void); /* this thread gets an empty table of descriptors; 0 or -errno */
 uint64_t os_own_waits(void);             /* how often the kernel has made this thread wait (0: it does not say) */
 uint64_t os_own_systime(void);           /* ns that this thread has used in the kernel */
+uint64_t os_own_cpu(void);               /* ns of CPU that this thread has used (0: the kernel does not say) */
+uint64_t os_process_cpu(void);           /* the same of all threads */
 bool os_has_children(void);              /* of this very thread: not waited for, or traced by it */
 int os_membarrier_start(void);
 int os_membarrier(void);                 /* every thread of the process passes a full fence: 0 */

@@ -34,6 +34,8 @@
  */
 #include "runtime/sysmon/sysmon.h"
 
+#include <errno.h>
+
 void p_leave_slow(struct p *pp, uint32_t to)
 {
 	struct m *mp = getm();
@@ -174,16 +176,25 @@ static void send(struct p *pp, struct m *mp)
 	}
 }
 
+/* mp runs, or would if it had a CPU: it is blocked nowhere. */
+static bool computes(struct p *pp, struct m *mp)
+{
+	struct os_where where;
+	int r;
+
+	/* The free question first: asking the kernel may cost sysmon its CPU (sysmonsleep.c). */
+	if (sysmon_saw_running(pp, mp) || procfs_oncpu(mp->ostid))
+		return true;
+	r = procfs_blocked(mp->ostid, &where);
+	return r == 0 || (r < 0 && r != -EAGAIN && sysmon_saw_process(pp));
+}
+
 void preemptone(struct p *pp, uint64_t now, uint64_t used)
 {
 	struct m *mp = load_relaxed(&pp->m);
 	uint32_t s = Prunning;
 
-	if (!mp || now - pp->mon.preemptwhen < (used ? PREEMPT_RETRY_WAKEUP : PREEMPT_RETRY) ||
-	    /*
-	     * The free question first: asking the kernel may cost sysmon its CPU (sysmonsleep.c).
-	     */
-	    !(sysmon_saw_running(pp, mp) || procfs_runnable(mp->ostid)))
+	if (!mp || now - pp->mon.preemptwhen < (used ? PREEMPT_RETRY_WAKEUP : PREEMPT_RETRY) || !computes(pp, mp))
 		return;
 	if (!cas_seqcst(&pp->status, &s, Psignal))
 		return;

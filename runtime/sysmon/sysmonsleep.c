@@ -58,6 +58,22 @@ bool sysmon_saw_running(struct p *pp, struct m *mp)
 	       cpu - pp->mon.sleepcpu + SWITCHES >= (sysmon.sleep_ended - sysmon.sleep_began) / SLEPT_PARTS * (SLEPT_PARTS - 1);
 }
 
+/*
+ * Where a filter forbids both the clocks of other threads and /proc: pp has not scheduled since the last
+ * question, and a thread other than sysmon has used CPU.  That was pp's M, or another: then an M that blocks
+ * unseen gets a signal, and its call is begun again by the kernel, or ends with EINTR.  Without this a G that
+ * computes would never be asked to give way, and all others could wait for ever.
+ */
+bool sysmon_saw_process(struct p *pp)
+{
+	uint64_t used = since(os_own_cpu(), os_process_cpu());
+	bool computed = pp->mon.processtick == pp->mon.schedtick && since(pp->mon.processcpu, used) > SWITCHES;
+
+	pp->mon.processtick = pp->mon.schedtick;
+	pp->mon.processcpu = used;
+	return computed;
+}
+
 void sysmon_wake_by(uint64_t when)
 {
 	/*
@@ -168,12 +184,13 @@ static uint64_t owed(uint64_t now)
 	uint64_t part = SYSMON_PART;
 	uint64_t cpu, used;
 
+	/* A filter may forbid the clocks that name a thread.  Without a bound sysmon would look each time that work waits. */
 	if (os_thread_cpu(sysmon.tid, &cpu))
-		return 0;
+		cpu = os_own_cpu();
 	/* It asks one G a look to give way, so where more Ps compute it looks more often. */
 	if (sysmon.urgent)
 		part = SYSMON_PART_URGENT / (1 + (uint64_t)load_relaxed(&gomaxprocs) / SYSMON_PS) + 1;
-	used = cpu - sysmon.used;
+	used = since(sysmon.used, cpu); /* of two clocks the second may be behind */
 	sysmon.saved += since(sysmon.usedwhen, now) / part;
 	if (sysmon.saved > SYSMON_BURST)
 		sysmon.saved = SYSMON_BURST;

@@ -320,6 +320,20 @@ uint64_t os_own_systime(void)
 	return 0;
 }
 
+uint64_t os_own_cpu(void)
+{
+	return sim.cur->used;
+}
+
+uint64_t os_process_cpu(void)
+{
+	uint64_t used = 0;
+
+	for (unsigned i = 0; i < sim.ntasks; i++)
+		used += sim.tasks[i].used;
+	return used;
+}
+
 bool os_has_children(void)
 {
 	return sim.cur->children > 0;

@@ -27,30 +27,52 @@ int os_thread_cpu(int tid, uint64_t *ns)
 	return os_clock_gettime((int)(~(uint32_t)tid << 3 | PERTHREAD_SCHED), ns);
 }
 
-/* The kernel's struct rusage, of the calling thread. */
+/* The kernel's struct rusage. */
 struct usage {
 	int64_t user[2], system[2], rest[12], waits, preemptions;
 };
 
-static struct usage own_usage(void)
+enum { OF_THE_PROCESS = 0, OF_THIS_THREAD = 1 };
+
+static struct usage usage_of(int what)
 {
-	enum { THREAD = 1 };
 	struct usage ru = { .waits = 0 };
 
-	os_syscall(SYS_getrusage, THREAD, (long)&ru, 0, 0, 0, 0);
+	os_syscall(SYS_getrusage, what, (long)&ru, 0, 0, 0, 0);
 	return ru;
+}
+
+/* Seconds and microseconds, in ns. */
+static uint64_t ns_of(const int64_t t[2])
+{
+	return (uint64_t)t[0] * 1000000000 + (uint64_t)t[1] * 1000;
+}
+
+static uint64_t cpu_of(int what)
+{
+	struct usage ru = usage_of(what);
+
+	return ns_of(ru.user) + ns_of(ru.system);
+}
+
+uint64_t os_own_cpu(void)
+{
+	return cpu_of(OF_THIS_THREAD);
+}
+
+uint64_t os_process_cpu(void)
+{
+	return cpu_of(OF_THE_PROCESS);
 }
 
 uint64_t os_own_systime(void)
 {
-	struct usage ru = own_usage();
-
-	return (uint64_t)ru.system[0] * 1000000000 + (uint64_t)ru.system[1] * 1000;
+	return ns_of(usage_of(OF_THIS_THREAD).system);
 }
 
 uint64_t os_own_waits(void)
 {
-	return (uint64_t)own_usage().waits;
+	return (uint64_t)usage_of(OF_THIS_THREAD).waits;
 }
 
 bool os_has_children(void)
