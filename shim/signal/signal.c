@@ -39,9 +39,13 @@ EXPORT int sigpending(sigset_t *set)
 	int r;
 
 	if (on_g()) {
-		/* In this order: it goes from a thread to the ring, and from there to the kernel. */
+		/*
+		 * In this order: a signal goes from a thread to the ring, from there to the kernel or to a thread
+		 * that was chosen before it kept the signal out, and from that to the kernel.
+		 */
 		kept = signals_kept(sigmask_of(getg()));
 		sigroute_settle(sigmask_of(getg()));
+		kept |= signals_kept(sigmask_of(getg()));
 	}
 	r = real.sigpending(set);
 	if (r || !on_g())

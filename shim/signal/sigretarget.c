@@ -67,6 +67,10 @@ static uint64_t kept_from_others(struct g *gp, uint64_t set)
 	return th ? set & load_acquire(&th->pending[1]) & thread_mask(th) & ~th->waitset : 0;
 }
 
+/*
+ * Where no node is in use no signal is on a thread: a sender gets its node before it sets the bit of pending[1],
+ * and a thread that hands a signal on gives the node back when the signal is where it goes.
+ */
 uint64_t signals_kept(uint64_t set)
 {
 	uint64_t kept = 0;
@@ -84,8 +88,10 @@ uint64_t signals_kept(uint64_t set)
  */
 void signals_recall(uint64_t set)
 {
+	struct timespec nap = { 0, RECALL_SLEEP_NS };
+
 	set &= ~REALTIME;
-	for (int i = 0; i < RECALL_YIELDS && unlikely(signals_kept(set)); i++) {
+	for (int i = 0; i < RECALL_YIELDS + FLUSH_SLEEPS && unlikely(signals_kept(set)); i++) {
 		uint32_t at = 0;
 
 		for (struct g *gp; (gp = g_next(&at));)
@@ -93,6 +99,9 @@ void signals_recall(uint64_t set)
 				sigroute_kick(gp);
 		if (!runtime_busy())
 			gosched();
-		own3(SYS_sched_yield, 0, 0, 0);
+		if (i < RECALL_YIELDS)
+			own3(SYS_sched_yield, 0, 0, 0);
+		else
+			own3(SYS_nanosleep, &nap, NULL, 0);
 	}
 }

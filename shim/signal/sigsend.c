@@ -30,16 +30,15 @@ void signode_abandon(struct signode *n)
 {
 	while (n) {
 		struct signode *next = n->next;
-		struct signode was = *n;
 		struct g *gp;
 
-		signode_drop(n);
-		if (was.shared && !sigforget_stale(&was)) {
-			gp = sigroute_choose(was.sig, &was.info, NULL);
-			if ((!gp || thread_signal(g_shim(gp)->thread, was.sig, &was.info, true)) &&
-			    !sigroute_requeue(was.sig, &was.info))
-				sigroute_defer(was.sig, &was.info);
+		if (n->shared && !sigforget_stale(n)) {
+			gp = sigroute_choose(n->sig, &n->info, NULL);
+			if ((!gp || thread_signal(g_shim(gp)->thread, n->sig, &n->info, true)) &&
+			    !sigroute_requeue(n->sig, &n->info))
+				sigroute_defer(n->sig, &n->info);
 		}
+		signode_drop(n); /* afterwards: it is counted for as long as signals_kept() must look */
 		n = next;
 	}
 }
@@ -139,11 +138,10 @@ static bool to_queue(struct thread *th, const struct g *gp, int sig, const sigin
 	return !(for_descriptor(th, sig) && to_descriptor(sig, info));
 }
 
-/* After signode_first(). */
-static int enqueue(struct thread *th, struct g *gp, int sig, const siginfo_t *info, bool shared,
+/* After signode_first(), and signode_get() before that: see signals_kept(). */
+static int enqueue(struct signode *n, struct thread *th, struct g *gp, int sig, const siginfo_t *info, bool shared,
 		   struct overrun of)
 {
-	struct signode *n = signode_get();
 	void *first;
 
 	if (!n) {
@@ -192,21 +190,29 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 {
 	static const struct overrun no_timer = { -1, 0 };
 	struct g *gp = th ? load_relaxed(&th->g) : NULL;
+	struct signode *n;
 	int err;
 
-	if (!to_queue(th, gp, sig, info, shared, &err) || !signode_first(th, sig, shared))
+	if (!to_queue(th, gp, sig, info, shared, &err))
 		return err;
-	return enqueue(th, gp, sig, info, shared, no_timer);
+	n = signode_get();
+	if (signode_first(th, sig, shared))
+		return enqueue(n, th, gp, sig, info, shared, no_timer);
+	if (n)
+		signode_put(n);
+	return 0;
 }
 
 int thread_timer(struct thread *th, int slot, const siginfo_t *info)
 {
 	struct g *gp = load_relaxed(&th->g);
 	int sig = info->si_signo, err;
+	struct signode *n;
 	struct overrun of;
 
 	if (!to_queue(th, gp, sig, info, false, &err) || !overrun_begins(slot, info->si_overrun, &of))
 		return err;
+	n = signode_get();
 	signode_first(th, sig, false); /* a timer's own is queued beside another that waits: as the kernel */
-	return enqueue(th, gp, sig, info, false, of);
+	return enqueue(n, th, gp, sig, info, false, of);
 }
