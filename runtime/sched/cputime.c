@@ -6,7 +6,8 @@
  * does not count, except main's time before weft started.
  *
  * A G's sum, its M and the M's reading at the switch change together: cpuseq is odd meanwhile, and
- * a reader that saw it change tries again.
+ * a reader that saw it change tries again.  A G that has left still has its M until that M has left the G's stack: what
+ * the M uses in between is the scheduler's (cpuoff).  Without that a reader saw more than the next one.
  *
  * An M that is locked to a G runs that one alone, so all that it uses, while it waits for the G, too, is
  * the G's: a timer of the kernel's on the M's time then shows the same time as the G's clock.
@@ -41,11 +42,14 @@ static _Atomic bool systime_counts; /* for good */
 /* The calling G leaves its M; the M is still its. */
 void cputime_leave(struct g *gp, struct m *mp)
 {
-	uint64_t now = own_time();
-	uint64_t sys = load_relaxed(&systime_counts) ? os_own_systime() : SYS_UNKNOWN;
+	uint64_t now, sys;
 
+	/* First: a reader that came between the clocks and this saw more than they say. */
 	fetch_add_seqcst(&gp->cpuseq, 1);
+	now = own_time();
+	sys = load_relaxed(&systime_counts) ? os_own_systime() : SYS_UNKNOWN;
 	gp->cputime += now - mp->cpustart;
+	gp->cpuoff = true;
 	mp->cpustart = now;
 	if (sys != SYS_UNKNOWN && mp->sysstart != SYS_UNKNOWN)
 		gp->systime += sys - mp->sysstart;
@@ -60,6 +64,7 @@ void cputime_enter(struct g *gp, struct m *mp)
 	if (mp->lockedg != gp)
 		mp->cpustart = own_time();
 	mp->sysstart = load_relaxed(&systime_counts) ? os_own_systime() : SYS_UNKNOWN;
+	gp->cpuoff = false;
 	store_seqcst(&gp->m, mp);
 	fetch_add_seqcst(&gp->cpuseq, 1);
 }
@@ -100,7 +105,7 @@ static uint64_t cputime_of(struct g *gp)
 		struct m *mp = load_seqcst(&gp->m);
 		uint64_t t = gp->cputime;
 
-		if (mp)
+		if (mp && !gp->cpuoff)
 			t += time_of(mp) - mp->cpustart;
 		if (!(seq & 1) && load_seqcst(&gp->cpuseq) == seq && load_seqcst(&gp->m) == mp)
 			return t;
@@ -143,7 +148,7 @@ static uint64_t systime_of(struct g *gp, int ostid, uint64_t used)
 			used = os_own_systime();
 		else if (!mp || mp->ostid != ostid)
 			used = 0;
-		if (mp && mp->sysstart < used)
+		if (mp && !gp->cpuoff && mp->sysstart < used)
 			t += used - mp->sysstart;
 		unpin();
 	} while (seq & 1 || load_seqcst(&gp->cpuseq) != seq);

@@ -76,6 +76,7 @@ struct g *g_new(const struct gattr *a, int *err)
 	gp->parked = NULL;
 	gp->shim.sysdepth = 0;
 	gp->cputime = gp->systime = 0;
+	gp->cpuoff = false;
 	gp->shim.thread = NULL;
 	gp->shim.memory = (struct gmemory){ .stack = gp->stack.base, .area = gp->area, .guard = gp->stack.guard,
 					    .size = (size_t)(gp->stack.top - gp->stack.base) };

@@ -78,9 +78,10 @@ static inline void prepare_switch(struct m *mp, struct g *gp, bool inherit)
 	g_check(mp, gp);
 	runq_check(mp->p);
 	store_relaxed(&mp->curg, gp);
-	store_relaxed(&gp->m, mp);
 	if (unlikely(fromnow_holds(FROMNOW_CPUTIME)))
-		cputime_enter(gp, mp);
+		cputime_enter(gp, mp); /* m, too: it shows from where on mp counts */
+	else
+		store_relaxed(&gp->m, mp);
 	store_relaxed(&gp->shim.status, Grunning);
 	count_up(&mp->p->runs);
 	if (!inherit)

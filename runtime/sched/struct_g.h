@@ -64,7 +64,8 @@ struct g {
 	uintptr_t gs;             /* base of GS, which is the program's alone (o) */
 	uintptr_t intpc, intsp;   /* where a signal of ours interrupted it, while it is off its CPU; 0: nowhere (o) */
 	/* seq_cst with m, cputime and cpustart between the two additions: g_cputime() */
-	_Atomic uint32_t cpuseq;  /* odd: the next, m and the M's cpustart change */
+	_Atomic uint32_t cpuseq;  /* odd: the next three, m and the M's cpustart change */
+	bool cpuoff;              /* it is on m, and what that uses is not its own any more (cputime.c) */
 	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
 	uint64_t systime;         /* ns of cputime that were the kernel's */
 	_Atomic uint64_t sliceused; /* of its slice, when it gave way to a woken G; ns */

@@ -9,6 +9,7 @@
  *	--trace                 every step of each run; twice: the atomic accesses too
  *	--as-found              a fault is not shortened
  *	--shorten N             so many seconds at most (20)
+ *	--reach FILE            where FILE says which functions were entered: an offset into the program a line (tests/sim/reach)
  *
  * Runs are made in child processes, some hundred in each (arena.c); the one after a fault is in a new one.  The last line says how many runs there were,
  * how many found a fault, and how many steps a second were made.  The exit status is 1 when one did.
@@ -194,6 +195,7 @@ bool run_quietly(uint64_t seed, const struct simopts *given)
 
 struct plan {
 	uint64_t runs, seed, faults, seconds, shorten;
+	const char *reach;
 	struct simopts with;
 };
 
@@ -251,6 +253,8 @@ static bool parse_word(struct plan *p, int *i, int argc, char **argv)
 		p->with.trace++;
 	else if (!strcmp(o, "--as-found"))
 		p->shorten = 0;
+	else if (!strcmp(o, "--reach") && *i + 1 < argc)
+		p->reach = argv[++*i];
 	else if (!strcmp(o, "--workload") && *i + 1 < argc)
 		p->with.workload = argv[++*i];
 	else
@@ -290,6 +294,29 @@ static uint64_t run(const struct plan *p)
 	return faults;
 }
 
+/* ---- what was reached ------------------------------------------------------------------------- */
+
+extern const char __executable_start[], etext[];
+
+static void reach_init(void)
+{
+	sim_reach = mmap(NULL, (size_t)(etext - __executable_start), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+static void reach_write(const char *path)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f) {
+		perror(path);
+		exit(2);
+	}
+	for (size_t i = 0; i < (size_t)(etext - __executable_start); i++)
+		if (sim_reach[i])
+			fprintf(f, "%zx\n", i);
+	fclose(f);
+}
+
 int main(int argc, char **argv)
 {
 	struct plan p = { .runs = 1, .seed = 1, .faults = 1, .seconds = 1 << 30, .shorten = 20, .with = opt };
@@ -306,11 +333,15 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	sim_shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p.reach)
+		reach_init();
 	arena_init();
 	lot_init(); /* once, not in each child, for which it would be a third of the time */
 	clock_gettime(CLOCK_MONOTONIC, &a);
 	faults = run(&p);
 	clock_gettime(CLOCK_MONOTONIC, &b);
+	if (p.reach)
+		reach_write(p.reach);
 	seconds = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
 	printf("%lu runs, %lu faults, %lu steps, %.1f s, %.0f steps a second\n", sim_shared->runs + faults, faults,
 	       sim_shared->steps, seconds, (double)sim_shared->steps / seconds);

@@ -171,6 +171,7 @@ void audit_running(uint64_t now);
 /* ---- points.c: what a CPU has stored and others do not see yet ------------------------------- */
 
 void points_init(void);
+extern unsigned char *sim_reach;                   /* NULL, or a byte for each of the program's */
 void sim_drain(const struct task *t);
 void sim_drain_all(void);
 
@@ -208,6 +209,8 @@ struct thread *go_detached(void (*fn)(void *), void *arg);
 int nap_for_ever(void);                            /* -EINTR */
 void resize(unsigned procs);
 void prefer(struct thread *t, int priority);
+uint64_t cputime(struct thread *t);                /* NULL: of the calling one */
+bool become_single(void);                          /* of main alone: true: there is no other task */
 void world_fork(void);                             /* goes on in the child: the calling thread is its main one */
 struct native;                                     /* a thread that is no G */
 struct native *native_start(void (*fn)(void *), void *arg);

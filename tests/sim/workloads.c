@@ -535,6 +535,8 @@ const struct workload workloads[] = {
 	{ "homes", workload_homes },
 	{ "fromnow", workload_fromnow },
 	{ "guests", workload_guests },
+	{ "counted", workload_counted },
+	{ "single", workload_single },
 	{ "crowds", workload_crowds },
 	{ "forks", workload_forks },
 	{ "clocks", workload_clocks },

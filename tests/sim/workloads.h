@@ -52,6 +52,11 @@ void workload_loops(void);
 void workload_posts(void);
 void workload_hogs(void);
 
+/* ---- counts.c ---------------------------------------------------------------------------------- */
+
+void workload_counted(void);
+void workload_single(void);
+
 /* ---- guests.c ---------------------------------------------------------------------------------- */
 
 void workload_guests(void);

@@ -285,6 +285,25 @@ void prefer(struct thread *t, int priority)
 	g_set_priority(t->g, priority);
 }
 
+uint64_t cputime(struct thread *t)
+{
+	return g_cputime(t ? t->g : getg(), NULL);
+}
+
+static void nothing_of_ours(void)
+{
+}
+
+bool become_single(void)
+{
+	if (!runtime_single(nothing_of_ours))
+		return false;
+	for (unsigned i = 0; i < sim.ntasks; i++)
+		if (&sim.tasks[i] != sim.cur && sim.tasks[i].state != TASK_FREE && sim.tasks[i].state != TASK_ENDED)
+			sim_fail("main is the only thread, and %s lives", sim.tasks[i].name);
+	return true;
+}
+
 void world_fork(void)
 {
 	sim_point(POINT_CALL, "fork");
