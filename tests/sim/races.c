@@ -645,8 +645,9 @@ void workload_aside(void)
 {
 	ring.n = (unsigned)some(2, 5);
 	ring.rounds = (unsigned)some(1, 8);
+	/* Some are made with an M of their own. */
 	for (unsigned i = 0; i < ring.n; i++)
-		start(ring_member, (void *)(uintptr_t)i);
+		(sim_random(4) == 1 ? start_locked : start)(ring_member, (void *)(uintptr_t)i);
 	join_all();
 }
 

@@ -206,6 +206,7 @@ void ksleep_seen(uint64_t ns, bool certain);       /* the same as a system call 
 int nap(uint64_t ns);                              /* parks: 0, or -EINTR */
 
 struct thread *go_detached(void (*fn)(void *), void *arg);
+struct thread *go_locked(void (*fn)(void *), void *arg); /* on an M of its own from its beginning */
 int nap_for_ever(void);                            /* -EINTR */
 void resize(unsigned procs);
 void prefer(struct thread *t, int priority);

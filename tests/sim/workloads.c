@@ -25,6 +25,11 @@ struct thread *start(void (*fn)(void *), void *arg)
 	return threads[nthreads++] = go(fn, arg);
 }
 
+struct thread *start_locked(void (*fn)(void *), void *arg)
+{
+	return threads[nthreads++] = go_locked(fn, arg);
+}
+
 void need_slices(void)
 {
 	if (!weft_opt.slice)

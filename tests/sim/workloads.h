@@ -8,6 +8,7 @@
 #define some sim_some
 
 struct thread *start(void (*fn)(void *), void *arg);
+struct thread *start_locked(void (*fn)(void *), void *arg); /* go_locked() */
 void join_all(void);      /* all that were started */
 void forget_threads(void); /* in the child of a fork: none was */
 void need_slices(void);   /* it may never end without preemption */

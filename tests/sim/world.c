@@ -163,7 +163,7 @@ static void gmain(struct g *gp)
 	goexit(ended, t);
 }
 
-static struct thread *start_thread(void (*fn)(void *), void *arg, bool detached)
+static struct thread *start_thread(void (*fn)(void *), void *arg, bool detached, bool locked)
 {
 	struct thread *t = arena_alloc(sizeof(*t), 64);
 	struct gattr a = { .stacksize = 64 * 1024, .guardsize = 4096, .tlsarea = block_size(), .tlsalign = 64 };
@@ -186,7 +186,7 @@ static struct thread *start_thread(void (*fn)(void *), void *arg, bool detached)
 	t->next = all;
 	all = t;
 	live++;
-	while (g_start(gp, false)) /* no kernel thread: again, too */
+	while (g_start(gp, locked)) /* no kernel thread: again, too */
 		gosched();
 	runtime_checkyield();
 	return t;
@@ -194,12 +194,17 @@ static struct thread *start_thread(void (*fn)(void *), void *arg, bool detached)
 
 struct thread *go(void (*fn)(void *), void *arg)
 {
-	return start_thread(fn, arg, false);
+	return start_thread(fn, arg, false, false);
 }
 
 struct thread *go_detached(void (*fn)(void *), void *arg)
 {
-	return start_thread(fn, arg, true);
+	return start_thread(fn, arg, true, false);
+}
+
+struct thread *go_locked(void (*fn)(void *), void *arg)
+{
+	return start_thread(fn, arg, false, true);
 }
 
 static int has_ended(void *arg)
