@@ -52,10 +52,15 @@ bool m_wants_spare(void)
 bool m_make_idle(void)
 {
 	struct m *mp;
+	bool single;
 
 	lock(&sched.lock);
-	sched.nmstarting++;
+	single = load_relaxed(&sched.single); /* the last look of retire() (onlymain.c) may have been */
+	if (!single)
+		sched.nmstarting++;
 	unlock(&sched.lock);
+	if (single)
+		return false;
 	mp = newm(NULL);
 	if (!mp) {
 		lock(&sched.lock);

@@ -148,8 +148,12 @@ bool runtime_single(void (*stop_shims)(void))
 			procfs_stop(); /* the spawner may have been about to make it */
 		}
 		unpin();
-		os_sigmask(mask);
+		/*
+		 * Before signals come.  Main that gives way while it is locked here needs another M, to get its
+		 * own back from; and where the kernel gives none, no sysmon is there to try again.
+		 */
 		unlockosthread(false);
+		os_sigmask(mask);
 	}
 	store_release(&sched.single, false);
 	/* A thread of libc's own made one meanwhile. */
