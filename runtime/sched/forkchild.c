@@ -70,6 +70,7 @@ static void reset_sched(void)
 	store_relaxed(&sched.lastpoll, 1);
 	store_relaxed(&sched.polluntil, 0);
 	store_relaxed(&sched.netpollwakesig, 0);
+	pstart_fork_child();
 	gfree_fork_child();
 	store_relaxed(&sched.scarce, false);
 }

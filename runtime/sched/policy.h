@@ -206,6 +206,12 @@ enum {
 	 * 0.2 ms that making one takes.
 	 */
 	STARTING_LONG = 1000000,
+	/* ns, pstart.c: after the kernel gave no thread, until the next try.  From: as STARTING_LONG. */
+	REFUSED_FIRST = 1000000,
+	/* ns, pstart.c: the same at most; it doubles.  From: a try takes 30 us: a thousandth of a CPU is 30 ms, and the next power. */
+	REFUSED_MOST = 32000000,
+	/* ns, pstart.c: after which the user is told that all threads wait for one.  From: what a user takes for a standstill. */
+	REFUSED_SAY = 1000000000,
 	/* ns, sysmon.c: timer slack of its sleeps; the kernel's usual 50 us is half of TICK_FIRST.  From: trying. */
 	SYSMON_SLACK = 1000,
 	/*

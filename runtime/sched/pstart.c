@@ -20,7 +20,21 @@
  *
  * Must never: make an M on a thread that the process cannot do without while it waits: sysmon's.
  */
+#include <string.h>
+
 #include "runtime/sched/gmp.h"
+
+/* The spawner's: the kernel gave no thread. */
+static struct {
+	uint64_t rest;  /* ns, from a try that failed to the next; 0: none did */
+	uint64_t since; /* of the first such try */
+	bool said;
+} refusal;
+
+void pstart_fork_child(void)
+{
+	memset(&refusal, 0, sizeof(refusal));
+}
 
 /* sched.lock held. */
 static struct p *pstart_pop(void)
@@ -54,18 +68,10 @@ struct p *pstartget(struct m *mp)
 	return pp;
 }
 
-/* Makes an M for what is in pstart; the caller has counted it in nmstarting. */
-static void startnewm(void)
+/* A P becomes idle, and the next M that needs one takes it: no other thread would try again to make an M. */
+static void pstart_idle(void)
 {
-	if (newm(NULL))
-		return;
-	/*
-	 * There is no kernel thread to be had: the P becomes idle, and the next M that needs one
-	 * takes it.
-	 */
 	lock(&sched.lock);
-	sched.nmstarting--;
-	/* No M can be made any more: an M that is about to go idle finds the P. */
 	if (!fromnow_holds(FROMNOW_NOMORE) && sched.pstart) {
 		struct p *pp = pstart_pop();
 
@@ -74,6 +80,20 @@ static void startnewm(void)
 		pidleput(pp);
 	}
 	unlock(&sched.lock);
+}
+
+/*
+ * Makes an M for what is in pstart; the caller has counted it in nmstarting.  False: there is no kernel thread
+ * to be had.
+ */
+static bool startnewm(void)
+{
+	if (newm(NULL))
+		return true;
+	lock(&sched.lock);
+	sched.nmstarting--;
+	unlock(&sched.lock);
+	return false;
 }
 
 /*
@@ -93,8 +113,8 @@ static bool startcount(void)
 static void call_m(bool make)
 {
 	if (!spawner_runs()) {
-		if (make)
-			startnewm();
+		if (make && !startnewm())
+			pstart_idle();
 		return;
 	}
 	if (make)
@@ -141,19 +161,52 @@ void startm_locked(struct p *pp, bool spinning)
 	call_m(make);
 }
 
-/* Starts the Ms that were wanted where none can be made (spawner only). */
-int m_start_wanted(void)
+/* All Ps are without an M: those that there are wait in the kernel. */
+static bool stands_still(void)
 {
-	for (int n = 0;; n++) {
-		bool make;
+	return load_seqcst(&sched.npstart) + load_seqcst(&sched.npidle) == load_acquire(&gomaxprocs);
+}
 
+/*
+ * The kernel gave no thread.  The Ps stay in pstart, for every M that comes back; and the limit may be one of the
+ * user or of a group, whose other processes end threads without our hearing of it.  Returns ns until the next try:
+ * twice as long each time.
+ */
+static uint64_t refused(void)
+{
+	uint64_t now = nanotime();
+
+	if (!refusal.rest)
+		refusal.since = now;
+	refusal.rest = refusal.rest ? 2 * refusal.rest : REFUSED_FIRST;
+	if (refusal.rest > REFUSED_MOST)
+		refusal.rest = REFUSED_MOST;
+	if (!refusal.said && since(refusal.since, now) >= REFUSED_SAY && stands_still()) {
+		refusal.said = true;
+		weft_say("threads wait for a kernel thread: the kernel gives no more than %d, and each of those "
+			 "waits in it (raise ulimit -u, or the group's pids.max)",
+			 sched.nm);
+	}
+	return refusal.rest;
+}
+
+/*
+ * Starts the Ms that were wanted where none can be made (spawner only).  Returns ns until it is to be called again
+ * unasked; 0: it need not.
+ */
+uint64_t m_start_wanted(void)
+{
+	bool make;
+
+	do {
 		lock(&sched.lock);
 		make = startcount();
 		unlock(&sched.lock);
-		if (!make)
-			return n;
-		startnewm();
-	}
+		if (make && !startnewm())
+			return refused();
+	} while (make);
+	refusal.rest = 0;
+	return 0;
 }
 
 /* Its Gs to the head of the global queue, which is where they would be looked for next. */

@@ -72,9 +72,10 @@ void wakep_for_woken(unsigned n) hidden; /* the caller has readied so many Gs at
 /* ---- pstart.c ---- */
 void startm(struct p *pp, bool spinning) hidden;
 void startm_locked(struct p *pp, bool spinning) hidden; /* pp is not NULL; leaves sched.lock */
-int m_start_wanted(void) hidden;         /* spawner only */
+uint64_t m_start_wanted(void) hidden;    /* spawner only; ns until it is to be called again, or 0 */
 struct p *pstartget(struct m *mp) hidden; /* sched.lock held; mp may spin then */
 void pstart_look(uint64_t now) hidden;   /* sysmon only */
+void pstart_fork_child(void) hidden;
 
 /* ---- aside.c ---- */
 bool m_wants_spare(void) hidden;

@@ -30,9 +30,8 @@ static void *spawner_main(void *unused)
 	store_release(&spawner_tid, os_gettid());
 	for (;;) {
 		uint32_t n = load_acquire(&wakeups);
-		uint64_t rest;
+		uint64_t again = m_start_wanted(), rest;
 
-		m_start_wanted();
 		procfs_make_wanted();
 		if (exchange_acq_rel(&spare_wanted, false))
 			m_make_spare();
@@ -42,6 +41,8 @@ static void *spawner_main(void *unused)
 		if (load_acquire(&spawner_quits))
 			return NULL;
 		rest = scavenge_step();
+		if (again && (!rest || again < rest))
+			rest = again;
 		os_futex_wait((uint32_t *)&wakeups, n, rest ? nanotime() + rest : 0);
 	}
 	return NULL;

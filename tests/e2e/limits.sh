@@ -330,6 +330,71 @@ if [ "$(id -u)" = 0 ] && "$tmp/as_user" 5 test -r "$build/libweft.so" 2>/dev/nul
 				"$tmp/as_user" $n "$weft" --procs=$p -- "$tmp/edge" wait 20
 		done
 	done
+	# All wait in the kernel for one that has no kernel thread: weft says so, once, and goes on when other processes of
+	# that user end, of which nothing tells it.
+	cat >"$tmp/meet.c" <<'C'
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char path[20][100];
+
+static void *reader(void *p)
+{
+	return (void *)(long)close(open(p, O_RDONLY));
+}
+
+static void *writer(void *n)
+{
+	for (long i = 0; i < (long)n; i++)
+		close(open(path[i], O_WRONLY));
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t[21];
+	int n = atoi(argv[1]);
+
+	for (int i = 0; i < n; i++) {
+		snprintf(path[i], sizeof(path[i]), "%s.%d", argv[2], i);
+		if (mkfifo(path[i], 0600) || pthread_create(&t[i], NULL, reader, path[i]))
+			return 1;
+	}
+	usleep(100000);
+	if (pthread_create(&t[n], NULL, writer, (void *)(long)n))
+		return 2;
+	for (int i = 0; i <= n; i++)
+		pthread_join(t[i], NULL);
+	puts("met");
+	return argc != 3;
+}
+C
+	${CC:-cc} -O2 -pthread -o "$tmp/meet" "$tmp/meet.c" || exit 2
+	mkdir -m 1777 "$tmp/fifos"
+	for p in 1 2 8; do
+		# 20 others, for as long as this end of the pipe is open
+		exec {others}> >("$tmp/as_user" 30 sh -c 'exec 3<&0; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do cat <&3 & done; cat' )
+		for ((i = 0; i < 100; i++)); do
+			[ "$(pgrep -c -u $user cat)" = 20 ] && break
+			sleep 0.1
+		done
+		timeout -k 3 60 "$tmp/as_user" 32 "$weft" --procs=$p -- "$tmp/meet" 20 "$tmp/fifos/$p" >"$tmp/met" 2>&1 {others}>&- &
+		under=$!
+		for ((i = 0; i < 300; i++)); do
+			grep -q 'gives no more' "$tmp/met" && break
+			sleep 0.1
+		done
+		exec {others}>&-
+		wait $under
+		status=$?
+		[ $status -eq 0 ] && [ "$(grep -c 'gives no more' "$tmp/met")" = 1 ] && grep -qx met "$tmp/met"
+		verdict $? "all kernel threads wait, $p Ps: one line, and it goes on when there are more" \
+			"status $status: $(cat "$tmp/met")"
+	done
 else
 	echo "# no limit of kernel threads without root"
 fi

@@ -203,6 +203,7 @@ void interrupt(struct thread *t);
 void compute(uint64_t ns);                         /* points among it */
 void ksleep(uint64_t ns);                          /* blocks in the kernel, unseen */
 void ksleep_seen(uint64_t ns, bool certain);       /* the same as a system call that the shim knows */
+void world_limit(unsigned tasks, uint64_t until); /* no more kernel threads than so many before then */
 int nap(uint64_t ns);                              /* parks: 0, or -EINTR */
 
 struct thread *go_detached(void (*fn)(void *), void *arg);

@@ -555,5 +555,6 @@ const struct workload workloads[] = {
 	{ "meetings", workload_meetings },
 	{ "posts", workload_posts },
 	{ "hogs", workload_hogs },
+	{ "scarce", workload_scarce },
 	{ NULL, NULL },
 };

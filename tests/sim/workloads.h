@@ -53,6 +53,10 @@ void workload_loops(void);
 void workload_posts(void);
 void workload_hogs(void);
 
+/* ---- scarce.c ---------------------------------------------------------------------------------- */
+
+void workload_scarce(void);
+
 /* ---- counts.c ---------------------------------------------------------------------------------- */
 
 void workload_counted(void);

@@ -30,6 +30,29 @@ static struct thread *all;
 
 /* ---- hooks ----------------------------------------------------------------------------------- */
 
+static unsigned limit_tasks;   /* so many tasks there may be; 0: any number */
+static uint64_t limit_until;   /* ns */
+
+void world_limit(unsigned tasks, uint64_t until)
+{
+	limit_tasks = tasks;
+	limit_until = until;
+}
+
+static bool no_more_tasks(void)
+{
+	unsigned n = 0;
+
+	if (!limit_tasks || sim_now() >= limit_until)
+		return false;
+	for (unsigned i = 0; i < sim.ntasks; i++)
+		n += sim.tasks[i].state != TASK_FREE;
+	if (n < limit_tasks)
+		return false;
+	sim.refused = true;
+	return true;
+}
+
 static int newosproc(void *(*fn)(void *), void *arg, void *stack, size_t size, uintptr_t *os)
 {
 	static int n;
@@ -39,7 +62,7 @@ static int newosproc(void *(*fn)(void *), void *arg, void *stack, size_t size, u
 	sim_point(POINT_CALL, "clone");
 	if (fromnow_holds(FROMNOW_NOMORE)) /* as the shim's */
 		return -EAGAIN;
-	if (sim_fails("clone"))
+	if (no_more_tasks() || sim_fails("clone"))
 		return -EAGAIN;
 	snprintf(name, sizeof(name), "thread%d", ++n);
 	t = task_new(fn, arg, stack, size, name);
