@@ -56,9 +56,9 @@ struct runtime_hooks {
 	void (*interrupted)(void);
 	/*
 	 * For dumps: what addr is and which thread holds it, in words.  False: nothing to tell.  No
-	 * locks, no libc.
+	 * locks, no libc.  peek copies what may be gone, and says false if it is.
 	 */
-	bool (*describe)(unsigned reason, const void *addr, char *text, size_t n);
+	bool (*describe)(unsigned reason, const void *addr, runtime_peek *peek, char *text, size_t n);
 };
 
 /* A kernel thread of weft's own that is no M (helper.c).  Zero: it was never started. */

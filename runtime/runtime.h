@@ -26,8 +26,7 @@
  * Functions return 0 or -errno and never touch errno.
  *
  * Of the functions here these are apart, and why: runtime_denied_slow() and runtime_fault(), for WEFT=without stays for
- * good and WEFT=fail is one call; runtime_peek(), for it must not
- * fault where the kernel refuses the call that reads, too.
+ * good and WEFT=fail is one call.
  */
 #ifndef WEFT_RUNTIME_H
 #define WEFT_RUNTIME_H
@@ -193,6 +192,7 @@ static inline long runtime_missing(long nr, long a, long b, long c)
 /* True: what the caller is about to ask of kernel or libc must fail, as asked by WEFT=fail. */
 bool runtime_fault(const char *what);
 
-bool runtime_peek(const void *from, void *to, size_t n); /* memory that may be gone; false: it is */
+/* Copies n bytes; false: they are not there.  It does not fault where the kernel refuses the call that reads, too. */
+typedef bool runtime_peek(const void *from, void *to, size_t n);
 
 #endif

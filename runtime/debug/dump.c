@@ -20,11 +20,6 @@ static _Atomic uintptr_t answerpc, answersp;
 /* questions that no dump waits for any more and that are still on their way */
 static _Atomic int late;
 
-bool runtime_peek(const void *from, void *to, size_t n)
-{
-	return os_peek(from, to, n);
-}
-
 static const char *status_text(uint32_t s)
 {
 	static const char *const text[] = { "idle",    "runnable", "running", "syscall",
@@ -107,7 +102,7 @@ static void print_wait(struct outbuf *o, struct g *gp, uint64_t now)
 	char text[160];
 
 	weft_print(o, ", %s", waitreason_text(gp->waitreason));
-	if (hooks.describe && hooks.describe(gp->waitreason, gp->waitaddr, text, sizeof(text)))
+	if (hooks.describe && hooks.describe(gp->waitreason, gp->waitaddr, os_peek, text, sizeof(text)))
 		weft_print(o, ": %s", text);
 	else
 		weft_print(o, " on %p", gp->waitaddr);

@@ -17,6 +17,7 @@
 #include "shim/thread/tid.h"
 #include "shim/signal/sigroute.h"
 #include "shim/syscall/syscall.h"
+#include "shim/syscall/usermem.h"
 
 enum { OWNER_NOTES = 256, FREE = 0, BUSY = 1 };
 
@@ -102,9 +103,10 @@ static bool set_owner(int fd, const struct f_owner_ex *arg, long *r)
 {
 	struct f_owner_ex o;
 	struct thread *th = NULL;
+	bool known = arg && user_get(&o, arg, sizeof(o));
 	int i;
 
-	if (arg && runtime_peek(arg, &o, sizeof(o)) && o.type == F_OWNER_TID)
+	if (known && o.type == F_OWNER_TID)
 		th = thread_by_id(o.pid);
 	if (th) {
 		*r = own(fd, th);
@@ -113,7 +115,7 @@ static bool set_owner(int fd, const struct f_owner_ex *arg, long *r)
 	i = noted(fd);
 	if (i >= 0)
 		disown(i);
-	if (!arg || !runtime_peek(arg, &o, sizeof(o)) || o.type != F_OWNER_PID)
+	if (!known || o.type != F_OWNER_PID)
 		return false;
 	/* Any thread's id names its process. */
 	o.pid = tid_process(o.pid);

@@ -3,8 +3,8 @@
  *
  * The lot knows addresses; here an address becomes a mutex, a lock, a semaphore.  Owners are libc's
  * ids in the object, so a lock that libc itself took is understood as well.  The object may be gone
- * (a dump may be read to find a program that frees what others wait for): it is copied with
- * runtime_peek() first.
+ * (a dump may be read to find a program that frees what others wait for): it is copied first, by
+ * the peek that the runtime gives.
  *
  * Must never: take a lock, touch the object itself, allocate.
  */
@@ -50,12 +50,12 @@ static const void *object_of(const void *addr)
 	return (const void *)((uintptr_t)addr & ~(uintptr_t)3); /* the family is in the low bits */
 }
 
-static bool describe_mutex(struct outbuf *o, const void *addr)
+static bool describe_mutex(struct outbuf *o, runtime_peek *peek, const void *addr)
 {
 	pthread_mutex_t mu;
 	uint32_t owner;
 
-	if (!runtime_peek(addr, &mu, sizeof(mu)))
+	if (!peek(addr, &mu, sizeof(mu)))
 		return false;
 	/*
 	 * In the robust and the inheriting kinds the word itself is the owner, and says so first.
@@ -68,11 +68,11 @@ static bool describe_mutex(struct outbuf *o, const void *addr)
 	return true;
 }
 
-static bool describe_rwlock(struct outbuf *o, const void *addr)
+static bool describe_rwlock(struct outbuf *o, runtime_peek *peek, const void *addr)
 {
 	pthread_rwlock_t rw;
 
-	if (!runtime_peek(addr, &rw, sizeof(rw)))
+	if (!peek(addr, &rw, sizeof(rw)))
 		return false;
 	weft_print(o, "rwlock %p", addr);
 	if (rw.__data.__readers >> 3)
@@ -83,11 +83,11 @@ static bool describe_rwlock(struct outbuf *o, const void *addr)
 }
 
 /* A semaphore's value, a futex word: what the object says about itself is one number. */
-static bool describe_word(struct outbuf *o, const char *what, const void *addr)
+static bool describe_word(struct outbuf *o, runtime_peek *peek, const char *what, const void *addr)
 {
 	uint32_t word;
 
-	if (!runtime_peek(addr, &word, sizeof(word)))
+	if (!peek(addr, &word, sizeof(word)))
 		return false;
 	weft_print(o, "%s %p, which says %u", what, addr, word);
 	return true;
@@ -117,7 +117,7 @@ static bool describe_join(struct outbuf *o, const void *addr)
 	return false;
 }
 
-bool describe(unsigned reason, const void *addr, char *text, size_t n)
+bool describe(unsigned reason, const void *addr, runtime_peek *peek, char *text, size_t n)
 {
 	struct outbuf o = OUTBUF_INIT;
 	const void *obj = object_of(addr);
@@ -125,17 +125,17 @@ bool describe(unsigned reason, const void *addr, char *text, size_t n)
 
 	switch (reason) {
 	case WaitMutexLock:
-		known = describe_mutex(&o, obj);
+		known = describe_mutex(&o, peek, obj);
 		break;
 	case WaitRwlockRead:
 	case WaitRwlockWrite:
-		known = describe_rwlock(&o, obj);
+		known = describe_rwlock(&o, peek, obj);
 		break;
 	case WaitSemaphore:
-		known = describe_word(&o, "semaphore", obj);
+		known = describe_word(&o, peek, "semaphore", obj);
 		break;
 	case WaitFutex:
-		known = describe_word(&o, "word", obj);
+		known = describe_word(&o, peek, "word", obj);
 		break;
 	case WaitCondWait:
 		known = describe_place(&o, "condition", obj);

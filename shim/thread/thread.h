@@ -204,7 +204,7 @@ void sig32_init(void) hidden;
 void signal_init(void) hidden;
 bool sigroute_start(void) hidden; /* false: no memory or no kernel thread */
 /* describe.c: runtime_hooks.describe */
-bool describe(unsigned reason, const void *addr, char *text, size_t n) hidden;
+bool describe(unsigned reason, const void *addr, runtime_peek *peek, char *text, size_t n) hidden;
 /*
  * dumpsig.c: the handler; its thread, with the first thread of a process; a fork child has none
  * yet.
