@@ -26,7 +26,7 @@
  *	cancellation, rounding		the context that each switch saves, and a new G's are its maker's
  *	key destructors			key.c has noted them all along
  *	atfork handlers			ours were registered first (fork.c)
- *	descriptors, epolls, requests	asked what they are when first used (fdtable.c)
+ *	descriptors, epolls, requests	asked what they are when first used (fdkind.c)
  *	children			the process's
  *	threads of libc's own		run no code of the program: else weft is on before (async.c)
  */

@@ -2,7 +2,7 @@
  * fdevents: what happens to descriptors, by the table fdevents.def.
  *
  * Whatever makes, ends or changes a descriptor comes through here, from libc's functions and from
- * syscall(): the table of descriptors (fdtable.c) believes nothing that is not told here.  That a
+ * syscall(): the table of descriptors (fdtable.h) believes nothing that is not told here.  That a
  * number is ending is told before the call: afterwards it may name another file.
  *
  * The poller's own descriptors are not there for the program: it cannot close them, and gets their

@@ -42,15 +42,39 @@ struct fdmemo {
 
 struct fdslot {
 	pollslot poll;
-	/* seq_cst with fdtable.c's in_use: fdslot_look() writes this one, then reads that */
+	/* seq_cst with fdkind.c's in_use: fdslot_look() writes this one, then reads that */
 	_Atomic uint32_t state; /* life << 8 | kind; the life changes when the number is closed or made */
-	/* fdtable_alone() before the file was made here; 0: others may have it.  Ordered as fdtable.c's alone */
+	/* fdtable_alone() before the file was made here; 0: others may have it.  Ordered as fdflags.c's alone */
 	_Atomic uint32_t alone;
 	struct fdmemo memo[2];
 };
 
-/* NULL: a number beyond all tables, or of another table than the process's. */
-struct fdslot *fdslot_of(int fd) hidden;
+enum { SLOTS_CHUNK = 256, SLOTS_CHUNKS = 4096, SLOTS_MAX = SLOTS_CHUNK * SLOTS_CHUNKS };
+
+extern void *_Atomic fdtable_chunks[SLOTS_CHUNKS] hidden; /* of fdslots */
+
+/* NULL: nothing has been noted of a number near this one. */
+static inline struct fdslot *fdslot_known(int fd)
+{
+	unsigned int i = (unsigned int)fd;
+	/* Acquire: pairs with tablepart(). */
+	struct fdslot *chunk =
+		i < SLOTS_MAX ? load_acquire(&fdtable_chunks[i / SLOTS_CHUNK]) : NULL;
+
+	return chunk ? &chunk[i % SLOTS_CHUNK] : NULL;
+}
+
+struct fdslot *fdslot_make(int fd) hidden; /* of one that is not known */
+
+static inline struct fdslot *fdslot_there(int fd) /* with or without tries */
+{
+	struct fdslot *s = fdslot_known(fd);
+
+	if (is_unshared(UNSHARED_FILES | UNSHARED_TABLE))
+		return NULL;
+	return likely(s != NULL) ? s : fdslot_make(fd);
+}
+
 /*
  * A filter allows only the calls as they came: fdslot_of() is NULL, and a caller in the middle of a
  * wait makes the call.
@@ -62,6 +86,25 @@ static inline bool fdtable_tries_ended(void)
 	return load_seqcst(&fdtable_notries) || weft_tls.filtered;
 }
 void fdtable_tries_end(void) hidden;
+
+/* NULL: a number beyond all tables, or of another table than the process's. */
+static inline struct fdslot *fdslot_of(int fd)
+{
+	return unlikely(fdtable_tries_ended()) ? NULL : fdslot_there(fd);
+}
+
+/* Calls fn for each slot that was ever used. */
+void fdtable_each(void (*fn)(struct fdslot *s, int fd)) hidden;
+void fdtable_fork_child(void) hidden;
+
+/* For epollset.c: no G parks for it any more, until it is closed or as many times unbarred. */
+void fdslot_bar(struct fdslot *s, int fd) hidden;
+void fdslot_unbar(struct fdslot *s) hidden;
+uint32_t fdtable_bars(void) hidden; /* how often that was done */
+bool fdslot_is_barred(const struct fdslot *s) hidden;
+
+/* ---- what a number is: fdkind.c -------------------------------------------------------------- */
+
 /* The kind turned out to be another. */
 void fdslot_setkind(struct fdslot *s, enum fdkind kind) hidden;
 
@@ -78,12 +121,23 @@ static inline enum fdkind fdslot_kind(struct fdslot *s, int fd)
 	return likely(kind != FDK_NEW) ? kind : fdslot_look(s, fd);
 }
 
+static inline bool fdkind_is_socket(enum fdkind kind)
+{
+	return kind == FDK_TCP || kind == FDK_STREAM || kind == FDK_DGRAM || kind == FDK_SEQ;
+}
+
+/* fd was made, accepted from listener: it is a socket of the same kind. */
+void fdtable_accepted(int fd, int listener) hidden;
+void fdtable_lowat_used(void) hidden; /* SO_RCVLOWAT was set */
+void fdtable_records_used(void) hidden; /* a TCP socket became a stream of records */
+void fdtable_epolls_barred(void) hidden; /* each epoll is looked at as a FDK_FILE from here on */
+
 static inline uint32_t fdslot_gen(const struct fdslot *s)
 {
 	return load_seqcst(&s->state) >> 8;
 }
 
-/* ---- may a call wait? ------------------------------------------------------------------------ */
+/* ---- may a call wait?  fdflags.c ------------------------------------------------------------- */
 
 enum verdict { MAY_PARK, NONBLOCKING, OTHER_FILE, NOT_OPEN_FOR_IT };
 
@@ -101,8 +155,19 @@ bool fdslot_short_read_tells(struct fdslot *s, int fd, uint64_t *timeout) hidden
 bool fdslot_stops_waiting(struct fdslot *s, int fd, enum polldir dir) hidden;
 /* A pipe whose lock a sleeping splice() may hold. */
 bool fdslot_is_spliced(const struct fdslot *s) hidden;
+/* No other process has the file, so what is known of its flags is true. */
+bool fdslot_is_alone(const struct fdslot *s) hidden;
 
-/* ---- what happened to descriptors: for fdevents.c -------------------------------------- */
+uint32_t fdtable_alone(void) hidden;
+uint32_t fdtable_alone_of(int fd) hidden; /* for another number of the same file */
+/* Another process gets open files of ours; before the call. */
+void fdtable_shared(void) hidden;
+/* A flag or a time-out has changed, on some descriptor of the same open file. */
+void fdtable_changed(void) hidden;
+void fdtable_splice_used(void) hidden; /* a pipe's lock may be held by a thread that sleeps */
+void fdtable_packets_used(void) hidden; /* a pipe was put in packet mode */
+
+/* ---- closed, made anew: fdlife.c, for fdevents.c --------------------------------------------- */
 
 /* Around a call that ends fd; the weft_on of both must be the same. */
 struct fdslot *fdtable_closing(int fd) hidden;
@@ -111,27 +176,5 @@ void fdtable_closing_range(unsigned int from, unsigned int to) hidden;
 void fdtable_closed_range(unsigned int from, unsigned int to) hidden;
 /* fd was just made; alone: fdtable_alone() before that, 0 when others may have the file. */
 void fdtable_made(int fd, uint32_t alone) hidden;
-/* After that: fd was accepted from listener, and is a socket of the same kind. */
-void fdtable_accepted(int fd, int listener) hidden;
-uint32_t fdtable_alone(void) hidden;
-uint32_t fdtable_alone_of(int fd) hidden; /* for another number of the same file */
-/* Another process gets open files of ours; before the call. */
-void fdtable_shared(void) hidden;
-/* A flag or a time-out has changed, on some descriptor of the same open file. */
-void fdtable_changed(void) hidden;
-void fdtable_lowat_used(void) hidden; /* SO_RCVLOWAT was set */
-void fdtable_records_used(void) hidden; /* a TCP socket became a stream of records */
-void fdtable_splice_used(void) hidden; /* a pipe's lock may be held by a thread that sleeps */
-void fdtable_packets_used(void) hidden; /* a pipe was put in packet mode */
-void fdtable_fork_child(void) hidden;
-/* For epollset.c: no G parks for it any more, until it is closed or as many times unbarred. */
-void fdslot_bar(struct fdslot *s, int fd) hidden;
-void fdslot_unbar(struct fdslot *s) hidden;
-uint32_t fdtable_bars(void) hidden; /* how often that was done */
-bool fdslot_is_barred(const struct fdslot *s) hidden;
-void fdtable_epolls_barred(void) hidden; /* each epoll is looked at as a FDK_FILE from here on */
-
-/* Calls fn for each slot that was ever used. */
-void fdtable_each(void (*fn)(struct fdslot *s, int fd)) hidden;
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * reuse: a number that is closed, and made anew, under a thread that waits for its file: runtime/poll/polldesc.c,
- * shim/fd/fdtable.c, fdwait.c.
+ * shim/fd/fdlife.c, fdwait.c.
  *
  * The model's step          The code
  * look                      netpoll_look(): the count, before the try by the program's number

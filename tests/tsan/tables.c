@@ -1,15 +1,18 @@
 /*
- * tables: the shim's tables that threads share without a lock: what a descriptor's number is (fdtable.c), keys (key.c),
+ * tables: the shim's tables that threads share without a lock: what a descriptor's number is (fdtable.h), keys (key.c),
  * and names of Gs (runtime).  The rest of the shim is not linked, and what is not linked is not called.
  */
 #include "tests/tsan/drive.h"
 
 #include "shim/syscall/tablepart.c"
 #include "shim/fd/fdtable.c"
+#include "shim/fd/fdkind.c"
+#include "shim/fd/fdflags.c"
+#include "shim/fd/fdlife.c"
 /* Not for libc and libtsan. */
 #undef EXPORT
 #define EXPORT __attribute__((visibility("hidden")))
-#define remember remember_key /* fdtable.c has one */
+#define remember remember_key /* fdflags.c has one */
 #include "shim/thread/key.c"
 
 enum { ROUNDS = 1500, NUMBERS = 4 };
@@ -30,7 +33,7 @@ static void asks(struct driver *d)
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		int fd = fds[chance(d, NUMBERS)];
-		struct fdslot *s = slot_of(fd);
+		struct fdslot *s = fdslot_of(fd);
 		uint64_t timeout = 0;
 
 		must(s != NULL, "memory");
