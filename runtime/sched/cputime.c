@@ -9,6 +9,10 @@
  * a reader that saw it change tries again.  A G that has left still has its M until that M has left the G's stack: what
  * the M uses in between is the scheduler's (cpuoff).  Without that a reader saw more than the next one.
  *
+ * A G that ran at the first question may be on its way off its M, past the look whether it counts: what its M says
+ * would be lost.  Its M is asked only once it was seen unpinned after that moment (cpusure), for a G is pinned
+ * on its way.
+ *
  * An M that is locked to a G runs that one alone, so all that it uses, while it waits for the G, too, is
  * the G's: a timer of the kernel's on the M's time then shows the same time as the G's clock.
  *
@@ -36,6 +40,7 @@ static uint64_t time_of(const struct m *mp)
 }
 
 static _Atomic bool systime_counts; /* for good */
+static _Atomic bool leavers_know;   /* for good: a G that is pinned from now on finds that CPU time counts */
 
 #define SYS_UNKNOWN UINT64_MAX /* the M had its G before the first question */
 
@@ -65,6 +70,7 @@ void cputime_enter(struct g *gp, struct m *mp)
 		mp->cpustart = own_time();
 	mp->sysstart = load_relaxed(&systime_counts) ? os_own_systime() : SYS_UNKNOWN;
 	gp->cpuoff = false;
+	store_relaxed(&gp->cpusure, true);
 	store_seqcst(&gp->m, mp);
 	fetch_add_seqcst(&gp->cpuseq, 1);
 }
@@ -86,6 +92,20 @@ void cputime_count(void)
 		fromnow_set(FROMNOW_CPUTIME);
 	}
 	unlock(&sched.lock);
+	/*
+	 * Pairs with pin() and the look at fromnow in mcall(), unfenced.  Where the kernel has no membarrier a sum may
+	 * become less once, by what a switch takes.
+	 */
+	os_membarrier();
+	store_release(&leavers_know, true);
+}
+
+/* gp is on an M, which counts for it. */
+static bool is_sure(struct g *gp)
+{
+	if (!load_relaxed(&gp->cpusure) && load_acquire(&leavers_know) && load_relaxed(&gp->tls->locks) == 0)
+		store_relaxed(&gp->cpusure, true);
+	return load_relaxed(&gp->cpusure);
 }
 
 static uint64_t cputime_of(struct g *gp)
@@ -105,7 +125,7 @@ static uint64_t cputime_of(struct g *gp)
 		struct m *mp = load_seqcst(&gp->m);
 		uint64_t t = gp->cputime;
 
-		if (mp && !gp->cpuoff)
+		if (mp && !gp->cpuoff && is_sure(gp))
 			t += time_of(mp) - mp->cpustart;
 		if (!(seq & 1) && load_seqcst(&gp->cpuseq) == seq && load_seqcst(&gp->m) == mp)
 			return t;

@@ -66,6 +66,7 @@ struct g {
 	/* seq_cst with m, cputime and cpustart between the two additions: g_cputime() */
 	_Atomic uint32_t cpuseq;  /* odd: the next three, m and the M's cpustart change */
 	bool cpuoff;              /* it is on m, and what that uses is not its own any more (cputime.c) */
+	_Atomic bool cpusure;     /* it finds that CPU time counts when it leaves its M (cputime.c) */
 	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
 	uint64_t systime;         /* ns of cputime that were the kernel's */
 	_Atomic uint64_t sliceused; /* of its slice, when it gave way to a woken G; ns */
