@@ -429,9 +429,9 @@ enum {
 /* ---- the shim: waits without a waker --------------------------------------------------------- */
 
 enum {
-	/* ns, fdwait.c: until a writer at a full local socket looks first whether its half was shut down.  From: trying. */
+	/* ns, fdlocal.c: until a writer at a full local socket looks first whether its half was shut down.  From: trying. */
 	LOCAL_RETRY_NS = 50000000,
-	/* times, fdwait.c: each look that much later than the one before.  From: trying. */
+	/* times, fdlocal.c: each look that much later than the one before.  From: trying. */
 	LOCAL_RETRY_RARER = 8,
 	/* ns, stdio.c: until a waiter for a FILE tries again: libc's own functions wake none.  From: SYSCALL_SLICE. */
 	FILE_RETRY_NS = 10000000,

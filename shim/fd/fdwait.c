@@ -1,7 +1,9 @@
 /*
  * fdwait: the one loop in which a G waits for a descriptor.
  *
- * What a number is, and whether a call on it may wait, are fdtable.c's questions.
+ * Whether a call may wait is asked of fdflags.c.  How a wait ends when nothing is held any more is fdended.c's;
+ * what writers at local streams need beside the poller is fdlocal.c's; calls that are made all the same are
+ * fdcall.c's.
  *
  * Must never: act on a signal or a cancellation while holding.
  */
@@ -9,40 +11,8 @@
 
 #include <poll.h>
 
-#include "runtime/sched/policy.h"
 #include "shim/signal/waitmask.h"
-#include "shim/fd/fdevents.h"
-#include "shim/signal/sigroute.h"
 #include "shim/sync/sync.h"
-
-/*
- * seq_cst with the stream's end: a writer counts itself, then asks; fdwait_shutdown() the other way
- */
-static _Atomic uint32_t nlocal; /* writers at local streams that are about to park, or do */
-
-static void retry_local(struct fdslot *s, int fd)
-{
-	if (fdslot_kindnow(s) == FDK_STREAM)
-		netpoll_changed(&s->poll, fd, NETPOLL_RETRY_OUT);
-}
-
-void fdwait_shutdown(void)
-{
-	if (load_seqcst(&nlocal))
-		fdtable_each(retry_local);
-}
-
-void fdwait_fork_child(void)
-{
-	store_relaxed(&nlocal, 0);
-}
-
-/* ---- waiting --------------------------------------------------------------------------------- */
-
-static bool writes_locally(const struct fdop *op)
-{
-	return op->dir == NETPOLL_OUT && op->kind == FDK_STREAM;
-}
 
 static void start_clock(struct fdop *op, uint64_t ns)
 {
@@ -54,23 +24,6 @@ static void start_clock(struct fdop *op, uint64_t ns)
 	op->moved = op->done;
 	if (ns)
 		op->deadline = nanotime() + ns;
-}
-
-/*
- * A local stream waits for each buffer of a write as long as it may wait in all for the first: the
- * time begins anew.
- */
-static void restart_clock(struct fdop *op, int fd)
-{
-	int domain = AF_UNSPEC;
-	socklen_t n = sizeof(domain);
-
-	if (!op->timeout || op->moved == op->done || !writes_locally(op) ||
-	    direct5(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) || domain != AF_UNIX)
-		return;
-	op->moved = op->done;
-	op->deadline = nanotime() + op->timeout;
-	op->late = false;
 }
 
 /*
@@ -128,30 +81,9 @@ static long waits_on(struct fdop *op, const struct netwait *w)
 		return w->fd == op->fd ? FDWAIT_FALLBACK : FDWAIT_KEPT;
 	if (!op->plain && fdslot_stops_waiting(op->s, w->fd, op->dir))
 		return op->done ? op->done : -EAGAIN;
-	restart_clock(op, w->fd);
+	if (fdlocal_writes(op))
+		fdlocal_restart_clock(op, w->fd);
 	return FDWAIT_PARK;
-}
-
-/*
- * 0: an edge; 1: try again all the same; else -errno.  A writer at a full local socket is not told
- * when its half is shut down, by either side: the kernel wakes a thread that sleeps in the call,
- * but poll() does not report it, so neither epoll nor SIGIO nor io_uring does.  fdwait_shutdown() tells
- * of what this process shuts down.  For other processes the writer looks again, ever more rarely:
- * an idle process is to be silent.
- */
-static long park_for(struct fdop *op, struct netwait *w, uint64_t *again)
-{
-	uint64_t until = op->deadline, soon;
-	long r;
-
-	if (!writes_locally(op))
-		return netpoll_park(w, until, WaitIO);
-	soon = nanotime() + *again;
-	*again *= LOCAL_RETRY_RARER;
-	if (until && until <= soon)
-		return netpoll_park(w, until, WaitIO);
-	r = netpoll_park(w, soon, WaitIO);
-	return r == -ETIMEDOUT ? 1 : r;
 }
 
 /* A try on the number that the held file has now.  FDWAIT_PARK: nothing, and it waits. */
@@ -184,7 +116,7 @@ static long try_held(struct fdop *op, struct netwait *w)
  */
 static long try_and_park(struct fdop *op, struct netwait *w, bool parks)
 {
-	uint64_t again = LOCAL_RETRY_NS;
+	uint64_t again = 0; /* fdlocal_park()'s */
 	long r = FDWAIT_PARK;
 
 	if (!parks) {
@@ -195,7 +127,7 @@ static long try_and_park(struct fdop *op, struct netwait *w, bool parks)
 		if (waitmask_hit()) /* no handler runs from here on: we are pinned */
 			return -EINTR;
 		waitmask_parks();
-		r = park_for(op, w, &again);
+		r = fdlocal_writes(op) ? fdlocal_park(op, w, &again) : netpoll_park(w, op->deadline, WaitIO);
 		if (r < 0 && (r != -ETIMEDOUT || op->late))
 			return r;
 		op->late = r < 0;
@@ -208,46 +140,12 @@ static long run_held(struct fdop *op, struct netwait *w, bool parks)
 {
 	long r;
 
-	if (!writes_locally(op))
+	if (!fdlocal_writes(op))
 		return try_and_park(op, w, parks);
-	/* Before a try: pairs with fdwait_shutdown(), which comes after a shutdown and reads it. */
-	fetch_add_seqcst(&nlocal, 1);
+	fdlocal_begin();
 	r = try_and_park(op, w, false);
-	fetch_sub_seqcst(&nlocal, 1);
+	fdlocal_end();
 	return r;
-}
-
-/* Called with nothing held.  True: the call ends with *r. */
-static bool interrupted(struct fdop *op, long *r)
-{
-	enum eintr what = eintr_deliver();
-
-	if (op->done) {
-		/*
-		 * The count of bytes moved must be returned, so a cancellation waits for the next
-		 * cancellation point.
-		 */
-		*r = op->done;
-		return what != INTR_NONE || cancel_due();
-	}
-	cancel_point();
-	*r = -EINTR;
-	return what == INTR_ENDS || (what == INTR_RESTARTS && op->timed) || waitmask_hit();
-}
-
-static void kept_close(const int *kept)
-{
-	direct3(SYS_close, *kept, 0, 0);
-}
-
-/* The call itself, on a duplicate of its file, which it closes, however it is left. */
-static long call_kept(const struct fdop *op, int fd)
-{
-	int kept __attribute__((cleanup(kept_close))) = fd;
-	struct fdop other = *op;
-
-	other.fd = kept;
-	return fdwait_call(&other);
 }
 
 /*
@@ -258,24 +156,6 @@ static bool keeps_untried(const struct fdop *op, const struct netwait *w, long r
 {
 	return unlikely(r == -EOPNOTSUPP || r == FDWAIT_KEPT) && !op->done && w->trying && w->fd >= 0 &&
 	       w->fd != op->fd;
-}
-
-/* How a wait on a held file ended, and nothing is held any more. */
-static long ended(struct fdop *op, long r, int kept)
-{
-	if (unlikely(self_thread.got_sigpipe)) {
-		self_thread.got_sigpipe = false;
-		thread_kill(&self_thread, SIGPIPE, NULL);
-	}
-	if (unlikely(kept >= 0))
-		return call_kept(op, kept);
-	if (unlikely(r == FDWAIT_KEPT))
-		return op->done; /* no number to be had */
-	if (r == -EINTR)
-		return interrupted(op, &r) ? r : FDWAIT_AGAIN;
-	if (r == -ETIMEDOUT)
-		return op->done ? op->done : -EAGAIN;
-	return r;
 }
 
 /* Before a try.  True: the last read has told that there is nothing, and this one waits *timeout. */
@@ -318,16 +198,7 @@ static long hold_and_run(struct fdop *op, struct netwait *w, bool parks, bool tr
 		 */
 		r = run_held(op, w, parks);
 	kept = netpoll_release(w, op->hints && op->ends_short, keeps_untried(op, w, r));
-	return ended(op, r, kept);
-}
-
-/* Where the poller cannot help and half is done: waits on a kernel thread for room or bytes. */
-static bool wait_in_kernel(const struct fdop *op)
-{
-	struct pollfd p = { .fd = op->fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
-
-	call_timed(SYS_poll);
-	return await_nocp(SYS_poll, (long)&p, 1, -1, 0, 0, 0) >= 0;
+	return fdwait_ended(op, r, kept);
 }
 
 /*
@@ -359,24 +230,9 @@ static long run_without_poller(struct fdop *op)
 			return r;
 		if (!op->done)
 			return FDWAIT_FALLBACK;
-		if (!wait_in_kernel(op))
+		if (!fdcall_wait(op))
 			return op->done;
 	}
-}
-
-/*
- * A blocked SIGPIPE is pending on the kernel thread, which will run other Gs: it is taken off and
- * sent to the calling thread.
- */
-static long claim_sigpipe(struct fdop *op, long r)
-{
-	struct timespec none = { 0, 0 };
-	uint64_t set = SIGBIT(SIGPIPE);
-
-	if (r == -EPIPE && op->dir == NETPOLL_OUT && (sigmask_of(getg()) & set) &&
-	    own4(SYS_rt_sigtimedwait, &set, NULL, &none, sizeof(set)) == SIGPIPE)
-		thread_kill(&self_thread, SIGPIPE, NULL);
-	return r;
 }
 
 /* By the program's number; nothing is held, so handlers (SIGPIPE) run as in any system call. */
@@ -421,20 +277,6 @@ static long run_op(struct fdop *op)
 	}
 }
 
-/*
- * It failed and did nothing: a cancellation that came between the look and the try goes first.
- * What failed it (the other end of a pipe was closed, say) may have come after that, as in glibc's
- * tst-cancel2.  But first claim_sigpipe() takes a pending SIGPIPE off this kernel thread: a cancelled
- * thread does not return here, and the next G on the M would receive the signal.
- */
-long fdwait_tried(struct fdop *op, long r)
-{
-	r = claim_sigpipe(op, r);
-	if (r < 0)
-		testcancel();
-	return r;
-}
-
 long fdwait_run(struct fdop *op)
 {
 	runtime_checkyield();
@@ -442,68 +284,4 @@ long fdwait_run(struct fdop *op)
 	if (runtime_waits_itself())
 		return FDWAIT_FALLBACK;
 	return fdwait_tried(op, run_op(op));
-}
-
-/* ---- calls that cannot be tried -------------------------------------------------------------- */
-
-long fdwait_call(const struct fdop *op)
-{
-	return block6(op->nr, op->fd, op->b, op->c, op->d, op->e, op->f);
-}
-
-long fdwait_await(const struct fdop *op)
-{
-	return await6(op->nr, op->fd, op->b, op->c, op->d, op->e, op->f);
-}
-
-static long ask(struct fdop *op, int fd)
-{
-	struct pollfd p = { .fd = fd, .events = op->dir == NETPOLL_IN ? POLLIN : POLLOUT };
-	long r;
-
-	/*
-	 * Even without time it may say EINTR; taken for "not ready", the edge that was would be
-	 * missed.
-	 */
-	do
-		r = direct3(SYS_poll, &p, 1, 0);
-	while (r == -EINTR);
-	if (r == 0)
-		return -EAGAIN;
-	if (fd == op->fd) {
-		op->ready = true;
-		return 0;
-	}
-	/*
-	 * Its number was closed while we waited, and ours lasts until we release it.  Somebody else may be
-	 * faster, and while the call then waits handlers must run: it has a number of its own.
-	 */
-	op->own = (int)direct3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0);
-	return op->own < 0 ? op->own : 0;
-}
-
-static void close_own(const int *fd)
-{
-	direct3(SYS_close, *fd, 0, 0);
-}
-
-/* (A handler that jumps out leaves the number behind.) */
-static long call_by_own(const struct fdop *op)
-{
-	int fd __attribute__((cleanup(close_own))) = op->own;
-
-	return block6(op->nr, fd, op->b, op->c, op->d, op->e, op->f);
-}
-
-long fdwait_ask_and_call(struct fdop *op)
-{
-	long r;
-
-	op->attempt = ask;
-	op->own = -1;
-	r = fdwait_run(op);
-	if (unlikely(op->own >= 0))
-		return call_by_own(op);
-	/* Another thread may be faster now: then this call waits on its kernel thread. */
-	return op->ready || r == FDWAIT_FALLBACK ? fdwait_call(op) : r;
 }

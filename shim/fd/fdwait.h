@@ -51,7 +51,11 @@ struct fdop {
 /* A cancellation point.  The result, -errno or FDWAIT_FALLBACK. */
 long fdwait_run(struct fdop *op) hidden;
 /* What every try that ends the call returns through: a cancellation and SIGPIPE are seen to. */
-long fdwait_tried(struct fdop *op, long r) hidden;
+long fdwait_failed(const struct fdop *op, long r) hidden; /* of a failure */
+static inline long fdwait_tried(const struct fdop *op, long r)
+{
+	return likely(r >= 0) ? r : fdwait_failed(op, r);
+}
 /* Parks until fd is ready for the direction, then makes the call on a kernel thread. */
 long fdwait_ask_and_call(struct fdop *op) hidden;
 /* The call on a kernel thread, with the P given away. */
@@ -62,5 +66,25 @@ long fdwait_await(const struct fdop *op) hidden;
 
 /* In a forked child: no thread waits. */
 void fdwait_fork_child(void) hidden;
+
+/* ---- inside: what the loop (fdwait.c) asks of the files beside it ---------------------------- */
+
+/* fdended.c: how a wait on a held file ended, when nothing is held any more; kept: netpoll_release()'s. */
+long fdwait_ended(struct fdop *op, long r, int kept) hidden;
+
+/* fdcall.c: the call by a number of weft's own for its file, which is closed however the call is left. */
+long fdcall_by_own(const struct fdop *op, int own) hidden;
+bool fdcall_wait(const struct fdop *op) hidden;
+
+/* fdlocal.c: between begin and end a shutdown() of this process wakes the writer. */
+void fdlocal_begin(void) hidden;
+void fdlocal_end(void) hidden;
+void fdlocal_restart_clock(struct fdop *op, int fd) hidden;
+long fdlocal_park(struct fdop *op, struct netwait *w, uint64_t *again) hidden;
+
+static inline bool fdlocal_writes(const struct fdop *op)
+{
+	return op->dir == NETPOLL_OUT && op->kind == FDK_STREAM;
+}
 
 #endif

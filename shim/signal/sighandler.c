@@ -196,7 +196,7 @@ void trampoline(int sig, siginfo_t *si, void *ctx)
 		return;
 	}
 	if (sig == SIGPIPE && weft_on && on_g() && self_thread.catches_sigpipe) {
-		self_thread.got_sigpipe = true; /* fdwait.c sends it to this thread once it may run */
+		self_thread.got_sigpipe = true; /* fdended.c sends it to this thread once it may run */
 		errno = a.saved;
 		return;
 	}
