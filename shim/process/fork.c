@@ -29,6 +29,7 @@
 #include "shim/libc/stdio.h"
 #include "shim/sync/sync.h"
 #include "shim/thread/thread.h"
+#include "shim/thread/tid.h"
 
 static uint32_t inside; /* Gs between prepare and parent; only with all signals kept out: a handler may fork */
 
@@ -131,6 +132,7 @@ static void rebuild(void)
 	self_thread.robustlist_set = false;
 	dumpsig_fork_child();
 	threadname_show();
+	rusage_fork_child();
 	threadstate_fork_child();
 	filter_fork_child();
 	schedparam_fork_child();

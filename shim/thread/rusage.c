@@ -36,6 +36,13 @@ void thread_usage(struct thread *th, int ostid, uint64_t used, uint64_t *user, u
 	*user = no_less(&th->said[0], all - sys.ns);
 }
 
+/* What was told was the parent's. */
+void rusage_fork_child(void)
+{
+	store_relaxed(&self_thread.said[0], 0);
+	store_relaxed(&self_thread.said[1], 0);
+}
+
 long reads_usage(const struct call *x)
 {
 	struct rusage *ru = (struct rusage *)x->b;

@@ -33,6 +33,7 @@ void threadname_show(void) hidden;
 long sets_name(const char *name) hidden;
 /* rusage.c: ns of CPU time; ostid, used: as in struct gsystime. */
 void thread_usage(struct thread *th, int ostid, uint64_t used, uint64_t *user, uint64_t *system) hidden;
+void rusage_fork_child(void) hidden;
 /* A reading of a thread's CPU clock.  False: not one of ours; else *r is 0 or -errno. */
 bool cpuclock_call(clockid_t clock, struct timespec *ts, long *r) hidden;
 /*
