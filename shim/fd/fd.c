@@ -145,11 +145,7 @@ MAKES(memfd_create, (const char *name, unsigned int flags), (name, flags), 0)
 /* fd names one that is there already, or -1. */
 EXPORT int signalfd(int fd, const sigset_t *mask, int flags)
 {
-	int r = (int)FD_NOTED(signalfd4, real.signalfd(fd, mask, flags), fd);
-
-	if (r >= 0)
-		signals_described(sigs_of(mask));
-	return r;
+	return (int)FD_NOTED(signalfd4, real.signalfd(fd, mask, flags), fd, (long)mask);
 }
 
 EXPORT int dup2(int from, int to)

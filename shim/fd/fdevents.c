@@ -13,6 +13,7 @@
 #include "runtime/netpoll.h"
 #include "shim/fd/fdevents.h"
 #include "shim/fd/epollset.h"
+#include "shim/signal/sigroute.h"
 
 #include <linux/close_range.h>
 #include <netinet/in.h>
@@ -173,6 +174,8 @@ static bool made_pipe(struct fdcall *c)
 /* The first argument names one that is there already, or -1. */
 static bool made_signalfd(struct fdcall *c)
 {
+	if (c->result >= 0)
+		signals_described(*(const uint64_t *)c->a[1]); /* the kernel has read it */
 	return (int)c->a[0] == -1 ? made(c) : true;
 }
 
