@@ -72,13 +72,23 @@ static int tell(int sig, const struct sigaction *sa)
 	return r;
 }
 
+/* sa is what the kernel has, and becomes what the program has installed: less the flags that the kernel does not know. */
+static void as_installed(int sig, struct sigaction *sa)
+{
+	int known = sa->sa_flags | SA_RESETHAND | SA_NODEFER; /* tell() takes these out */
+
+	if (sa->sa_sigaction != trampoline)
+		return;
+	action_get(sig, sa);
+	sa->sa_flags &= known;
+}
+
 /* The program's view of what the kernel has; with the lock. */
 static int current(int sig, struct sigaction *sa)
 {
 	if (real.sigaction(sig, NULL, sa))
 		return -1;
-	if (sa->sa_sigaction == trampoline)
-		action_get(sig, sa);
+	as_installed(sig, sa);
 	return 0;
 }
 
@@ -138,8 +148,8 @@ static int sigaction_unshared(int sig, const struct sigaction *sa, struct sigact
 {
 	if (real.sigaction(sig, sa, old))
 		return -1;
-	if (old && old->sa_sigaction == trampoline)
-		action_get(sig, old);
+	if (old)
+		as_installed(sig, old);
 	return 0;
 }
 
@@ -155,6 +165,9 @@ EXPORT int sigaction(int sig, const struct sigaction *sa, struct sigaction *old)
 	if (sa) {
 		signals_first();
 		want = *sa; /* old may be the same object, and neither be touched with the lock held */
+		/* As the kernel. */
+		sigdelset(&want.sa_mask, SIGKILL);
+		sigdelset(&want.sa_mask, SIGSTOP);
 	}
 	if (sa && on_g() && action_ignores(sig, &want))
 		sigroute_flush(); /* what was sent before is queued, or pending in the kernel */
