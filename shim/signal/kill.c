@@ -6,6 +6,8 @@
  * Must never: send what another process is to have by another way than the kernel's.
  */
 #include "shim/signal/sigroute.h"
+#include "shim/syscall/syscall.h"
+#include "shim/syscall/usermem.h"
 #include "shim/thread/tid.h"
 
 #include <string.h>
@@ -60,6 +62,28 @@ EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 	if (!to_self(pid, sig, &si, &err))
 		return real.sigqueue(pid, sig, value);
 	return err ? (errno = err, -1) : 0;
+}
+
+/* rt_sigqueueinfo(2). */
+long queues_signal(const struct call *x)
+{
+	pid_t pid = tid_process((pid_t)x->a);
+	int sig = (int)x->b, err;
+	struct call y = *x;
+	siginfo_t si;
+
+	y.a = pid;
+	if (pid != (pid_t)direct3(SYS_getpid, 0, 0, 0) || sig < 1 || sig > NSIG_)
+		return call_plain(&y);
+	memset(&si, 0, sizeof(si));
+	if (!user_read(&si, (const void *)x->c, KERNEL_SIGINFO))
+		return -EFAULT;
+	si.si_signo = sig;
+	if (!tid_may_send((int)x->a, &si))
+		return -EPERM;
+	if (to_self(pid, sig, &si, &err))
+		return -err;
+	return sigroute_requeue(sig, &si) ? 0 : -EAGAIN;
 }
 
 /*

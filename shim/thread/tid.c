@@ -55,24 +55,34 @@ EXPORT pid_t pthread_gettid_np(pthread_t t)
 	return gp ? (pid_t)g_tid(gp) : real.pthread_gettid_np(t);
 }
 
-enum { KERNEL_SIGINFO = 48 }; /* bytes that the kernel uses of a siginfo_t */
+bool tid_may_send(long id, const siginfo_t *si)
+{
+	if (si->si_code < 0 && si->si_code != SI_TKILL)
+		return true;
+	return id == (on_g() ? (long)weft_tls.tid : direct3(SYS_gettid, 0, 0, 0));
+}
 
-/* Result or -errno.  info NULL: as tgkill(2) makes it. */
+/* Result or -errno, asked in the kernel's order.  info NULL: as tgkill(2) makes it. */
 static long kill_by_id(long tid, int sig, const siginfo_t *info)
 {
 	struct thread *th = thread_by_id(tid);
 	siginfo_t si;
 
-	if (sig < 0 || sig > 64)
-		return -EINVAL;
-	if (!th || (load_seqcst(&th->state) & TH_EXITED))
-		return -ESRCH;
 	if (info) {
 		memset(&si, 0, sizeof(si));
 		if (!user_read(&si, info, KERNEL_SIGINFO))
 			return -EFAULT;
 		si.si_signo = sig;
+		if (!tid_may_send(tid, &si))
+			return -EPERM;
 	}
+	if (!th)
+		return -ESRCH;
+	if (sig < 0 || sig > 64)
+		return -EINVAL;
+	/* Main has the process's id: it is there until the process ends, and ignores it. */
+	if (load_seqcst(&th->state) & TH_EXITED)
+		return th->g == g_main() ? 0 : -ESRCH;
 	return -thread_kill(th, sig, info ? &si : NULL);
 }
 
