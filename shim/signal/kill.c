@@ -30,6 +30,9 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 		return true;
 	if (!sigroute_started())
 		return false; /* one kernel thread, which keeps it out as its G does */
+	/* The kernel says whether there is room for it, and the caller hears that. */
+	if (sigroute_kept_out(SIGBIT(sig)))
+		return false;
 	/* All keep it out, perhaps for a handler's time only: the signal thread waits for that. */
 	*err = 0;
 	sigroute_defer(sig, si);

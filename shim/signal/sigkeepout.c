@@ -107,6 +107,15 @@ static bool blocked_everywhere(uint64_t set)
 	return !(set & ~load_seqcst(&blocked)) && blocked_by_the_ending(set) && sigmask_all_ms_block(set);
 }
 
+bool sigroute_kept_out(uint64_t set)
+{
+	if (keepout_by_all(set) != set || !blocked_everywhere(set))
+		return false;
+	if (unlikely(!sigring_empty()))
+		sigroute_flush();
+	return true;
+}
+
 /* Of set, what the signal thread lets in, or is about to. */
 static uint64_t let_in(uint64_t set)
 {

@@ -83,6 +83,8 @@ bool signals_over(struct sigframe *f) hidden;
 int thread_timer(struct thread *th, int slot, const siginfo_t *info) hidden;
 void sigroute_blocked(uint64_t set) hidden; /* the caller lets these in no more, or ends */
 void sigroute_keep_out(uint64_t set) hidden; /* the same, also of signals that have a handler */
+/* What is sent now of set waits in the kernel, behind all that was sent before. */
+bool sigroute_kept_out(uint64_t set) hidden;
 /* Of set, what all keep out waits where sigpending finds it. */
 void sigroute_settle(uint64_t set) hidden;
 /*
