@@ -27,10 +27,17 @@ enum eintr eintr_deliver(void)
 	return ends ? INTR_ENDS : INTR_RESTARTS;
 }
 
-void eintr_in_lock(void)
+enum eintr eintr_in_call(void)
 {
-	eintr_deliver();
+	enum eintr what = eintr_deliver();
+
 	/* No cancellation point, but asynchronous cancellation needs none. */
 	if (unlikely(cancel_due()) && tcb_cancel_async(tcb_self()))
 		cancel_point();
+	return what;
+}
+
+void eintr_in_lock(void)
+{
+	eintr_in_call();
 }

@@ -9,18 +9,16 @@
  */
 #include "shim/signal/altstack.h"
 #include "shim/signal/sigroute.h"
+#include "shim/signal/sigwait.h"
 #include "shim/syscall/syscall.h"
 #include "shim/syscall/usermem.h"
 
 #include <string.h>
 
 extern __typeof__(kill) shim_kill hidden;
-extern __typeof__(pause) shim_pause hidden;
 extern __typeof__(pthread_sigmask) shim_pthread_sigmask hidden;
 extern __typeof__(sigaction) shim_sigaction hidden;
 extern __typeof__(sigpending) shim_sigpending hidden;
-extern __typeof__(sigsuspend) shim_sigsuspend hidden;
-extern __typeof__(sigtimedwait) shim_sigtimedwait hidden;
 
 enum { SET_SIZE = 8 };
 
@@ -112,23 +110,23 @@ long reads_pending(const struct call *x)
 	return 0;
 }
 
-/* pause, rt_sigsuspend and rt_sigtimedwait. */
+/* pause, rt_sigsuspend and rt_sigtimedwait; no cancellation points. */
 long waits_signal(const struct call *x)
 {
 	struct timespec time;
 	sigset_t set;
 
 	if (x->nr == SYS_pause)
-		return of_libc(shim_pause());
+		return signal_pause(false);
 	if (x->nr == SYS_rt_sigsuspend ? x->b != SET_SIZE : x->d != SET_SIZE)
 		return -EINVAL;
 	if (!read_set(&set, x->a))
 		return -EFAULT;
 	if (x->nr == SYS_rt_sigsuspend)
-		return of_libc(shim_sigsuspend(&set));
+		return signal_suspend(false, &set);
 	if (x->c && !user_read(&time, (const void *)x->c, sizeof(time)))
 		return -EFAULT;
-	return of_libc(shim_sigtimedwait(&set, (siginfo_t *)x->b, x->c ? &time : NULL));
+	return signal_await(false, &set, (siginfo_t *)x->b, x->c ? &time : NULL);
 }
 
 long kills_process(const struct call *x)

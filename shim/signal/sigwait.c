@@ -1,5 +1,6 @@
 /*
- * sigwait: waiting for signals; all cancellation points.
+ * sigwait: waiting for signals; cancellation points but by number, where an asynchronous
+ * cancellation alone is acted on.
  *
  * The kernel waits, on the kernel thread that the G has to itself meanwhile: its mask is the G's,
  * so a signal that is sent to the process finds it there, and sigsuspend's mask is installed and
@@ -8,6 +9,7 @@
 #include "shim/signal/waitmask.h"
 #include "shim/syscall/rawsyscall.h"
 #include "shim/signal/sigroute.h"
+#include "shim/signal/sigwait.h"
 #include "shim/syscall/usermem.h"
 
 #ifndef ERESTART
@@ -16,8 +18,21 @@
 
 #define SIGSET_BYTES 8L /* the kernel's signal set, not libc's 128 bytes */
 
+/* The kernel's wait.  What a kick is for is looked for here: block_cp() does so itself. */
+static long in_kernel(bool point, long nr, long a, long b, long c, long d)
+{
+	long r;
+
+	if (point)
+		return block_cp(nr, a, b, c, d, 0, 0);
+	r = block_nocp(nr, a, b, c, d, 0, 0);
+	if (r == -EINTR)
+		thread_look_slow();
+	return r;
+}
+
 /* One round of waiting in the kernel, or a signal directed at this G. */
-static long await(uint64_t bits, siginfo_t *info, const struct timespec *timeout)
+static long await(bool point, uint64_t bits, siginfo_t *info, const struct timespec *timeout)
 {
 	struct thread *th = &self_thread;
 	uint64_t done;
@@ -32,7 +47,9 @@ static long await(uint64_t bits, siginfo_t *info, const struct timespec *timeout
 	r = signals_take(bits, info);
 	if (!r) {
 		done = th->sigdone;
-		r = block4(SYS_rt_sigtimedwait, &bits, info, timeout, SIGSET_BYTES);
+		call_timed(SYS_rt_sigtimedwait);
+		r = in_kernel(point, SYS_rt_sigtimedwait, (long)&bits, (long)info, (long)timeout,
+			      SIGSET_BYTES);
 		/*
 		 * The kernel looks once more before a handler runs: what a handler has raised stays pending.
 		 */
@@ -48,26 +65,24 @@ static long await(uint64_t bits, siginfo_t *info, const struct timespec *timeout
 	return r;
 }
 
-EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+long signal_await(bool point, const void *set, siginfo_t *info, const struct timespec *timeout)
 {
 	struct timespec left;
 	uint64_t deadline = 0, bits;
 	siginfo_t si;
 	long r;
 
-	if (!on_g())
-		return real.sigtimedwait(set, info, timeout);
 	if (!user_read(&bits, set, sizeof(bits)))
-		return (int)syscall_ret(-EFAULT);
+		return -EFAULT;
 	if (timeout) {
 		if (!user_read(&left, timeout, sizeof(left)))
-			return (int)syscall_ret(-EFAULT);
+			return -EFAULT;
 		if (deadline_in(&left, &deadline))
-			return (int)syscall_ret(-EINVAL);
+			return -EINVAL;
 		if (!deadline)
 			timeout = NULL; /* longer than there is time */
 	}
-	while ((r = await(bits, &si, timeout ? &left : NULL)) == -ERESTART) {
+	while ((r = await(point, bits, &si, timeout ? &left : NULL)) == -ERESTART) {
 		uint64_t now = nanotime(), ns = deadline > now ? deadline - now : 0;
 
 		left = (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
@@ -79,7 +94,14 @@ EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct times
 	/* The signal is taken all the same, as by the kernel. */
 	if (r >= 0 && info && !user_put(info, &si, sizeof(si)))
 		r = -EFAULT;
-	return (int)syscall_ret(r);
+	return r;
+}
+
+EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	if (!on_g())
+		return real.sigtimedwait(set, info, timeout);
+	return (int)syscall_ret(signal_await(true, set, info, timeout));
 }
 TWIN(sigtimedwait);
 
@@ -100,7 +122,7 @@ EXPORT int sigwait(const sigset_t *set, int *sig)
 	if (!user_get(&bits, set, sizeof(bits)))
 		return EFAULT;
 	do
-		r = await(bits, &si, NULL);
+		r = await(true, bits, &si, NULL);
 	while (r == -EINTR || r == -ERESTART);
 	if (r < 0)
 		return (int)-r;
@@ -109,22 +131,34 @@ EXPORT int sigwait(const sigset_t *set, int *sig)
 }
 
 /* Waits until a handler has run, for a signal that the kernel delivered or for a queued one. */
-static long suspend(const void *mask)
+static long suspend(bool point, const void *mask)
 {
 	WAITMASK_REGION(mask);
 
 	while (!waitmask_hit())
-		block2(SYS_rt_sigsuspend, waitmask(), SIGSET_BYTES);
+		in_kernel(point, SYS_rt_sigsuspend, (long)waitmask(), SIGSET_BYTES, 0, 0);
 	return -EINTR;
+}
+
+long signal_suspend(bool point, const void *mask)
+{
+	uint64_t bits;
+
+	return user_get(&bits, mask, sizeof(bits)) ? suspend(point, &bits) : -EFAULT;
+}
+
+long signal_pause(bool point)
+{
+	uint64_t mask = sigmask_of(getg());
+
+	return suspend(point, &mask);
 }
 
 EXPORT int sigsuspend(const sigset_t *mask)
 {
-	uint64_t bits;
-
 	if (!on_g())
 		return real.sigsuspend(mask);
-	return (int)syscall_ret(user_get(&bits, mask, sizeof(bits)) ? suspend(&bits) : -EFAULT);
+	return (int)syscall_ret(signal_suspend(true, mask));
 }
 ALIAS(__sigsuspend, sigsuspend);
 TWIN(sigsuspend);
@@ -133,13 +167,8 @@ EXPORT int pause(void)
 {
 	if (!on_g())
 		return real.pause();
-	{
-		uint64_t mask = sigmask_of(getg());
-
-		return (int)syscall_ret(suspend(&mask));
-	}
+	return (int)syscall_ret(signal_pause(true));
 }
-TWIN(pause);
 
 /* Three linker names: BSD's with a mask, X/Open's with one signal to let in, and the choice of
  * both. */

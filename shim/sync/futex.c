@@ -65,7 +65,7 @@ long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bo
 
 		if (err != -EINTR)
 			return err < 0 ? err : 0;
-		what = eintr_deliver();
+		what = eintr_in_call();
 		if (what == INTR_ENDS || (what == INTR_RESTARTS && ends))
 			return -EINTR;
 		/* Moved to another word's queue, it begins anew at its own, as in the kernel. */

@@ -92,8 +92,10 @@ enum eintr {
 };
 enum eintr eintr_deliver(void) hidden;
 /*
- * The same for a wait that is no cancellation point; with nothing taken that unwinding would keep.
+ * The same for a wait that is no cancellation point: an asynchronous cancellation is acted on, with
+ * nothing taken that unwinding would keep.
  */
+enum eintr eintr_in_call(void) hidden;
 void eintr_in_lock(void) hidden;
 
 /* The caller owns a P or is a native thread.  Native: libc's own, its thread block is libc's. */
