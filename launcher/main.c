@@ -344,17 +344,18 @@ static void set_preload(const char *library)
 	free(list);
 }
 
-/* The command line wins over the variable: later entries win. */
-static void set_options(const char *options)
+/* The command line, which has been checked, wins over the variable: later entries win.  *opt is what the program gets. */
+static void set_options(const char *options, struct weft_options *opt)
 {
 	const char *old = getenv("WEFT");
 	char *text = format("%s", old ? old : "");
 
-	check_options("WEFT:", text);
 	text = join(text, options);
 	if (*text && setenv("WEFT", text, 1) < 0)
 		refuse(EXIT_OWN, "WEFT: %s (free some memory)", strerror(errno));
 	free(text);
+	source = "WEFT:";
+	weft_options_read(opt, environ, bad_option);
 }
 
 /*
@@ -366,18 +367,16 @@ static void set_options(const char *options)
  * Rejected: an affinity mask of as many CPUs as there are Ps.  sched_getcpu() would name others, and programs that keep
  * something for each CPU would look beyond the end of it.
  */
-static void set_openmp(void)
+static void set_openmp(const struct weft_options *opt)
 {
 	static const char *const words[] = { "OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY" };
-	struct weft_options opt;
 	cpu_set_t cpus;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (getenv(words[i]))
 			return;
-	weft_options_read(&opt, environ, bad_option);
-	if (!opt.procs || opt.disable || sched_getaffinity(0, sizeof(cpus), &cpus) ||
-	    opt.procs >= (unsigned)CPU_COUNT(&cpus))
+	if (!opt->procs || opt->disable || sched_getaffinity(0, sizeof(cpus), &cpus) ||
+	    opt->procs >= (unsigned)CPU_COUNT(&cpus))
 		return;
 	if (setenv("OMP_WAIT_POLICY", "passive", 1) < 0)
 		refuse(EXIT_OWN, "OMP_WAIT_POLICY: %s (free some memory)", strerror(errno));
@@ -418,14 +417,15 @@ static _Noreturn void run(const char *path, char **argv, int argc)
 int main(int argc, char **argv)
 {
 	char *options = parse_command_line(argc, argv);
+	struct weft_options opt;
 	char *path;
 
 	if (optind >= argc)
 		refuse(EXIT_OWN, "no program: nothing to run (see weft --help)");
 	path = program_find(argv[optind]);
 	program_check(path);
-	set_options(options);
-	set_openmp();
+	set_options(options, &opt);
+	set_openmp(&opt);
 	set_preload(usable_library());
 	run(path, argv + optind, argc - optind);
 }
