@@ -10,6 +10,7 @@
  */
 #include "shim/fd/credentials.h"
 
+#include "shim/syscall/scratch.h"
 #include "shim/thread/tid.h"
 
 #include <string.h>
@@ -38,18 +39,16 @@ static bool name_processes(struct msghdr *m)
 long credentials_again(int fd, const struct msghdr *msg, int flags, credentials_send *send)
 {
 	struct msghdr m = *msg; /* the kernel has read it and its control data */
-	long r = -ESRCH, at;
+	void *control;
+	long r;
 
 	if (!m.msg_controllen)
+		return -ESRCH;
+	r = scratch_map(&control, m.msg_controllen);
+	if (r)
 		return r;
-	at = direct6(SYS_mmap, NULL, m.msg_controllen, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if ((unsigned long)at > -4096UL)
-		return at;
-	memcpy((void *)at, msg->msg_control, m.msg_controllen);
-	m.msg_control = (void *)at;
-	if (name_processes(&m))
-		r = send(fd, &m, flags);
-	direct3(SYS_munmap, at, m.msg_controllen, 0);
+	m.msg_control = memcpy(control, msg->msg_control, m.msg_controllen);
+	r = name_processes(&m) ? send(fd, &m, flags) : -ESRCH;
+	scratch_unmap(control, m.msg_controllen);
 	return r;
 }

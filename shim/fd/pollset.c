@@ -17,6 +17,7 @@
 #include "shim/fd/pollset.h"
 
 #include "shim/sync/sync.h"
+#include "shim/syscall/scratch.h"
 
 enum { POLLWAIT_FEW = 12 }; /* links that fit a small stack */
 
@@ -66,21 +67,16 @@ static long park(struct pollwait *w, struct polllink *links)
 
 static long park_with_links(struct pollwait *w)
 {
-	struct polllink few[POLLWAIT_FEW], *links = few;
-	size_t bytes = w->n * sizeof(*links);
+	struct polllink few[POLLWAIT_FEW];
+	size_t bytes = w->n * sizeof(*few);
+	void *links = few;
 	long r;
 
-	if (w->n > POLLWAIT_FEW) {
-		if (runtime_fault("places of a poll"))
-			return FDWAIT_FALLBACK;
-		links = (struct polllink *)direct6(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-						   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if ((unsigned long)links > -4096UL)
-			return FDWAIT_FALLBACK;
-	}
+	if (w->n > POLLWAIT_FEW && (runtime_fault("places of a poll") || scratch_map(&links, bytes)))
+		return FDWAIT_FALLBACK;
 	r = park(w, links);
 	if (links != few)
-		direct3(SYS_munmap, links, bytes, 0);
+		scratch_unmap(links, bytes);
 	return r;
 }
 

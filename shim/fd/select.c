@@ -8,6 +8,7 @@
 #include "shim/fd/pollhow.h"
 #include "shim/fd/pollset.h"
 #include "shim/sync/sync.h"
+#include "shim/syscall/scratch.h"
 #include "shim/syscall/usermem.h"
 
 #include <string.h>
@@ -110,21 +111,16 @@ static unsigned int watched(const struct selectcall *c, struct pollfd *fds)
 static long park_select(struct selectcall *c, uint64_t deadline)
 {
 	enum { POLL_FEW = 64 }; /* a stack may be small */
-	struct pollfd few[POLL_FEW], *fds = few;
-	size_t bytes = (size_t)c->n * sizeof(*fds);
+	struct pollfd few[POLL_FEW];
+	size_t bytes = (size_t)c->n * sizeof(*few);
+	void *fds = few;
 	long r;
 
-	if (c->n > POLL_FEW) {
-		if (runtime_fault("descriptors of a select"))
-			return FDWAIT_FALLBACK;
-		fds = (struct pollfd *)direct6(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-					       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if ((unsigned long)fds > -4096UL)
-			return FDWAIT_FALLBACK;
-	}
+	if (c->n > POLL_FEW && (runtime_fault("descriptors of a select") || scratch_map(&fds, bytes)))
+		return FDWAIT_FALLBACK;
 	r = pollwait_wait(&(struct pollwait){ fds, watched(c, fds), ask_select, c, deadline });
 	if (fds != few)
-		direct3(SYS_munmap, fds, bytes, 0);
+		scratch_unmap(fds, bytes);
 	return r;
 }
 

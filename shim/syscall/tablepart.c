@@ -6,6 +6,7 @@
  * fills all of it.
  */
 #include "shim/syscall/tablepart.h"
+#include "shim/syscall/scratch.h"
 
 void *tablepart(void *_Atomic *part, size_t n)
 {
@@ -14,12 +15,11 @@ void *tablepart(void *_Atomic *part, size_t n)
 	if (likely(p))
 		return p;
 	/* No lock: the caller may be a handler. */
-	fresh = (void *)direct6(SYS_mmap, NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if ((unsigned long)fresh > -4096UL)
+	if (scratch_map(&fresh, n))
 		return NULL;
 	/* Release and acquire: a thread that finds another's part finds it filled with zeroes. */
 	if (cas_acq_rel(part, &p, fresh))
 		return fresh;
-	direct3(SYS_munmap, fresh, n, 0);
+	scratch_unmap(fresh, n);
 	return p;
 }
