@@ -22,16 +22,24 @@
 
 _Atomic bool futex_in_kernel;
 
-struct word {
-	uint32_t *at;
-	uint32_t value;
-};
-
-static int differs(void *arg)
+int futex_differs(void *word)
 {
-	struct word *w = arg;
+	struct futexword *w = word;
 
 	return load_acquire(w->at) != w->value;
+}
+
+long futex_until(int clock, const struct timespec *user, struct park *pk)
+{
+	struct timespec ts;
+
+	if (!user)
+		return 0;
+	if (!user_get(&ts, user, sizeof(ts)))
+		return -EFAULT;
+	if (bad_nsec(&ts) || ts.tv_sec < 0)
+		return -EINVAL;
+	return -(clock == FUTEX_RELATIVE ? deadline_in(&ts, &pk->deadline) : park_until(clock, &ts, pk));
 }
 
 bool futex_bad_word(const uint32_t *w, long *err)
@@ -52,13 +60,13 @@ static bool is_there(const uint32_t *at)
 
 long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bool ends)
 {
-	struct word w = {at, value};
+	struct futexword w = {at, value};
 
 	if (!is_there(at))
 		return -EFAULT;
-	if (differs(&w)) /* and a fault comes here, before the lot's lock is taken */
+	if (futex_differs(&w)) /* and a fault comes here, before the lot's lock is taken */
 		return -EAGAIN;
-	park_on(pk, lot_key(at, KEY_OTHER), differs, &w, WaitFutex, bits);
+	park_on(pk, lot_key(at, KEY_OTHER), futex_differs, &w, WaitFutex, bits);
 	for (;;) {
 		enum eintr what;
 		int err = lot_park(pk);
@@ -77,22 +85,14 @@ long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bo
 static long wait_by_op(uint32_t *at, uint32_t value, int op, const struct timespec *user,
 		       uint32_t bits)
 {
-	struct timespec time, *ts = user ? &time : NULL;
-	int clock = op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+	int clock = (op & FUTEX_CMD_MASK) == FUTEX_WAIT ? FUTEX_RELATIVE :
+		    op & FUTEX_CLOCK_REALTIME ? CLOCK_REALTIME : CLOCK_MONOTONIC;
 	struct park pk = park_time(WaitFutex);
-	int err = 0;
+	long r = futex_until(clock, user, &pk);
 
-	if (ts && !user_get(ts, user, sizeof(*ts)))
-		return -EFAULT;
-	if (!bits)
-		return -EINVAL;
-	if (ts && (bad_nsec(ts) || ts->tv_sec < 0))
-		return -EINVAL;
-	if (ts && (op & FUTEX_CMD_MASK) == FUTEX_WAIT)
-		err = deadline_in(ts, &pk.deadline);
-	else if (ts)
-		err = park_until(clock, ts, &pk);
-	return err ? -err : futex_wait(at, value, bits, &pk, ts != NULL);
+	if (!r && !bits)
+		r = -EINVAL;
+	return r ? r : futex_wait(at, value, bits, &pk, user != NULL);
 }
 
 /*
@@ -123,7 +123,7 @@ static long wake_by_op(uint32_t *at, int n, uint32_t bits)
 
 long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uint32_t *value)
 {
-	struct word w = {from, value ? *value : 0};
+	struct futexword w = {from, value ? *value : 0};
 	unsigned moved = 0;
 	long more = 0;
 	int woken;
@@ -132,10 +132,10 @@ long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uin
 		return -EINVAL;
 	if (value && !is_there(from))
 		return -EFAULT;
-	if (value && differs(&w))
+	if (value && futex_differs(&w))
 		return -EAGAIN;
 	woken = lot_requeue(lot_key(from, KEY_OTHER), lot_key(to, KEY_OTHER), (unsigned)nwake,
-			    (unsigned)nmove, value ? differs : NULL, NULL, &w, &moved);
+			    (unsigned)nmove, value ? futex_differs : NULL, NULL, &w, &moved);
 	if (woken < 0)
 		return woken;
 	if ((woken < nwake || moved < (unsigned)nmove) && also_in_kernel())

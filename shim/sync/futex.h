@@ -14,6 +14,18 @@
  */
 extern _Atomic bool futex_in_kernel hidden;
 
+/* What a waiter expects of a word that is there; under the lot's lock futex_differs() says whether it is another by now. */
+struct futexword {
+	uint32_t *at, value;
+};
+int futex_differs(void *word) hidden;
+
+/*
+ * The time of a wait as the program gives it, NULL: without end.  FUTEX_RELATIVE: from now on.  0 or -errno.
+ */
+enum { FUTEX_RELATIVE = -1 };
+long futex_until(int clock, const struct timespec *user, struct park *pk) hidden;
+
 /* True: no word can be there, and *err says what the kernel says. */
 bool futex_bad_word(const uint32_t *w, long *err) hidden;
 

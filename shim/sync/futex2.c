@@ -70,8 +70,7 @@ long wakes_futex2(const struct call *x)
 long waits_futex2(const struct call *x)
 {
 	uint32_t *at = (uint32_t *)x->a;
-	const struct timespec *user = (const struct timespec *)x->e;
-	struct timespec time, *ts = user ? &time : NULL;
+	const struct timespec *ts = (const struct timespec *)x->e;
 	struct park pk = park_time(WaitFutex);
 	long err;
 
@@ -83,13 +82,9 @@ long waits_futex2(const struct call *x)
 		return -EINVAL;
 	if (ts && !wait_clock((clockid_t)x->f))
 		return -EINVAL;
-	if (ts && !user_get(ts, user, sizeof(*ts)))
-		return -EFAULT;
-	if (ts && ts->tv_sec < 0)
-		return -EINVAL;
-	err = ts ? park_until((clockid_t)x->f, ts, &pk) : 0;
+	err = futex_until((clockid_t)x->f, ts, &pk);
 	if (err)
-		return -err;
+		return err;
 	if (futex_bad_word(at, &err))
 		return err;
 	return futex_wait(at, (uint32_t)x->b, (uint32_t)x->c, &pk, false);

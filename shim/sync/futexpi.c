@@ -71,18 +71,6 @@ static bool lives(uint32_t tid)
 	return (tid < G_ID_MIN && !direct3(SYS_tgkill, direct3(SYS_getpid, 0, 0, 0), tid, 0));
 }
 
-struct expects {
-	uint32_t *at, value;
-	uint32_t *to; /* requeue() */
-};
-
-static int differs(void *arg)
-{
-	struct expects *e = arg;
-
-	return load_acquire(e->at) != e->value;
-}
-
 /*
  * Takes the word if it has no owner: 0; or marks that somebody waits: -EAGAIN, and *seen is what the
  * word is now.  Else -errno.  seq_cst, as the kernel's own exchange of the word.
@@ -117,10 +105,10 @@ static long take(uint32_t *at, uint32_t tid, bool wait, uint32_t *seen)
 static long lock_word(uint32_t *at, struct park *pk)
 {
 	uint32_t tid = own_tid();
-	struct expects e = { .at = at };
+	struct futexword e = { .at = at };
 	long r;
 
-	park_on(pk, lot_key(at, KEY_OTHER), differs, &e, WaitFutex, FUTEX_BITSET_MATCH_ANY);
+	park_on(pk, lot_key(at, KEY_OTHER), futex_differs, &e, WaitFutex, FUTEX_BITSET_MATCH_ANY);
 	while ((r = take(at, tid, true, &e.value)) == -EAGAIN) {
 		struct waits w;
 		int err;
@@ -187,10 +175,10 @@ void futexpi_give_up(void)
 
 static long wait_requeue(uint32_t *at, uint32_t value, uint32_t *to, struct park *pk)
 {
-	struct expects e = { .at = at, .value = value };
+	struct futexword e = { .at = at, .value = value };
 	struct waits w;
 
-	park_on(pk, lot_key(at, KEY_OTHER), differs, &e, WaitFutex, FUTEX_BITSET_MATCH_ANY);
+	park_on(pk, lot_key(at, KEY_OTHER), futex_differs, &e, WaitFutex, FUTEX_BITSET_MATCH_ANY);
 	for (;;) {
 		bool moved;
 		int err;
@@ -212,6 +200,11 @@ static long wait_requeue(uint32_t *at, uint32_t value, uint32_t *to, struct park
 	}
 }
 
+struct expects {
+	struct futexword from; /* the first, as futex_differs() has it */
+	uint32_t *to;
+};
+
 /* seq_cst, as the kernel's own exchange of the word. */
 static void mark_waiters(void *arg, unsigned n)
 {
@@ -224,29 +217,18 @@ static void mark_waiters(void *arg, unsigned n)
  */
 static long requeue(uint32_t *at, int nwake, int nmove, uint32_t *to, uint32_t value)
 {
-	struct expects e = { at, value, to };
+	struct expects e = { { at, value }, to };
 	unsigned moved = 0;
 	int woken;
 
 	if (nwake != 1 || nmove < 0)
 		return -EINVAL;
-	woken = lot_requeue(lot_key(at, KEY_OTHER), lot_key(to, KEY_OTHER), 1, (unsigned)nmove, differs,
+	woken = lot_requeue(lot_key(at, KEY_OTHER), lot_key(to, KEY_OTHER), 1, (unsigned)nmove, futex_differs,
 			    mark_waiters, &e, &moved);
 	return woken < 0 ? woken : woken + (long)moved;
 }
 
 /* ---- the calls ------------------------------------------------------------------------------- */
-
-static long until(int clock, const struct timespec *user, struct park *pk)
-{
-	struct timespec time, *ts = user ? &time : NULL;
-
-	if (ts && !user_get(ts, user, sizeof(*ts)))
-		return -EFAULT;
-	if (ts && (bad_nsec(ts) || ts->tv_sec < 0))
-		return -EINVAL;
-	return ts ? -park_until(clock, ts, pk) : 0;
-}
 
 bool futexpi_is(int op)
 {
@@ -278,7 +260,7 @@ static long by_two_words(const struct call *x, uint32_t *at, uint32_t *to, int c
 		return user_word_readable(to)
 			       ? requeue(at, (int)x->c, (int)x->d, to, (uint32_t)x->f)
 			       : -EFAULT;
-	r = until(clock, (const struct timespec *)x->d, &pk);
+	r = futex_until(clock, (const struct timespec *)x->d, &pk);
 	if (r)
 		return r;
 	if (load_acquire(at) != (uint32_t)x->c)
@@ -308,7 +290,7 @@ static long by_op(const struct call *x)
 		return user_word_writable(at) ? take(at, own_tid(), false, &seen) : -EFAULT;
 	case FUTEX_LOCK_PI:
 	case OP_LOCK_PI2:
-		r = until(clock, ts, &pk);
+		r = futex_until(clock, ts, &pk);
 		if (!r && !user_word_writable(at))
 			r = -EFAULT;
 		return r ? r : lock_word(at, &pk);
