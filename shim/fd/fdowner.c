@@ -2,61 +2,35 @@
  * fdowner: F_SETOWN_EX names a thread that gets a descriptor's signals, and a G's id is none of the
  * kernel's.
  *
- * The kernel sends the signal thread signal 32 instead, which that never keeps out, with the descriptor
- * in the siginfo; it directs the signal that was asked for at the G that was named (as posix_timer.c, with
- * the same reason).  What the program reads back is what it set.  A plain SIGIO brings more with it
- * than natively: the descriptor and what happened to it.
+ * The kernel sends the signal thread signal 32 instead, which directs the signal that was asked for at the
+ * G that was named (signal/signote.c).  What the program reads back is what it set.  A plain SIGIO brings
+ * more with it than natively: the descriptor and what happened to it.
  *
  * The notes go by number.  One that the kernel no longer confirms (signal 32 for that number) is of a
  * file that was closed.  (Not seen: the owner of a file asked for by another number of it.)
  *
- * Must never: keep a pointer to a thread, which may have ended: its id is looked up.
+ * Must never: believe a note that the kernel does not confirm.
  */
 #include "shim/fd/fdowner.h"
 
 #include "shim/thread/tid.h"
+#include "shim/signal/signote.h"
 #include "shim/signal/sigroute.h"
 #include "shim/syscall/syscall.h"
 #include "shim/syscall/usermem.h"
 
-enum { OWNER_NOTES = 256, FREE = 0, BUSY = 1 };
+enum { OWNER_NOTES = 256 };
 
-/* Taken and freed by compare-and-swap on target; fd and sig are written while it is BUSY. */
-static struct {
-	_Atomic long target; /* a G's id */
-	_Atomic int fd;
-	_Atomic int sig; /* as F_SETSIG has it: 0 is a plain SIGIO */
-} notes[OWNER_NOTES];
+static struct signote notes[OWNER_NOTES]; /* sig as F_SETSIG has it: 0 is a plain SIGIO */
+static struct signotes owners = { .at = notes, .size = OWNER_NOTES };
 
-static _Atomic bool any;
-
-/* -1: none. */
-static int note_of(int fd)
-{
-	for (int i = 0; load_acquire(&any) && i < OWNER_NOTES; i++)
-		if (load_acquire(&notes[i].target) > BUSY && load_acquire(&notes[i].fd) == fd)
-			return i;
-	return -1;
-}
-
-static int note_new(void)
-{
-	for (int i = 0; i < OWNER_NOTES; i++) {
-		long none = FREE;
-
-		if (cas_acq_rel(&notes[i].target, &none, BUSY))
-			return i;
-	}
-	return -1;
-}
-
-/* The same, of the file that fd is now. */
+/* The note of the file that fd is now; -1: none. */
 static int noted(int fd)
 {
-	int i = note_of(fd);
+	int i = signote_find(&owners, fd);
 
 	if (i >= 0 && direct3(SYS_fcntl, fd, F_GETSIG, 0) != SIGWEFT) {
-		store_release(&notes[i].target, FREE);
+		signote_give(&owners, i);
 		i = -1;
 	}
 	return i;
@@ -75,28 +49,27 @@ static long own(int fd, const struct thread *th)
 		was = direct3(SYS_fcntl, fd, F_GETSIG, 0);
 		if (was < 0)
 			return was;
-		i = note_new();
+		i = signote_take(&owners);
 		if (i < 0)
 			return -ENOMEM;
-		store_release(&notes[i].fd, fd);
+		store_release(&notes[i].number, fd);
 		store_release(&notes[i].sig, (int)was);
 	}
 	/* The note first: a signal may come at once. */
-	store_release(&any, true);
-	store_release(&notes[i].target, (long)g_tid(th->g));
+	signote_name(&owners, i, (long)g_tid(th->g));
 	r = direct3(SYS_fcntl, fd, F_SETSIG, SIGWEFT);
 	if (!r)
 		r = direct3(SYS_fcntl, fd, F_SETOWN_EX, &router);
 	if (r)
-		store_release(&notes[i].target, FREE);
+		signote_give(&owners, i);
 	return r;
 }
 
 /* It gets another owner. */
 static void disown(int i)
 {
-	direct3(SYS_fcntl, load_acquire(&notes[i].fd), F_SETSIG, load_acquire(&notes[i].sig));
-	store_release(&notes[i].target, FREE);
+	direct3(SYS_fcntl, load_acquire(&notes[i].number), F_SETSIG, load_acquire(&notes[i].sig));
+	signote_give(&owners, i);
 }
 
 static bool set_owner(int fd, const struct f_owner_ex *arg, long *r)
@@ -176,31 +149,25 @@ long controls_file(const struct call *x)
 	return call_blocks(x);
 }
 
-static int sig_of(int i)
+/* The note of the file that sent signal 32; -1: none. */
+static int note_of_file(const siginfo_t *si)
 {
-	int sig = load_acquire(&notes[i].sig);
-
-	return sig ? sig : SIGIO;
+	return si->si_code >= POLL_IN && si->si_code <= POLL_HUP ? signote_find(&owners, si->si_fd) : -1;
 }
 
-static bool of_a_file(const siginfo_t *si)
-{
-	return si->si_code >= POLL_IN && si->si_code <= POLL_HUP;
-}
-
-/* The note of the file that sent this; -1: none. */
+/* Of the file that sent the signal that was asked for. */
 static int note_of_signal(const siginfo_t *si)
 {
-	int i = of_a_file(si) ? note_of(si->si_fd) : -1;
+	int i = note_of_file(si);
 
-	return i < 0 || sig_of(i) != si->si_signo ? -1 : i;
+	return i < 0 || signote_sig(&owners, i) != si->si_signo ? -1 : i;
 }
 
 struct thread *fdowner_target(const siginfo_t *si)
 {
 	int i = note_of_signal(si);
 
-	return i < 0 ? NULL : thread_by_id(load_acquire(&notes[i].target));
+	return i < 0 ? NULL : signote_thread(&owners, i);
 }
 
 bool fdowner_names_thread(const siginfo_t *si)
@@ -210,12 +177,5 @@ bool fdowner_names_thread(const siginfo_t *si)
 
 void fdowner_fired(const siginfo_t *si)
 {
-	siginfo_t meant = *si;
-	int i = of_a_file(si) ? note_of(si->si_fd) : -1;
-	long named = i < 0 ? FREE : load_acquire(&notes[i].target);
-
-	if (named <= BUSY)
-		return; /* closed meanwhile */
-	meant.si_signo = sig_of(i);
-	sigroute_defer_at(named, meant.si_signo, &meant);
+	signote_fired(&owners, note_of_file(si), si); /* false: closed meanwhile */
 }

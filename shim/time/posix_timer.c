@@ -1,51 +1,30 @@
 /*
  * posix_timer: timer_create with SIGEV_THREAD_ID names a thread, and a G's id is none of the kernel's.
  *
- * The kernel sends the signal thread signal 32 instead, which that never keeps out, with the
- * timer's number in the siginfo; it directs the signal that was asked for at the G that was named.
- * (Rejected: that signal itself.  Where all keep it out, for a sigwait, the signal thread does too,
- * and it stayed there.)  A timer that names main, and was made before weft started, sends main's
- * kernel thread its own signal; its slot here tells the G that runs there that the signal is
+ * The kernel sends the signal thread signal 32 instead, which directs the signal that was asked for at the
+ * G that was named (signal/signote.c).  A timer that names main, and was made before weft started, sends
+ * main's kernel thread its own signal; its note here tells the G that runs there that the signal is
  * main's.  SIGEV_SIGNAL is the process's, SIGEV_THREAD runs on a thread of libc's own (native)
  * : both stay as they are.
  *
  * A timer on the CPU time of a thread: cputimer.c.
  *
- * Must never: look at the G through a pointer kept since creation: it may have ended; its id is
- * looked up.
+ * Must never: have the kernel send a G's signal to a kernel thread.
  */
 #include "shim/time/cputimer.h"
 #include "shim/time/overrun.h"
 #include "shim/thread/tid.h"
 #include "shim/signal/sigforget.h"
+#include "shim/signal/signote.h"
 #include "shim/signal/sigroute.h"
 #include "shim/syscall/syscall.h"
 #include "shim/syscall/usermem.h"
 
-/* Slots are taken and freed by compare-and-swap on target; number is written while it is TIMER_BUSY. */
-enum { TIMER_FREE = 0, TIMER_BUSY = 1 };
-static struct {
-	_Atomic long target; /* a G's id */
-	_Atomic int number;
-	_Atomic int sig;
-	_Atomic uint8_t sends; /* what it was last set to, before the kernel is told; the signal thread: ONCE to NOTHING */
-} named[TIMERS];
+static struct signote rows[TIMERS];
+static struct signotes named = { .at = rows, .size = TIMERS };
+/* What a row was last set to, before the kernel is told; the signal thread: ONCE to NOTHING. */
+static _Atomic uint8_t sends[TIMERS];
 enum { NOTHING, ONCE, OFTEN };
-static _Atomic int rows; /* the first ones, that have ever been taken */
-
-static int reserve(void)
-{
-	for (int i = 0; i < TIMERS; i++) {
-		long none = TIMER_FREE;
-
-		if (!cas_acq_rel(&named[i].target, &none, TIMER_BUSY))
-			continue;
-		for (int n = load_acquire(&rows); n <= i && !cas_weak_acq_rel(&rows, &n, i + 1);)
-			;
-		return i;
-	}
-	return -1;
-}
 
 /*
  * ev names a G, main included: a slot, and *to is the event for the kernel.  TIMER_NONE: it does not;
@@ -63,14 +42,14 @@ static int reroute(const struct sigevent *ev, struct sigevent *to)
 		return TIMER_NONE;
 	*to = *ev;
 	if (!weft_on) {
-		slot = ev->_sigev_un._tid == (pid_t)direct3(SYS_getpid, 0, 0, 0) ? reserve() : TIMER_NONE;
+		slot = ev->_sigev_un._tid == (pid_t)direct3(SYS_getpid, 0, 0, 0) ? signote_take(&named) : TIMER_NONE;
 		return slot < 0 ? TIMER_NONE : slot;
 	}
 	if (ev->_sigev_un._tid < G_ID_MIN && !thread_by_id(ev->_sigev_un._tid))
 		return TIMER_NONE;
 	if (!thread_by_id(ev->_sigev_un._tid) || ev->sigev_signo < 1 || ev->sigev_signo > NSIG_)
 		return -EINVAL;
-	slot = reserve();
+	slot = signote_take(&named);
 	if (slot < 0)
 		return -EAGAIN;
 	to->_sigev_un._tid = sigroute_tid();
@@ -82,22 +61,20 @@ static int reroute(const struct sigevent *ev, struct sigevent *to)
 static void name_it(int slot, const struct sigevent *ev, long r, const int *number)
 {
 	if (r == 0) {
-		store_release(&named[slot].number, *number);
-		store_release(&named[slot].sig, ev->sigev_signo);
-		store_release(&named[slot].sends, NOTHING);
+		store_release(&rows[slot].number, *number);
+		store_release(&rows[slot].sig, ev->sigev_signo);
+		store_release(&sends[slot], NOTHING);
 		overrun_anew(slot);
+		signote_name(&named, slot, ev->_sigev_un._tid);
+	} else {
+		signote_give(&named, slot);
 	}
-	store_release(&named[slot].target, r == 0 ? ev->_sigev_un._tid : TIMER_FREE);
 }
 
 /* The row of the timer of this number; -1: it names no thread. */
 static int row_of(int number)
 {
-	for (int i = 0; i < load_acquire(&rows); i++)
-		if (load_acquire(&named[i].target) > TIMER_BUSY &&
-		    load_acquire(&named[i].number) == number)
-			return i;
-	return -1;
+	return signote_none(&named) ? -1 : signote_find(&named, number);
 }
 
 /*
@@ -106,13 +83,13 @@ static int row_of(int number)
  */
 static void take_back(int row)
 {
-	if (load_acquire(&named[row].sends) == NOTHING)
+	if (load_acquire(&sends[row]) == NOTHING)
 		sigroute_flush(); /* what its last expirations sent is queued now */
 	else
 		sigroute_catch_up();
-	store_release(&named[row].sends, NOTHING);
+	store_release(&sends[row], NOTHING);
 	if (overrun_anew(row))
-		sigforget_timer(thread_by_id(load_acquire(&named[row].target)), load_acquire(&named[row].sig));
+		sigforget_timer(signote_thread(&named, row), signote_sig(&named, row));
 }
 
 static void forget(int number)
@@ -122,7 +99,7 @@ static void forget(int number)
 	cputimer_forget((timer_t)(intptr_t)number);
 	if (row >= 0) {
 		take_back(row);
-		store_release(&named[row].target, TIMER_FREE);
+		signote_give(&named, row);
 	}
 }
 
@@ -186,7 +163,7 @@ EXPORT int timer_delete(timer_t timer)
 static bool stop(timer_t timer, const struct itimerspec *new, struct itimerspec *was)
 {
 	static const struct itimerspec never;
-	int row = likely(!load_acquire(&rows)) ? -1 : row_of((int)(intptr_t)timer);
+	int row = row_of((int)(intptr_t)timer);
 	struct itimerspec asked;
 
 	if (row < 0 || !user_read(&asked, new, sizeof(asked)) || !timer_valid(&asked) ||
@@ -194,7 +171,7 @@ static bool stop(timer_t timer, const struct itimerspec *new, struct itimerspec 
 		return false;
 	take_back(row);
 	if (asked.it_value.tv_sec || asked.it_value.tv_nsec)
-		store_release(&named[row].sends, asked.it_interval.tv_sec || asked.it_interval.tv_nsec ? OFTEN : ONCE);
+		store_release(&sends[row], asked.it_interval.tv_sec || asked.it_interval.tv_nsec ? OFTEN : ONCE);
 	return true;
 }
 
@@ -215,7 +192,7 @@ EXPORT int timer_settime(timer_t timer, int flags, const struct itimerspec *new,
 
 EXPORT int timer_getoverrun(timer_t timer)
 {
-	int row = likely(!load_acquire(&rows)) ? -1 : row_of((int)(intptr_t)timer);
+	int row = row_of((int)(intptr_t)timer);
 
 	return row >= 0 ? overrun_last(row) : real.timer_getoverrun(timer);
 }
@@ -314,28 +291,23 @@ struct thread *timer_target(const siginfo_t *si)
 {
 	int row = timer_row(si);
 
-	return row < 0 ? NULL : thread_by_id(load_acquire(&named[row].target));
+	return row < 0 ? NULL : signote_thread(&named, row);
 }
 
 /* Signal 32 of a timer, in the signal thread's handler. */
 void timer_fired(const siginfo_t *si)
 {
-	siginfo_t meant = *si;
 	int row = timer_row(si);
-	long target = row < 0 ? TIMER_FREE : load_acquire(&named[row].target);
 	uint8_t once = ONCE;
 
-	if (target <= TIMER_BUSY)
-		return; /* deleted meanwhile */
-	meant.si_signo = load_acquire(&named[row].sig);
-	sigroute_defer_at(target, meant.si_signo, &meant);
-	cas_acq_rel(&named[row].sends, &once, NOTHING);
+	if (signote_fired(&named, row, si)) /* else it was deleted meanwhile */
+		cas_acq_rel(&sends[row], &once, NOTHING);
 }
 
 /* Timers are not inherited, and the numbers of the child's begin anew. */
 void timer_fork_child(void)
 {
-	for (int i = 0; i < load_relaxed(&rows); i++)
-		store_relaxed(&named[i].target, TIMER_FREE);
+	for (int i = 0; i < load_relaxed(&named.used); i++)
+		store_relaxed(&rows[i].target, SIGNOTE_FREE);
 	cputimer_fork_child();
 }
