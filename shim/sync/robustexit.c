@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shim/sync/robustheld.h"
+#include "shim/syscall/usermem.h"
 
 /*
  * A native thread's end, seen by a key of libc's that exists from the first time one takes such a
@@ -97,29 +98,9 @@ static bool leave_to_kernel(struct robustheld *h)
 	return true;
 }
 
-void robust_exit(void)
+/* What is still in line when all else is done: the kernel's locks that have a waiter. */
+static void release_rest(struct robustheld *h)
 {
-	struct robustheld *h = &robust_list;
-	uintptr_t l, next;
-
-	if (!h->list.first)
-		return;
-	for (l = h->list.first; l != (uintptr_t)&h->list.first; l = next) {
-		pthread_mutex_t *mu = robust_mutex(l);
-		int kind = load_relaxed(&mu->__data.__kind);
-
-		next = *robust_next(l);
-		/* Off the list first: the next owner uses the same links. */
-		h->list.pending = robust_link(mu) | robust_in_kernel(kind);
-		robust_del(mu);
-		if (!die_holding(mu))
-			robust_add(h, mu, true);
-		else if (kind & MUTEX_SHARED)
-			robust_unshare(h);
-		h->list.pending = 0;
-	}
-	if (h->list.first == (uintptr_t)&h->list.first || leave_to_kernel(h))
-		return;
 	while (h->list.first != (uintptr_t)&h->list.first) {
 		pthread_mutex_t *mu = robust_mutex(h->list.first);
 
@@ -127,6 +108,68 @@ void robust_exit(void)
 		plain_syscall(SYS_futex, (long)&mu->__data.__lock, FUTEX_UNLOCK_PI, 0);
 		robust_unshare(h);
 	}
+}
+
+/*
+ * The memory of a mutex may be gone, or be something else's, as its owner ends: the program has taken it away
+ * while it was held.  As in the kernel, an entry that is not there ends the walk, and one whose word does not
+ * hold the caller's id is none of its business.  Nothing is written before that is known.
+ */
+static bool still_there(pthread_mutex_t *mu, pthread_mutex_t *is)
+{
+	return user_read(is, mu, sizeof(*is)) && user_word_writable((uint32_t *)&mu->__data.__lock);
+}
+
+static bool still_ours(const pthread_mutex_t *is)
+{
+	int kind = is->__data.__kind;
+
+	return kind & MUTEX_ROBUST && (is->__data.__lock & FUTEX_TID_MASK) == robust_id(kind);
+}
+
+/* False: it stays listed, for the kernel. */
+static bool leave_one(struct robustheld *h, pthread_mutex_t *mu, int kind, uintptr_t kept, uintptr_t next)
+{
+	/* Off the list first: the next owner uses the same links. */
+	h->list.pending = robust_link(mu) | robust_in_kernel(kind);
+	store_release(robust_next(kept), next);
+	if (!die_holding(mu)) {
+		*robust_prev(robust_link(mu)) = kept;
+		store_release(robust_next(kept), robust_link(mu) | true);
+		h->list.pending = 0;
+		return false;
+	}
+	if (kind & MUTEX_SHARED)
+		robust_unshare(h);
+	h->list.pending = 0;
+	return true;
+}
+
+void robust_exit(void)
+{
+	struct robustheld *h = &robust_list;
+	uintptr_t head = (uintptr_t)&h->list.first, kept = head, l, next;
+	pthread_mutex_t is;
+
+	if (!h->list.first)
+		return;
+	l = h->list.first;
+	for (int i = 0; i < ROBUST_LIST_LIMIT && l != head; i++, l = next) {
+		pthread_mutex_t *mu = robust_mutex(l);
+
+		if (!still_there(mu, &is))
+			break;
+		next = (uintptr_t)is.__data.__list.__next;
+		if (!still_ours(&is))
+			store_release(robust_next(kept), next);
+		else if (!leave_one(h, mu, is.__data.__kind, kept, next))
+			kept = robust_link(mu);
+	}
+	/* Behind the last that is kept there is nothing that could be found. */
+	store_release(robust_next(kept), head);
+	h->last = kept;
+	if (kept != head && !leave_to_kernel(h))
+		release_rest(h);
 }
 
 /*
