@@ -448,14 +448,14 @@ enum {
 	CPUTIMER_PAUSE = 64000000,
 	/* yields, sigring.c: of a thread that waits until the signal thread has seen what came before.  From: trying. */
 	FLUSH_YIELDS = 20,
-	/* sleeps, sigring.c sigretarget.c: after these: a bound against a signal thread that cannot run, a second.  From: trying. */
+	/* sleeps, sigring.c sigretarget.c kill.c: after these: a bound against a signal thread that cannot run, a second.  From: trying. */
 	FLUSH_SLEEPS = 100,
 	/* ns, sigring.c: of each of them, unless it is woken.  From: SYSCALL_SLICE. */
 	FLUSH_SLEEP_NS = 10000000,
 	/* yields, sigretarget.c: of a thread that waits until others have handed on what they keep out.  From: FLUSH_YIELDS. */
 	RECALL_YIELDS = 20,
 	/*
-	 * ns, sigretarget.c: of each sleep after these, FLUSH_SLEEPS at most: the other thread has no CPU.  From: a slice
+	 * ns, sigretarget.c kill.c: of each sleep after these, FLUSH_SLEEPS at most: the other thread has no CPU.  From: a slice
 	 * of the kernel's, 3 ms on two CPUs.
 	 */
 	RECALL_SLEEP_NS = 1000000,

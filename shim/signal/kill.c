@@ -5,11 +5,13 @@
  *
  * Must never: send what another process is to have by another way than the kernel's.
  */
+#include "runtime/sched/policy.h"
 #include "shim/signal/sigroute.h"
 #include "shim/syscall/syscall.h"
 #include "shim/syscall/usermem.h"
 #include "shim/thread/tid.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 /*
@@ -40,6 +42,34 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 	return true;
 }
 
+/* Would the caller take it, of all threads? */
+static bool is_callers(int sig)
+{
+	return on_g() && sig >= 1 && sig <= NSIG_ && !runtime_busy() && sigroute_started() &&
+	       action_handled() & SIGBIT(sig) && sigroute_choose(sig, NULL, getg()) == getg();
+}
+
+/*
+ * To a group of processes with the caller's in it.  The kernel gives the signal to any kernel thread that lets it in, an
+ * idle M0, say, and from there it comes to the caller a moment later.  A caller that is the one to take it has had it
+ * when the call returns (POSIX: kill()).  The bound is there for the same reason as sigroute_flush()'s.
+ */
+static int to_group(pid_t pid, int sig)
+{
+	bool own = (pid == 0 || (pid < -1 && -pid == getpgrp())) && is_callers(sig);
+	struct timespec nap = { 0, RECALL_SLEEP_NS };
+	uint64_t done = self_thread.sigdone;
+	int r = real.kill(pid, sig);
+
+	for (int i = 0; own && r == 0 && i < FLUSH_SLEEPS && self_thread.sigdone == done && is_callers(sig); i++) {
+		if (i)
+			own3(SYS_nanosleep, &nap, NULL, 0);
+		sigroute_catch_up();
+		signals_deliver();
+	}
+	return r;
+}
+
 EXPORT int kill(pid_t pid, int sig)
 {
 	siginfo_t si = { .si_signo = sig, .si_code = SI_USER };
@@ -48,11 +78,16 @@ EXPORT int kill(pid_t pid, int sig)
 	si.si_pid = pid = tid_process(pid);
 	si.si_uid = own_uid();
 	if (!to_self(pid, sig, &si, &err))
-		return real.kill(pid, sig);
+		return to_group(pid, sig);
 	return err ? (errno = err, -1) : 0;
 }
 
 TWIN(kill);
+
+EXPORT int killpg(pid_t group, int sig)
+{
+	return group < 0 ? (errno = EINVAL, -1) : shim_kill(-group, sig);
+}
 
 EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 {
@@ -67,11 +102,23 @@ EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 	return err ? (errno = err, -1) : 0;
 }
 
+/* To the own process, which the caller has named by id. */
+static long queue_own(int id, int sig, siginfo_t *si)
+{
+	int err;
+
+	if (!tid_may_send(id, si))
+		return -EPERM;
+	if (to_self((pid_t)direct3(SYS_getpid, 0, 0, 0), sig, si, &err))
+		return -err;
+	return sigroute_requeue(sig, si) ? 0 : -EAGAIN;
+}
+
 /* rt_sigqueueinfo(2). */
 long queues_signal(const struct call *x)
 {
 	pid_t pid = tid_process((pid_t)x->a);
-	int sig = (int)x->b, err;
+	int sig = (int)x->b;
 	struct call y = *x;
 	siginfo_t si;
 
@@ -82,11 +129,40 @@ long queues_signal(const struct call *x)
 	if (!user_read(&si, (const void *)x->c, KERNEL_SIGINFO))
 		return -EFAULT;
 	si.si_signo = sig;
-	if (!tid_may_send((int)x->a, &si))
-		return -EPERM;
-	if (to_self(pid, sig, &si, &err))
-		return -err;
-	return sigroute_requeue(sig, &si) ? 0 : -EAGAIN;
+	return queue_own((int)x->a, sig, &si);
+}
+
+/* Of the own process: what the kernel says of a descriptor says so. */
+static bool is_own_pidfd(int fd)
+{
+	char path[40], text[512], *at;
+	long info, n;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	info = own4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (info < 0)
+		return false;
+	n = direct3(SYS_read, info, text, sizeof(text) - 1);
+	direct3(SYS_close, info, 0, 0);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, "\nPid:\t");
+	return at && strtol(at + sizeof("\nPid:\t") - 1, NULL, 10) == direct3(SYS_getpid, 0, 0, 0);
+}
+
+/* pidfd_send_signal(2). */
+long signals_pidfd(const struct call *x)
+{
+	int sig = (int)x->b, pid = (int)direct3(SYS_getpid, 0, 0, 0);
+	siginfo_t si;
+
+	if (x->d || sig < 1 || sig > NSIG_ || !is_own_pidfd((int)x->a))
+		return call_plain(x);
+	if (!x->c)
+		return shim_kill(pid, sig) ? -errno : 0;
+	memset(&si, 0, sizeof(si));
+	if (!user_read(&si, (const void *)x->c, KERNEL_SIGINFO))
+		return -EFAULT;
+	return si.si_signo == sig ? queue_own(pid, sig, &si) : -EINVAL;
 }
 
 /*

@@ -42,6 +42,8 @@ LIBCALL(ssize_t, process_vm_writev, SYS_process_vm_writev,
 	(id, from, n, to, m, flags), id, from, n, to, m, flags)
 LIBCALL(int, pidfd_open, SYS_pidfd_open, (pid_t id, unsigned int flags), (id, flags), id, flags, 0, 0,
 	0, 0)
+LIBCALL(int, pidfd_send_signal, SYS_pidfd_send_signal, (int pidfd, int sig, siginfo_t *info, unsigned int flags),
+	(pidfd, sig, info, flags), pidfd, sig, info, flags, 0, 0)
 LIBCALL(int, pidfd_getfd, SYS_pidfd_getfd, (int pidfd, int fd, unsigned int flags),
 	(pidfd, fd, flags), pidfd, fd, flags, 0, 0, 0)
 LIBCALL(int, arch_prctl, SYS_arch_prctl, (int op, unsigned long arg), (op, arg), op, arg, 0, 0, 0, 0)

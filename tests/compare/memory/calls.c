@@ -141,6 +141,15 @@ static pid_t real_time(void)
 	return other_id;
 }
 
+static int own_pidfd(void)
+{
+	long fd = syscall(SYS_pidfd_open, getpid(), 0);
+
+	if (fd < 0)
+		die("pidfd_open");
+	return (int)fd;
+}
+
 static clockid_t others_clock(void)
 {
 	clockid_t clock;
