@@ -410,17 +410,17 @@ enum {
 /* ---- the shim: locks ------------------------------------------------------------------------- */
 
 enum {
-	/* tries, mutex.c: of a mutex that is held, before its thread queues.  From: Go's 4 and glibc's up to 100: trying. */
+	/* tries, mutex_word.c: of a mutex that is held, before its thread queues.  From: Go's 4 and glibc's up to 100: trying. */
 	MUTEX_SPINS = 10,
-	/* pauses, mutex.c: between two of them.  From: Go. */
+	/* pauses, mutex_word.c: between two of them.  From: Go. */
 	MUTEX_PAUSES = 30,
-	/* ns, mutex.c: a slow path this soon after another of its slot is a crowd, and queues at once.  From: trying. */
+	/* ns, mutex_word.c: a slow path this soon after another of its slot is a crowd, and queues at once.  From: trying. */
 	SPIN_REST_NS = 500,
-	/* wins, mutex.c: of spinning over losses, that count at most.  From: trying. */
+	/* wins, mutex_word.c: of spinning over losses, that count at most.  From: trying. */
 	LUCK_MAX = 8,
-	/* one in, mutex.c: slow paths that spin where it never won lately.  From: trying. */
+	/* one in, mutex_word.c: slow paths that spin where it never won lately.  From: trying. */
 	LUCK_TRIES = 32,
-	/* yields, mutex.c: to the holder of a shared mutex, before the kernel is asked to wait.  From: trying, in e695fea. */
+	/* yields, mutex_word.c: to the holder of a shared mutex, before the kernel is asked to wait.  From: trying, in e695fea. */
 	SHARED_YIELDS = 4,
 	/* tries, spin.c: of a spin lock between two yields, for its holder may wait for this P.  From: trying. */
 	SPIN_SPINS = 100,

@@ -2,6 +2,7 @@
  * mutex: what the mutex files and the condition variables know of one another.
  *
  *	mutex.c   exported names; normal, recursive, errorcheck, adaptive, private inheritance
+ *	mutex_word.c  the plain kinds' word while it is held: spinning, queueing, which thread is next
  *	mutex_robust.c  the kinds whose lock word holds an owner: robust, and process-shared inheritance
  *	mutex_ceiling.c priority ceilings
  */
@@ -55,6 +56,8 @@ int mutex_cond_lock(pthread_mutex_t *mu, int woken) hidden;
 bool mutex_is_plain(const pthread_mutex_t *mu) hidden;
 /* Before a wait in the kernel for a shared mutex: lets others run while it is held. */
 void mutex_yield_while_held(const pthread_mutex_t *mu) hidden;
+/* Takes the word, queueing while another thread holds it. woken: the duty the caller arrives with; 0 or an error. */
+int mutex_wait_word(pthread_mutex_t *mu, const struct until *u, int woken) hidden;
 /* Under the lot's lock, with waiters about to be queued on mu: true when mu is held and its
  * holder will wake one of them; false when it is free and the caller must. */
 bool mutex_mark_contended(pthread_mutex_t *mu) hidden;

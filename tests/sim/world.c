@@ -407,7 +407,7 @@ void mutex_lock(struct mutex *m)
 		mutex_lock_behind(m, 0);
 }
 
-/* The first waiter gets it, or all that want it try for it: shim/sync/mutex.c. */
+/* The first waiter gets it, or all that want it try for it: shim/sync/mutex_word.c. */
 static int hand_over(void *arg, unsigned woken, bool more)
 {
 	struct mutex *m = arg;
