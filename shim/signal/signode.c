@@ -9,9 +9,9 @@
 
 /*
  * From memory of our own: a sender may be a handler.  More undelivered signals than NODES is EAGAIN,
- * as RLIMIT_SIGPENDING.  They are mapped by the PART, as more are used at once.
+ * as RLIMIT_SIGPENDING: so many as the ring holds (sigring.c).  They are mapped by the PART, as more are used at once.
  */
-enum { NODES = 8192, PART = 256 };
+enum { NODES = 131072, PART = 256 };
 
 static void *_Atomic nodes[NODES / PART];
 
