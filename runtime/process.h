@@ -131,6 +131,7 @@ struct runtime_filter {
 	bool tries;          /* what descriptors are tried and waited for with is not all allowed */
 	bool start;          /* nor what weft starts with */
 	bool threads;        /* nor libc's way to make one */
+	bool never;          /* nor any other, and the kernel refuses it by itself */
 	bool alone;          /* no other G lives */
 	bool syncs;          /* seccomp(2) may be called as yet, which gives a filter to all kernel threads */
 	const char *all;     /* a call that libc's threads make, too, is not; NULL: none */

@@ -310,6 +310,13 @@ bool activate(void)
 	return s == STAGE_ACTIVE;
 }
 
+void activate_never(void)
+{
+	int s = STAGE_NOT_YET;
+
+	cas_acq_rel(&stage, &s, STAGE_PLAIN);
+}
+
 bool activate_later(void)
 {
 	return load_acquire(&stage) == STAGE_NOT_YET;

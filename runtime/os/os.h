@@ -71,6 +71,7 @@ struct os_forbidden {
 	uint64_t calls[OS_CALL_WORDS]; /* lines of own.def */
 	bool start;                /* what weft's start needs */
 	bool threads;              /* libc's way to make one */
+	bool never;                /* each way to make one, by an error or the end, and nobody is asked */
 	const char *all;           /* NULL: none of those that libc makes, too */
 };
 /* The program's struct sock_fprog; false: it cannot be read, and the kernel will say so. */

@@ -42,6 +42,7 @@ bool runtime_filter_ask(const void *prog, struct runtime_filter *f)
 	f->tries = out->features >> OS_tries & 1;
 	f->start = out->start;
 	f->threads = out->threads;
+	f->never = out->never;
 	f->all = out->all;
 	return true;
 }

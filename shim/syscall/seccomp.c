@@ -10,7 +10,8 @@
  *	of one among several	the G is locked to its M, and what it makes (threadstate.c); its calls on
  *				descriptors are the kernel's alone
  *	before weft starts	of the process.  If the filter does not allow what weft starts with,
- *				weft starts now
+ *				weft starts now; if it refuses every thread, never: the process has the
+ *				one that it has for good, and weft has nothing to do in it, nor to say
  *
  * Where the filter allows no more threads, all kernel threads that will ever be needed are made first.
  *
@@ -21,6 +22,8 @@
  */
 #include "shim/syscall/seccomp.h"
 
+#include <errno.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 
 #include "runtime/base/log.h"
@@ -48,6 +51,22 @@ static bool is_filter(const struct call *x, long *flags, const void **program)
 	return x->nr == SYS_seccomp && (unsigned)x->a == SECCOMP_SET_MODE_FILTER;
 }
 
+/*
+ * What weft gives up for a filter it never takes back, so the kernel is asked first by a filter whose text
+ * cannot be read, for it lies in the kernel's part of the address space: of wrong flags and missing
+ * privileges the kernel speaks before it looks there.  0, or its answer.
+ */
+static long not_taken(const struct call *x)
+{
+	struct sock_fprog nowhere = { .len = 1, .filter = (struct sock_filter *)-4096L };
+	struct call dry = *x;
+	long r;
+
+	dry.c = (long)&nowhere;
+	r = call_plain(&dry);
+	return r == -EFAULT ? 0 : r;
+}
+
 static void say(const struct runtime_filter *f)
 {
 	if (f->all)
@@ -62,6 +81,18 @@ static void before_start(const struct runtime_filter *f)
 		activate();
 	if (!weft_on)
 		runtime_filter_obey(f, true);
+}
+
+/* No thread will ever be asked for with success: weft has no start before it, either. */
+static long alone_for_good(const struct runtime_filter *f, const struct call *x)
+{
+	long r;
+
+	runtime_filter_obey(f, true);
+	r = call_plain(x);
+	if (r >= 0)
+		activate_never();
+	return r;
 }
 
 /* Every kernel thread will have it. */
@@ -130,6 +161,11 @@ long installs_filter(const struct call *x)
 		return strict_enter(x);
 	if (!is_filter(x, &flags, &program) || !program || !runtime_filter_ask(program, &f))
 		return on_g() ? threadstate_change(true, x) : call_plain(x);
+	r = not_taken(x);
+	if (r)
+		return r;
+	if (!weft_on && f.never)
+		return alone_for_good(&f, x);
 	say(&f);
 	own_uid(); /* while it may be asked */
 	if (!on_g())

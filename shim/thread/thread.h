@@ -162,6 +162,8 @@ static inline void thread_look(void)
 void options_read(char **envp) hidden;
 /* First pthread_create: starts weft.  False: this program stays on plain pthreads. */
 bool activate(void) hidden;
+/* The kernel grants no thread any more: what is not started stays so, and what is asked of the kernel fails there. */
+void activate_never(void) hidden;
 /* The same before libc makes a thread of its own that will call the program (SIGEV_THREAD). */
 void activate_for(const struct sigevent *ev) hidden;
 bool activate_later(void) hidden; /* there was no memory: EAGAIN, and the next pthread_create tries again */

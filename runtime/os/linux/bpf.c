@@ -192,15 +192,26 @@ static bool allows(int32_t r)
 	return (r & (int32_t)SECCOMP_RET_ACTION_FULL) >= (int32_t)SECCOMP_RET_LOG;
 }
 
+/* What libc asks clone for when it makes a thread. */
+enum { OF_LIBC = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS |
+		 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID };
+
 /* By clone3, and where that is said not to be there, by clone. */
 static bool allows_threads(const struct sock_filter *text, unsigned n)
 {
-	enum { OF_LIBC = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM | CLONE_SIGHAND | CLONE_THREAD |
-			 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID };
 	int32_t r = answer(text, n, false, SYS_clone3, ANY, 0);
 
 	return allows(r) || (r == (int32_t)(SECCOMP_RET_ERRNO | ENOSYS) &&
 			     allows(answer(text, n, false, SYS_clone, 0, OF_LIBC)));
+}
+
+/* The kernel says no by itself: no tracer, listener or handler of SIGSYS may make the call all the same. */
+static bool refuses(const struct sock_filter *text, unsigned n, long nr, int arg, uint64_t value)
+{
+	int32_t r = answer(text, n, true, nr, arg, value) & (int32_t)SECCOMP_RET_ACTION_FULL;
+
+	return r == (int32_t)SECCOMP_RET_KILL_PROCESS || r == (int32_t)SECCOMP_RET_KILL_THREAD ||
+	       r == (int32_t)SECCOMP_RET_ERRNO;
 }
 
 /* Does the filter allow the line's call? */
@@ -230,6 +241,7 @@ static void ask_all(const struct sock_filter *text, unsigned n, struct os_forbid
 			out->all = o->name;
 	}
 	out->threads = !allows_threads(text, n);
+	out->never = refuses(text, n, SYS_clone3, ANY, 0) && refuses(text, n, SYS_clone, 0, OF_LIBC);
 }
 
 bool os_filter_ask(const void *prog, struct os_forbidden *out)
