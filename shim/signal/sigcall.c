@@ -9,17 +9,19 @@
 #include "shim/signal/safepoint.h"
 #include "shim/syscall/usermem.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 
 /*
  * A system call of libc's own (stdio, pclose, a shared semaphore, aio_suspend) that the kernel is about
  * to begin again, or that has not begun.  A handler without SA_RESTART ends these calls with EINTR,
  * which their callers accept.  Of futex these are the waits: the kernel never ends a FUTEX_LOCK_PI so.
+ * An open (fopen() of a FIFO), or a lock, that has not begun goes on: of a file that does not wait EINTR is no answer.
  */
 static bool libc_call(const struct sigframe *f)
 {
 	const void *pc = (const void *)sigframe_pc(f);
-	long op = mcontext_call_arg(&f->uc.mc, 1) & FUTEX_CMD_MASK;
+	long cmd = mcontext_call_arg(&f->uc.mc, 1), op = cmd & FUTEX_CMD_MASK;
 
 	if (safepoint_at_caller(pc) || !insn_is_syscall(pc))
 		return false;
@@ -33,6 +35,12 @@ static bool libc_call(const struct sigframe *f)
 		return true;
 	case SYS_futex:
 		return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
+	case SYS_open:
+	case SYS_openat:
+		return mcontext_call_made(&f->uc.mc, (uintptr_t)pc + INSN_SYSCALL);
+	case SYS_fcntl:
+		return (cmd == F_SETLKW || cmd == F_OFD_SETLKW) &&
+		       mcontext_call_made(&f->uc.mc, (uintptr_t)pc + INSN_SYSCALL);
 	}
 	return false;
 }
