@@ -28,6 +28,7 @@ struct sig32 {
 	bool (*busy)(void);	/* the shim cannot be interrupted here either */
 	/* A G may be switched away at pc; forced: it was asked for so long that libc's locks do not count. */
 	bool (*safe)(uintptr_t pc, bool forced);
+	bool (*sent)(void);	/* the G was sent something, and shall look now, whatever libc holds */
 	void (*has_p)(void);	/* to be called on the side stack once the G has a P, before it gives way */
 	bool (*wants_side)(void); /* the shim itself has something to do that takes a side stack */
 	size_t room;		/* bytes of which there must be twice as many there, for the frame */

@@ -45,8 +45,12 @@ static enum sig32_do arrived(struct sig32 *s)
 	if (g && !runtime_busy())
 		note_kernel(s->mask);
 	s->reacquirep = reacquirep_asked();
-	if (s->reacquirep && (s->last || s->aside || !s->safe(s->pc, reacquirep_forced())))
-		return SIG32_RETURN; /* sysmon asks again */
+	/*
+	 * sysmon asks again, but only a G that computes: one that waits in libc's code would not look at its signals
+	 * before that wait is over.
+	 */
+	if (s->reacquirep && (s->last || s->aside || !s->safe(s->pc, reacquirep_forced() || s->sent())))
+		return SIG32_RETURN;
 	s->preempt = preempt_asked();
 	if (s->preempt && (s->last || s->busy() || !s->safe(s->pc, preempt_forced()))) {
 		weft_tls.need_resched = 1;

@@ -205,6 +205,12 @@ static void has_p(void)
 		nosigthread_drain();
 }
 
+/* A signal, let in or not, or a cancellation. */
+static bool sent(void)
+{
+	return load_relaxed(mailbox(&self_thread)) || tcb_cancel_pending(tcb_self());
+}
+
 /* The shim's own, beside what the runtime asks for. */
 static bool wants_side(void)
 {
@@ -225,6 +231,7 @@ static void handler(int sig, siginfo_t *si, void *uc)
 			.aside = self_thread.leaving,
 			.busy = signals_busy,
 			.safe = safepoint_at_pc,
+			.sent = sent,
 			.has_p = has_p,
 			.wants_side = wants_side,
 			.room = sigframe_state(f),

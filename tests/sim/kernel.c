@@ -569,7 +569,7 @@ static void nothing(void)
 {
 }
 
-static bool wants_none(void)
+static bool none(void)
 {
 	return false;
 }
@@ -577,8 +577,8 @@ static bool wants_none(void)
 /* What the shim's handler of signal 32 does: shim/signal/sig32.c. */
 static void deliver(struct task *t)
 {
-	struct sig32 s = { .pc = 1, .sp = 1, .busy = busy, .safe = always, .has_p = nothing,
-			   .wants_side = wants_none };
+	struct sig32 s = { .pc = 1, .sp = 1, .busy = busy, .safe = always, .sent = none,
+			   .has_p = nothing, .wants_side = none };
 	enum sig32_do what;
 
 	if (!(t->pending & ~t->sigmask))
