@@ -35,7 +35,6 @@ static bool libc_call(const struct sigframe *f)
 		return true;
 	case SYS_futex:
 		return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
-	case SYS_open:
 	case SYS_openat:
 		return mcontext_call_made(&f->uc.mc, (uintptr_t)pc + INSN_SYSCALL);
 	case SYS_fcntl:
