@@ -129,8 +129,8 @@ static int wait_for(const struct want *want, const struct until *u)
 			return ETIMEDOUT;
 		}
 		if (r == -EINTR)
-			eintr_in_lock();
-		if (r >= 0 || r == -EINTR)
+			eintr_in_lock(); /* and stands behind the writers that wait, as before */
+		if (r >= 0)
 			w.queued = true;
 		carry = r == WOKEN_MORE ? RW_QUEUED : 0;
 	}
