@@ -12,8 +12,6 @@
  *
  * Must never: touch the mutex after the exchange that frees it, but by address.
  */
-#include <linux/futex.h>
-
 #include "shim/sync/inherit.h"
 #include "shim/sync/mutex.h"
 
