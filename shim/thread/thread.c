@@ -292,18 +292,11 @@ EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*star
 EXPORT int thrd_create(thrd_t *t, thrd_start_t start, void *arg)
 {
 	if (!weft_on && !activate())
-		return activate_later() ? thrd_nomem : real.thrd_create(t, start, arg);
+		return activate_later() ? thrd_error : real.thrd_create(t, start, arg);
 	if (unlikely(dlguest_present(__builtin_return_address(0))))
 		return real.thrd_create(t, start, arg);
-	switch (create(t, NULL, NULL, start, arg)) {
-	case 0:
-		return thrd_success;
-	case EAGAIN:
-	case ENOMEM:
-		return thrd_nomem;
-	default:
-		return thrd_error;
-	}
+	/* libc's word for want of memory is pthread_create()'s, EAGAIN: of that it makes thrd_error, never thrd_nomem. */
+	return create(t, NULL, NULL, start, arg) ? thrd_error : thrd_success;
 }
 
 /* ---- join, detach ---------------------------------------------------------------------------- */
