@@ -93,12 +93,16 @@ static bool usable(int ep, int evfd)
 	return !os_poll_add(ep, evfd, OS_POLLIN, EVENTFD_DATA) && !os_poll_wait(ep, &ev, 1, OS_NOWAIT, NULL);
 }
 
+/* Its number may be left to the program meanwhile (netpoll_move()), which closes it: then the write told nobody. */
 static void write_eventfd(void)
 {
 	static const uint64_t one = 1;
+	int fd = netpoll_fd() >= 0 ? load_acquire(&netpolleventfd) : -1;
 
-	if (netpoll_fd() >= 0)
-		os_write(load_acquire(&netpolleventfd), &one, sizeof(one));
+	for (int last = -1; fd >= 0 && fd != last; fd = load_acquire(&netpolleventfd)) {
+		os_write(fd, &one, sizeof(one));
+		last = fd;
+	}
 	if (load_seqcst(&futex_sleeper))
 		os_futex_wake((uint32_t *)&sched.netpollwakesig, 1);
 }
