@@ -73,6 +73,7 @@ struct g *g_new(const struct gattr *a, int *err)
 	store_relaxed(&gp->shim.name[0], 0);
 	store_relaxed(&gp->interrupted, false);
 	store_relaxed(&gp->parkaddr, NULL);
+	store_relaxed(&gp->priority, 0); /* here: one that has ended may be given one until it is joined */
 	gp->parked = NULL;
 	gp->shim.sysdepth = 0;
 	gp->cputime = gp->systime = 0;

@@ -149,7 +149,6 @@ static void gdestroy(struct g *gp)
 	gp->lockdepth = 0;
 	gp->lockedforgood = false;
 	store_relaxed(&gp->shim.holds, 0);
-	store_relaxed(&gp->priority, 0);
 	store_relaxed(&gp->shim.status, Gdead);
 	/* Release: pairs with g_await_off(), after which another thread may use gp. */
 	store_release(&gp->m, NULL);

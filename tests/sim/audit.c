@@ -127,6 +127,22 @@ static void check_ps(void)
 	}
 	if (spinning != load_relaxed(&sched.nmspinning))
 		sim_fail("%d Ms spin, counted as %d", spinning, load_relaxed(&sched.nmspinning));
+	/* Each that is made has a CPU at once, and takes itself off the count. */
+	if (sched.nmstarting)
+		sim_fail("%d Ms are on their way, and all sleep", sched.nmstarting);
+}
+
+static void check_rests(void)
+{
+	int32_t n = 0;
+
+	for (uint32_t i = 0; i < load_relaxed(&sched.nallgs) && i < MOST; i++) {
+		struct g *gp = g_at(i);
+
+		n += gp && gstatus(gp) != Gdead && gp->rests;
+	}
+	if (n != sched.nresting)
+		sim_fail("%d Gs rest, counted as %d", n, sched.nresting);
 }
 
 static bool is_listed(const struct p *pp)
@@ -242,6 +258,7 @@ void audit_quiet(void)
 		return;
 	all = check_gs();
 	check_ps();
+	check_rests();
 	check_owners();
 	check_promises();
 	if (all && !kernel && !timers_next() && !any_own_timer() && !fd_any_ready())

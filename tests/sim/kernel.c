@@ -24,6 +24,7 @@
 
 #include "runtime/arch/arch.h"
 #include "runtime/g.h"
+#include "runtime/park.h"
 #include "runtime/preempt.h"
 #include "runtime/runtime.h"
 #include "tests/sim/cost.h"
@@ -333,6 +334,7 @@ static void reschedule(void)
 }
 
 static void deliver(struct task *t);
+static void handle_poke(struct task *t);
 
 void sim_charge(uint64_t ns)
 {
@@ -427,6 +429,8 @@ void sim_access(enum point kind, const char *what, const void *pc, const volatil
 	}
 	if (t->pending & ~t->sigmask && !t->inhandler)
 		deliver(t);
+	if (t->poked)
+		handle_poke(t);
 }
 
 void sim_point(enum point kind, const char *what)
@@ -502,8 +506,10 @@ int task_block(uint64_t deadline, const char *why)
 		nextdue = deadline;
 	limit = 0;
 	reschedule();
-	if (t->woken == -EINTR)
+	if (t->woken == -EINTR) {
 		deliver(t);
+		handle_poke(t);
+	}
 	return t->woken;
 }
 
@@ -526,6 +532,14 @@ void task_signal(struct task *t, int sig)
 		t->queued++;
 	t->pending |= 1ULL << (sig - 1);
 	if (t->state == TASK_BLOCKED && t->pending & ~t->sigmask)
+		task_wake(t, -EINTR);
+}
+
+void task_poke(struct task *t)
+{
+	sim_point(POINT_CALL, "tgkill");
+	t->poked = true;
+	if (t->state == TASK_BLOCKED && t->futex)
 		task_wake(t, -EINTR);
 }
 
@@ -600,6 +614,19 @@ static void deliver(struct task *t)
 		runtime_on_sig32(&s, SIG32_ASIDE);
 		sidestack_give(s.side);
 	}
+}
+
+/* As shim/signal/eintr.c on a thread that is no G: its wait is over, then the handler runs.  Not inside the runtime. */
+static void handle_poke(struct task *t)
+{
+	if (!t->poked || t->inhandler || weft_tls.locks)
+		return;
+	t->poked = false;
+	t->inhandler = true;
+	sim_trace("handler of the program", 0, 0);
+	g_interrupt(NULL);
+	t->handler();
+	t->inhandler = false;
 }
 
 void sim_init(void)

@@ -434,6 +434,7 @@ static struct fd {
 	uint64_t id;
 } files[MAXFDS];
 static int numbers[MAXFDS];   /* file + 1 */
+static bool duplicates[MAXFDS]; /* such a number, made from another: the runtime's, for no workload makes any */
 static struct watch {
 	bool used, edge, level;
 	int fd, file;
@@ -538,6 +539,14 @@ int fd_stream(void)
 int fd_file(int fd)
 {
 	return numbers[fd] - 1;
+}
+
+bool fd_left(bool (*owned)(int fd))
+{
+	for (int fd = 0; fd < fds(); fd++)
+		if (numbers[fd] && duplicates[fd] && !owned(fd))
+			return true;
+	return false;
 }
 
 bool fd_readable(int fd)
@@ -728,6 +737,7 @@ int os_dup_above(int fd, int lowest)
 	if (lowest == fds())
 		return -EMFILE;
 	numbers[lowest] = file;
+	duplicates[lowest] = true;
 	files[file - 1].refs++;
 	return lowest;
 }
@@ -741,6 +751,7 @@ int os_close(int fd)
 	if (!f)
 		return -EBADF;
 	numbers[fd] = 0;
+	duplicates[fd] = false;
 	if (--f->refs == 0)
 		for (int i = 0; i < fds(); i++)
 			if (watches[i].used && watches[i].file == (int)(f - files))

@@ -359,7 +359,7 @@ void workload_broadcasts(void)
 /* ---- interrupts of every wait ------------------------------------------------------------------ */
 
 static struct {
-	_Atomic unsigned seen;
+	_Atomic unsigned seen, sent;
 	unsigned rounds;
 	struct thread *t;
 	struct mutex m;
@@ -396,6 +396,9 @@ static void interrupted(void *arg)
 	for (unsigned i = 0; i < target[me].rounds;) {
 		int r = wait_for_ever(me);
 
+		/* One may end two: that which saw it before it queued, and the next, if the look for a waiter comes so late. */
+		if (r == -EINTR && i >= 2 * load_seqcst(&target[me].sent))
+			sim_fail("a wait ended that was not interrupted");
 		if (r == -EINTR)
 			store_seqcst(&target[me].seen, ++i);
 		else if (r != -EAGAIN)
@@ -411,6 +414,7 @@ static void interrupter(void *arg)
 	for (unsigned i = 0; i < target[me].rounds; i++) {
 		if (sim_chance(3))
 			compute(some(0, 5000));
+		fetch_add_seqcst(&target[me].sent, 1);
 		interrupt(target[me].t);
 		/* Each must end one wait before the next comes. */
 		for (unsigned k = 0; load_seqcst(&target[me].seen) == i; k++) {
@@ -463,6 +467,33 @@ static void awaiter(void *arg)
 	fetch_sub_seqcst(&resizing, 1);
 }
 
+/* Two that wake each other long before their deadlines: the timer is deleted while it goes from a P to another. */
+static struct {
+	struct mutex m;
+	struct cond c;
+	unsigned turn;
+} hurry;
+
+static void hurrier(void *arg)
+{
+	unsigned me = (unsigned)(uintptr_t)arg;
+
+	mutex_lock(&hurry.m);
+	while (load_seqcst(&resizing)) {
+		if (hurry.turn % 2 != me) {
+			cond_wait(&hurry.c, &hurry.m, some(2000000, 9000000));
+			continue;
+		}
+		hurry.turn++;
+		mutex_unlock(&hurry.m);
+		cond_signal(&hurry.c, 1);
+		compute(some(0, 3000));
+		mutex_lock(&hurry.m);
+	}
+	mutex_unlock(&hurry.m);
+	cond_signal(&hurry.c, 2);
+}
+
 static void until_resized(void *arg)
 {
 	(void)arg;
@@ -483,6 +514,8 @@ void workload_resizes(void)
 		start(awaiter, NULL);
 	for (uint64_t i = sim_random(2) ? 0 : some(0, 5); i > 0; i--)
 		start(until_resized, NULL);
+	for (uintptr_t i = sim_random(2) ? 0 : 2; i > 0; i--)
+		start(hurrier, (void *)(i - 1));
 	start(resizer, NULL);
 	join_all();
 }

@@ -50,6 +50,8 @@ struct task {
 	uint64_t sigmask, pending;
 	unsigned queued;       /* signals 32 behind the one that is pending: the kernel keeps each */
 	bool inhandler;
+	void (*handler)(void); /* of the program's, of a thread that is no G: what it does there */
+	bool poked;            /* that handler is to run */
 	uint64_t priority;     /* PCT */
 	unsigned row;          /* points since it fell */
 	/* measured: fair.c, cost.c */
@@ -147,6 +149,7 @@ int task_block(uint64_t deadline, const char *why); /* 0: woken; -ETIMEDOUT, -EI
 void task_wake(struct task *t, int why);
 void task_end(void) __attribute__((noreturn));
 void task_signal(struct task *t, int sig);
+void task_poke(struct task *t);                   /* a signal of the program's, to a thread that is no G */
 void task_alone(void);                            /* a fork: there are no other tasks */
 uint64_t sim_now(void);
 
@@ -179,6 +182,7 @@ void sim_drain_all(void);
 
 int fd_stream(void);                               /* a stream that others write to */
 int fd_file(int fd);                               /* which file the number names: for its other end */
+bool fd_left(bool (*owned)(int fd));               /* a number of the runtime's, made for a file, that is not one of those */
 bool fd_readable(int fd);
 int fd_wait(int fd, uint64_t deadline);            /* in the kernel, until it is readable: 0, -ETIMEDOUT */
 int fd_read(int fd, unsigned most);                /* bytes taken, 0 at the end, -EAGAIN */
@@ -216,6 +220,8 @@ bool become_single(void);                          /* of main alone: true: there
 void world_fork(void);                             /* goes on in the child: the calling thread is its main one */
 struct native;                                     /* a thread that is no G */
 struct native *native_start(void (*fn)(void *), void *arg);
+struct native *native_start_handled(void (*fn)(void *), void *arg, void (*handler)(void));
+void native_poke(struct native *t);                /* a signal: its handler runs there */
 void native_join(struct native *t);
 
 struct mutex { _Atomic uint32_t word; };           /* 0 free, 1 held, 2 held and waited for */

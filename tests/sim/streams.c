@@ -12,7 +12,8 @@
 
 void stream_open(struct stream *s)
 {
-	*s = (struct stream){ .fd = fd_stream(), .dawdle = sim_random(4) ? (unsigned)some(0, 10) : 0 };
+	*s = (struct stream){ .fd = fd_stream(), .dawdle = sim_random(4) ? (unsigned)some(0, 10) : 0,
+			      .hints = sim_random(2) };
 }
 
 /* Under weft_tls.locks: the file is held. */
@@ -51,27 +52,34 @@ static void dawdle(const struct stream *s)
 	}
 }
 
-/* A try by the number, then the file is held until a try has found something. */
+/* What it left is nothing, unless the end has come (netpoll_look() asks for that). */
+static bool is_short(const struct stream *s, int n, unsigned most)
+{
+	return s->hints && n > 0 && (unsigned)n < most;
+}
+
+/* A try by the number, unless the last read has told that it would find nothing; then the file is held until a try has found something. */
 int stream_read(struct stream *s, unsigned most, uint64_t deadline)
 {
 	struct netwait w;
-	int n;
+	bool empty = netpoll_look(&w, &s->slot, NETPOLL_IN) && s->hints;
+	int n = empty ? -EAGAIN : fd_read(s->fd, most);
 
-	netpoll_look(&w, &s->slot, NETPOLL_IN);
-	n = fd_read(s->fd, most);
 	if (n != -EAGAIN) {
 		if (n > 0)
 			fetch_add_seqcst(&s->got, (unsigned)n);
+		if (w.pd && is_short(s, n, most))
+			netpoll_note_empty(&w);
 		return n;
 	}
 	dawdle(s);
-	if (netpoll_hold(&w, s->fd, true) != NETPOLL_HELD) {
+	if (netpoll_hold(&w, s->fd, !empty) != NETPOLL_HELD) {
 		/* no memory, no descriptor, or another file by now */
 		gosched();
 		return load_seqcst(&s->closed) ? -EBADF : -EAGAIN;
 	}
 	n = try_and_park(s, &w, most, deadline);
-	netpoll_release(&w, false, false);
+	netpoll_release(&w, is_short(s, n, most), false);
 	return n;
 }
 

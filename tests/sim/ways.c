@@ -143,6 +143,10 @@ void workload_owners(void)
 	for (uint64_t i = some(0, 2); i > 0; i--)
 		start(doer, NULL);
 	join_all();
+	/* What those were is nothing to the next. */
+	for (uint64_t i = some(0, 3); i > 0; i--)
+		start(doer, NULL);
+	join_all();
 }
 
 /* ---- children, which belong to the M that made them ------------------------------------------- */

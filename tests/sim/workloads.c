@@ -556,5 +556,9 @@ const struct workload workloads[] = {
 	{ "posts", workload_posts },
 	{ "hogs", workload_hogs },
 	{ "scarce", workload_scarce },
+	{ "handlers", workload_handlers },
+	{ "turns", workload_turns },
+	{ "dozes", workload_dozes },
+	{ "intruders", workload_intruders },
 	{ NULL, NULL },
 };

@@ -21,6 +21,7 @@ struct stream {
 	unsigned sent;
 	_Atomic unsigned got;
 	_Atomic bool closed;
+	bool hints;           /* a read that had less than there was room for has told that there is no more */
 	unsigned dawdle;      /* times that the CPU is lost between a try and the wait, at most */
 };
 void stream_open(struct stream *s);
@@ -52,6 +53,19 @@ void workload_loops(void);
 
 void workload_posts(void);
 void workload_hogs(void);
+
+/* ---- handlers.c -------------------------------------------------------------------------------- */
+
+void workload_handlers(void);
+
+/* ---- turns.c ----------------------------------------------------------------------------------- */
+
+void workload_turns(void);
+
+/* ---- dozes.c ----------------------------------------------------------------------------------- */
+
+void workload_dozes(void);
+void workload_intruders(void);
 
 /* ---- scarce.c ---------------------------------------------------------------------------------- */
 

@@ -186,6 +186,15 @@ static void gmain(struct g *gp)
 	goexit(ended, t);
 }
 
+/* What a thread of the program's has by what it did, or what others did to it. */
+static void check_new(const struct g *gp)
+{
+	if (load_relaxed(&gp->priority) || load_relaxed(&gp->interrupted) || load_relaxed(&gp->parkaddr) || gp->parked ||
+	    gp->lockedm || gp->lockdepth || gp->home || gp->rests || gp->shim.ownp || load_relaxed(&gp->shim.holds) ||
+	    gp->shim.sysdepth || gp->cputime)
+		sim_fail("a new thread has what belongs to a former one");
+}
+
 static struct thread *start_thread(void (*fn)(void *), void *arg, bool detached, bool locked)
 {
 	struct thread *t = arena_alloc(sizeof(*t), 64);
@@ -197,6 +206,7 @@ static struct thread *start_thread(void (*fn)(void *), void *arg, bool detached,
 	/* For want of memory or threads: again, as a program would. */
 	while (!(gp = g_new(&a, &err)))
 		gosched();
+	check_new(gp);
 	fs = g_tls(gp);
 	if (!fs)
 		fs = block_at(g_memory(gp).area);
@@ -270,8 +280,12 @@ void compute(uint64_t ns)
 
 void ksleep(uint64_t ns)
 {
+	uint64_t until;
+
 	sim_point(POINT_CALL, "blocks");
-	while (task_block(sim_now() + ns + 1, WHY_KERNEL) == -EINTR)
+	until = sim_now() + ns;
+	/* A signal of the scheduler's does not make it longer. */
+	while (task_block((sim_now() < until ? until : sim_now()) + 1, WHY_KERNEL) == -EINTR)
 		;
 }
 
@@ -347,6 +361,7 @@ void world_fork(void)
 struct native {
 	void (*fn)(void *);
 	void *arg;
+	struct task *task;
 	_Atomic bool over;
 };
 
@@ -369,8 +384,22 @@ struct native *native_start(void (*fn)(void *), void *arg)
 
 	*t = (struct native){ .fn = fn, .arg = arg };
 	snprintf(name, sizeof(name), "native%d", ++n);
-	task_new(native_main, t, arena_alloc(STACK, 4096), STACK, name);
+	t->task = task_new(native_main, t, arena_alloc(STACK, 4096), STACK, name);
 	return t;
+}
+
+struct native *native_start_handled(void (*fn)(void *), void *arg, void (*handler)(void))
+{
+	struct native *t = native_start(fn, arg);
+
+	t->task->handler = handler;
+	return t;
+}
+
+void native_poke(struct native *t)
+{
+	if (!load_seqcst(&t->over))
+		task_poke(t->task);
 }
 
 void native_join(struct native *t)
@@ -538,5 +567,8 @@ void world_run(void (*main_fn)(void))
 	main_fn();
 	if (live)
 		sim_fail("%u threads have not ended", live);
+	/* Nothing waits any more, so no file is kept. */
+	if (fd_left(netpoll_owns))
+		sim_fail("a file that no thread waits for is kept open");
 	sim.over = true;
 }
