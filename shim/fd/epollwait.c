@@ -96,7 +96,6 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		.b = (long)events,
 		.c = max,
 	};
-	uint64_t taken;
 	long r;
 
 	testcancel_inline();
@@ -109,10 +108,9 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		return 0;
 	if (!op.s || fdslot_kind(op.s, ep) != FDK_EPOLL)
 		return FDWAIT_FALLBACK;
-	taken = self_thread.sigtaken;
 	WAITMASK_REGION(h->mask);
 	/* This one is not begun again for a signal that waited and turns out to be ignored. */
-	if (self_thread.sigtaken != taken)
+	if (h->mask && self_thread.maskedtook)
 		return -EINTR;
 	if (!pollhow_may_wait(h, &r))
 		return r;

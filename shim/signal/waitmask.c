@@ -12,7 +12,7 @@
 bool waitmask_enter(const void *mask)
 {
 	struct thread *th = &self_thread;
-	uint64_t bits;
+	uint64_t bits, taken;
 
 	if (!mask)
 		return false;
@@ -21,7 +21,10 @@ bool waitmask_enter(const void *mask)
 	store_relaxed(&th->waitmask, bits);
 	th->stop = false;
 	store_seqcst(&th->masked, true); /* pairs with thread_kill()'s read after its push */
+	/* What came before the call is none of its business: its handler may run until here. */
+	taken = th->sigtaken;
 	signals_deliver();
+	th->maskedtook = th->sigtaken != taken;
 	if (unlikely(bits & ~sigmask_of(getg())))
 		sigroute_mask_closed(bits & ~sigmask_of(getg()));
 	return true;

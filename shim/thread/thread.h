@@ -64,6 +64,7 @@ struct thread {
 	/* seq_cst with the mailbox in waitmask_enter() */
 	_Atomic bool masked;
 	_Atomic uint64_t waitmask;   /* the mask of that call, while masked */
+	bool maskedtook;             /* signals waited that it let in, ignored ones too (own) */
 	/* it parked in that call: the G's noted mask has waitmask in it, and ownmask is the G's own (own) */
 	bool joined;
 	uint64_t ownmask;
