@@ -4,8 +4,8 @@
  * Policy: barging.  Unlock sets 0 and wakes one waiter, which competes with any other thread that
  * comes.  While it has not run, later unlocks find 1, not 2, and wake none: at most one wake-up is
  * on its way.  The woken one carries a duty: if others were queued when it left (WOKEN_MORE) it may
- * only take the lock as 2, or leave it at 2 and queue again at the front.  Once in `fairness` ns the
- * first waiter of the mutex is given the lock by its waker instead (WOKEN_OWNER): the lot asks for
+ * only take the lock as 2, or leave it at 2 and queue again at the front.  Once in `fairness` ns a
+ * bucket of the lot the first waiter is given the lock by its waker instead (WOKEN_OWNER): the lot asks for
  * that, the word is set under its lock.  Always handing over was tried and costs a switch per lock; never doing so
  * starves.
  *
