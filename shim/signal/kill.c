@@ -27,7 +27,7 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 	    pid != (pid_t)direct3(SYS_getpid, 0, 0, 0) || !(action_handled() & SIGBIT(sig)))
 		return false;
 	gp = sigroute_choose(sig, si, getg());
-	*err = gp ? thread_signal(g_shim(gp)->thread, sig, si, true) : ESRCH;
+	*err = gp ? thread_kill_shared(g_shim(gp)->thread, sig, si) : ESRCH;
 	if (*err != ESRCH)
 		return true;
 	if (!sigroute_started())

@@ -81,6 +81,11 @@ bool signals_queued(void)
 	return load_seqcst(&nodes_used) != 0;
 }
 
+uint64_t signals_waiting(void)
+{
+	return (uint64_t)load_seqcst(&nodes_used);
+}
+
 /* The senders of the parent are gone. */
 void signode_fork_child(void)
 {

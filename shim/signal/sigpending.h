@@ -47,6 +47,7 @@ struct thread;
 struct signode *signode_get(void) hidden;
 void signode_put(struct signode *n) hidden;
 void signode_drop(struct signode *n) hidden; /* it was not taken */
+uint64_t signals_waiting(void) hidden; /* on all threads together */
 void signode_fork_child(void) hidden;
 /* sigtake.c, for the calling thread.  While taking: what has arrived comes to held, oldest first. */
 void signode_collect(struct thread *th) hidden;

@@ -12,6 +12,7 @@
 #include "shim/signal/sigroute.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 /*
  * A standard signal is pending once: for the thread, and once more if it was sent to the process.
@@ -100,16 +101,9 @@ void signals_described(uint64_t set)
 		while ((set & SIGBIT(sig)) && for_descriptor(&self_thread, sig) &&
 		       signals_take(SIGBIT(sig), &info) > 0)
 			if (!to_descriptor(sig, &info)) {
-				thread_kill(&self_thread, sig, &info);
+				thread_signal(&self_thread, sig, &info, false);
 				break;
 			}
-}
-
-int thread_kill(struct thread *th, int sig, const siginfo_t *info)
-{
-	if (unlikely(load_relaxed(&th->strict)))
-		return strict_kill(th, sig);
-	return thread_signal(th, sig, info, false);
 }
 
 /* To a thread whose G was gp.  False: nothing is to be queued, and *err is the answer. */
@@ -186,7 +180,21 @@ static int enqueue(struct signode *n, struct thread *th, struct g *gp, int sig, 
 	return 0;
 }
 
-int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared)
+/*
+ * The kernel refuses a sender a real-time signal where as many wait as RLIMIT_SIGPENDING says; but not kill().  It
+ * counts those of all processes of the user, here only those count that wait for a thread of this one.
+ */
+static bool over_limit(int sig, const siginfo_t *info)
+{
+	struct rlimit room;
+
+	if (sig < 34 || (info && info->si_code == SI_USER))
+		return false;
+	return !own4(SYS_prlimit64, 0, RLIMIT_SIGPENDING, NULL, &room) && signals_waiting() >= room.rlim_cur;
+}
+
+/* sent: by a thread of this process, just now; else the kernel has had it, and counted it then. */
+static int queue_on(struct thread *th, int sig, const siginfo_t *info, bool shared, bool sent)
 {
 	static const struct overrun no_timer = { -1, 0 };
 	struct g *gp = th ? load_relaxed(&th->g) : NULL;
@@ -195,12 +203,31 @@ int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared
 
 	if (!to_queue(th, gp, sig, info, shared, &err))
 		return err;
+	if (sent && over_limit(sig, info))
+		return EAGAIN;
 	n = signode_get();
 	if (signode_first(th, sig, shared))
 		return enqueue(n, th, gp, sig, info, shared, no_timer);
 	if (n)
 		signode_put(n);
 	return 0;
+}
+
+int thread_signal(struct thread *th, int sig, const siginfo_t *info, bool shared)
+{
+	return queue_on(th, sig, info, shared, false);
+}
+
+int thread_kill(struct thread *th, int sig, const siginfo_t *info)
+{
+	if (unlikely(load_relaxed(&th->strict)))
+		return strict_kill(th, sig);
+	return queue_on(th, sig, info, false, true);
+}
+
+int thread_kill_shared(struct thread *th, int sig, const siginfo_t *info)
+{
+	return queue_on(th, sig, info, true, true);
 }
 
 int thread_timer(struct thread *th, int slot, const siginfo_t *info)

@@ -73,6 +73,7 @@ struct thread {
 	uint64_t sigtaken;           /* signals taken off its queue to be acted on, ignored ones too (own) */
 	bool robustlist_set;         /* by number, see robustlist.c (own): */
 	struct robust_list_head *robustlist;
+	uint32_t *cleared_tid;       /* by set_tid_address(2): zero when it has ended (own) */
 	volatile bool setxid;        /* in setuid or one of its family: compat/setxid.c (own) */
 	bool catches_sigpipe, got_sigpipe; /* in a pinned call that may raise SIGPIPE; it did (own) */
 	uint64_t callbegan;          /* when its last call of timed.def began (own) */
@@ -203,6 +204,8 @@ int signals_take(uint64_t set, siginfo_t *info) hidden;
 uint64_t signals_pending(void) hidden; /* directed at the calling G and masked */
 /* Directs a signal at a G.  0 or an errno value; info NULL: as pthread_kill sends it. */
 int thread_kill(struct thread *th, int sig, const siginfo_t *info) hidden;
+/* The same of one that was sent to the process; ESRCH: that thread has ended. */
+int thread_kill_shared(struct thread *th, int sig, const siginfo_t *info) hidden;
 void sig32_init(void) hidden;
 void signal_init(void) hidden;
 bool sigroute_start(void) hidden; /* false: no memory or no kernel thread */
