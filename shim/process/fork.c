@@ -130,6 +130,7 @@ static void rebuild(void)
 	inherit_fork_child();
 	self_thread.robustlist = NULL;
 	self_thread.robustlist_set = false;
+	self_thread.cleared_tid = NULL;
 	dumpsig_fork_child();
 	threadname_show();
 	rusage_fork_child();

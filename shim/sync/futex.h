@@ -40,6 +40,8 @@ long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uin
 /* robustlist.c */
 void robustlist_thread_ends(void) hidden; /* the calling thread: before futexpi_thread_ends() */
 
+void cleared_tid_thread_ends(void) hidden;   /* after it */
+
 /* futexpi.c: the operations on words that hold their owner's id. */
 bool futexpi_is(int op) hidden;
 long futexpi_call(const struct call *x) hidden;

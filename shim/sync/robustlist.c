@@ -10,7 +10,9 @@
  * The list that libc registers for its own mutexes is in the thread's block, and mutex_robust.c does not
  * use it: it stays what get_robust_list() tells a thread that has registered none.
  *
- * Must never: touch a word that does not hold the id of the calling thread.
+ * So is the word of set_tid_address(2): it becomes 0 when the G ends, and one waiter is woken.
+ *
+ * Must never: touch a word that does not hold the id of the calling thread, but that one.
  */
 #include "shim/sync/futex.h"
 #include "shim/thread/tid.h"
@@ -100,4 +102,26 @@ void robustlist_thread_ends(void)
 	}
 	if (pending)
 		owner_dies(word_of(pending, head.futex_offset), pending & 1, true);
+}
+
+long sets_tid_address(const struct call *x)
+{
+	self_thread.cleared_tid = (uint32_t *)x->a;
+	self_thread.leaves_more = true;
+	return weft_tls.tid;
+}
+
+/* Last, as in the kernel: what waits for it finds all words of the lists as the thread left them. */
+void cleared_tid_thread_ends(void)
+{
+	uint32_t *word = self_thread.cleared_tid;
+	long err;
+
+	if (likely(!word))
+		return;
+	self_thread.cleared_tid = NULL;
+	if (futex_bad_word(word, &err) || !user_word_writable(word))
+		return;
+	store_seqcst(word, 0); /* seq_cst: a waiter queues itself in the kernel, then reads it */
+	wake_one(word);
 }

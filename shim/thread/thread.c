@@ -68,8 +68,10 @@ static inline void __attribute__((noreturn)) leave(struct thread *th)
 		inherit_thread_ends();
 	}
 	futexpi_thread_ends();
-	if (unlikely(th->leaves_more))
+	if (unlikely(th->leaves_more)) {
+		cleared_tid_thread_ends();
 		schedparam_leave();
+	}
 	if (th->g != g_main())
 		tcb_leave();
 	goexit(ended, th);

@@ -1,0 +1,76 @@
+/*
+ * set_tid_address(2) names a word that becomes 0 when the thread has ended, and one waiter is woken: of a thread that
+ * ends by exit(2), by its function's return, or by pthread_exit().  The last word named counts; one that is not there
+ * is no fault; a fork's child has none.
+ */
+#include "check.h"
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+enum ending { BY_NUMBER, RETURNS, LEAVES, NOWHERE, AFTER_FORK };
+
+static volatile int *word; /* [0]: the first that was named, [1]: the last */
+static volatile int ended;
+
+static void forks(void)
+{
+	int status;
+	pid_t pid = (pid_t)syscall(SYS_fork);
+
+	CHECK(pid >= 0);
+	if (!pid)
+		syscall(SYS_exit, 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(word[1], 1);
+}
+
+static void *ends(void *arg)
+{
+	enum ending how = (enum ending)(long)arg;
+
+	CHECK_EQ(syscall(SYS_set_tid_address, &word[0]), gettid());
+	CHECK_EQ(syscall(SYS_set_tid_address, &word[1]), gettid());
+	if (how == AFTER_FORK)
+		forks();
+	if (how == NOWHERE) {
+		syscall(SYS_set_tid_address, 16);
+		ended = 1;
+	}
+	if (how == LEAVES)
+		pthread_exit(NULL);
+	if (how != RETURNS)
+		syscall(SYS_exit, 0);
+	return NULL;
+}
+
+static void await_end(enum ending how, const char *what)
+{
+	pthread_attr_t detached;
+	pthread_t t;
+
+	word[0] = word[1] = 1;
+	CHECK_OK(pthread_attr_init(&detached));
+	CHECK_OK(pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED));
+	CHECK_OK(pthread_create(&t, &detached, ends, (void *)how));
+	if (how == NOWHERE)
+		while (!ended)
+			usleep(1000);
+	else
+		while (word[1])
+			syscall(SYS_futex, &word[1], FUTEX_WAIT, 1, NULL);
+	CHECK_EQ(word[0], 1);
+	passed("%s", what);
+}
+
+int main(void)
+{
+	word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(word != MAP_FAILED);
+	await_end(BY_NUMBER, "exit(2)");
+	await_end(RETURNS, "a return");
+	await_end(LEAVES, "pthread_exit()");
+	await_end(NOWHERE, "a word that is not there");
+	await_end(AFTER_FORK, "after a fork");
+	return 0;
+}
