@@ -226,13 +226,36 @@ static long rr_interval(struct thread *th, struct timespec *ts)
 	return direct3(SYS_sched_rr_get_interval, 0, ts, 0);
 }
 
+/*
+ * Of a group or a user: the kernel changes all kernel threads of these processes.  Is this process one of them?  True
+ * also where the kernel refused some.
+ */
+static bool reniced(long which, long id)
+{
+	if (which == PRIO_PGRP)
+		return id == 0 || id == getpgrp();
+	return which == PRIO_USER && (id == 0 || id == (long)getuid());
+}
+
+static bool set_many(long which, long id, int n, long *r)
+{
+	if (!reniced(which, id))
+		return false;
+	schedparam_apply();
+	*r = direct3(SYS_setpriority, which, id, n);
+	schedothers_reniced(nice_within(n));
+	return true;
+}
+
 bool schedparam_call(long nr, long a, long b, long c, long d, long *r)
 {
 	bool prio = nr == SYS_getpriority || nr == SYS_setpriority;
 	struct thread *th;
 
-	if (!weft_on || (prio && a != PRIO_PROCESS))
+	if (!weft_on)
 		return false;
+	if (prio && (int)a != PRIO_PROCESS)
+		return nr == SYS_setpriority && on_g() && set_many((int)a, (int)b, (int)c, r);
 	th = named((int)(prio ? b : a));
 	if (!th)
 		return false;

@@ -29,6 +29,11 @@ static bool may_nice(int n)
 	return data[CAP_SYS_NICE / 32].effective >> CAP_SYS_NICE % 32 & 1;
 }
 
+static int nice_after(int was, int n)
+{
+	return n < was && !may_nice(n) ? was : n;
+}
+
 /* Would the kernel agree?  a's affinity becomes what the kernel makes of it. */
 static long try_out(struct attrs *a, unsigned which, int nice_now)
 {
@@ -111,6 +116,31 @@ long schedattrs_set(struct thread *th, struct attrs *a, unsigned which)
 	store_seqcst(&th->look, true);
 	sigroute_kick(th->g);
 	return 0;
+}
+
+/*
+ * The kernel has set n for all kernel threads of this process: where it was not refused, for a value may be made lower
+ * by few.  What threads have not made real yet is n's now, too.
+ */
+void schedothers_reniced(int n)
+{
+	struct g *gp;
+	uint32_t i = 0;
+
+	schedkernel_base.nice = nice_after(schedkernel_base.nice, n);
+	while ((gp = g_next(&i))) {
+		struct thread *th = g_shim(gp)->thread;
+		struct own *o = th && th->g == gp ? own_of(th) : NULL;
+
+		if (!o)
+			continue;
+		own_lock(o);
+		if (o->set | o->pending)
+			o->attrs.nice = nice_after(o->attrs.nice, n);
+		if (o->set)
+			o->set = schedkernel_differences(&o->attrs);
+		own_unlock(o);
+	}
 }
 
 /* ---- creation -------------------------------------------------------------------------------- */

@@ -101,6 +101,7 @@ long schedparam_by_attr(struct thread *th, long nr, long b, long c, long d) hidd
 /* ---- schedothers.c: of any thread ---- */
 void schedattrs_get(struct thread *th, struct attrs *a) hidden;
 long schedattrs_set(struct thread *th, struct attrs *a, unsigned which) hidden;
+void schedothers_reniced(int n) hidden; /* the kernel has, all of this process */
 /* sched_getattr(2) and sched_setattr(2) of another thread; its deadline and its clamps are nowhere kept: EPERM. */
 long schedothers_get_attr(struct thread *th, void *attr, long size, long flags) hidden;
 long schedothers_set_attr(struct thread *th, const void *attr, long flags) hidden;
