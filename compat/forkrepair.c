@@ -16,7 +16,7 @@
 
 void tcb_fork_child_orphans(void) hidden;
 
-void tcb_fork_child(struct tcb *keep, uint32_t tid)
+void tcb_fork_child(struct tcb *keep)
 {
 	struct list_node *n = at(keep, (ptrdiff_t)layout.list);
 	struct tcb *own = compat_registered();
@@ -24,7 +24,6 @@ void tcb_fork_child(struct tcb *keep, uint32_t tid)
 
 	tcb_fork_child_orphans();
 	*layout.lock = 0;
-	tcb_set_tid(keep, tid);
 	/*
 	 * The child inherits its kernel thread's registration, which lies in a block (and a stack)
 	 * that no thread owns any more, or in keep, which will move.

@@ -172,7 +172,7 @@ bool compat_setxid_as_caller(void (*run)(void *), void *arg);
  * still answer as it did in the parent: its block's rseq registration ends too, or the kernel goes
  * on writing to memory that no thread owns.
  */
-void tcb_fork_child(struct tcb *keep, uint32_t tid);
+void tcb_fork_child(struct tcb *keep);
 /* After it: the second block of the first kernel thread (setxid.c) is on libc's list again. */
 void tcb_fork_child_first(struct tcb *t, uint32_t tid);
 

@@ -70,7 +70,9 @@ struct weft_tls {
 	uint16_t held[32]; /* of each rank */
 	const struct lock *heldlot[2]; /* the buckets of the lot among them */
 #endif
-	uint32_t tid; /* what glibc's objects store as owner; never a kernel id, except main's */
+	uint32_t tid; /* the thread's; never a kernel id, except main's */
+	/* What glibc's objects store as owner: tid, but in a child of fork(2) by number its parent's.  0: ask libc. */
+	uint32_t owner;
 };
 
 extern __thread struct weft_tls weft_tls hidden __attribute__((tls_model("initial-exec")));

@@ -98,7 +98,7 @@ void g_set_tls(struct g *gp, void *fsbase, uint32_t tid)
 	gp->shim.fs = fsbase;
 	gp->shim.tid = tid;
 	gp->tls = (struct weft_tls *)((char *)fsbase + off);
-	*gp->tls = (struct weft_tls){ .g = gp, .tid = tid };
+	*gp->tls = (struct weft_tls){ .g = gp, .tid = tid, .owner = tid };
 }
 
 static void note_mask(uint64_t mask)

@@ -109,7 +109,7 @@ static void rebuild(void)
 	 * First: it ends what the kernel still writes for the M that forked, whose block g_m()
 	 * names.
 	 */
-	tcb_fork_child(tcb_self(), (uint32_t)getpid());
+	tcb_fork_child(tcb_self());
 	compat_setxid_fork_child();
 	fdtable_fork_child();
 	fdwait_fork_child();
@@ -119,6 +119,7 @@ static void rebuild(void)
 	runtime_fork_child();
 	tcb_fork_child_first(g_m(NULL).g0block, (uint32_t)getpid());
 	inside = 0;
+	weft_tls.owner = tcb_tid(tcb_self()); /* the parent's, where libc did not ask the kernel to write the child's */
 	self_thread.g = getg();
 	if (native)
 		altstack_adopt();

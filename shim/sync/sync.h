@@ -33,14 +33,14 @@ static inline const void *lot_key(const volatile void *obj, enum keykind kind)
 }
 
 /*
- * The id that libc's objects store as owner.  On a G weft_tls.tid and the id in its thread block
+ * The id that libc's objects store as owner.  On a G weft_tls.owner and the id in its thread block
  * are the same number, so an object locked here may be unlocked inside libc and the other way
  * round.  Only valid while weft_on: before, libc's layout is unknown and libc's own functions do
  * the work.
  */
 static inline int self_id(void)
 {
-	uint32_t id = weft_tls.tid;
+	uint32_t id = weft_tls.owner;
 
 	return (int)(likely(id) ? id : tcb_tid(tcb_self()));
 }
