@@ -19,10 +19,7 @@
 #include "shim/syscall/syscall.h"
 #include "shim/syscall/usermem.h"
 
-enum { OWNER_NOTES = 256 };
-
-static struct signote notes[OWNER_NOTES]; /* sig as F_SETSIG has it: 0 is a plain SIGIO */
-static struct signotes owners = { .at = notes, .size = OWNER_NOTES };
+static struct signotes owners; /* sig as F_SETSIG has it: 0 is a plain SIGIO */
 
 /* The note of the file that fd is now; -1: none. */
 static int noted(int fd)
@@ -49,11 +46,10 @@ static long own(int fd, const struct thread *th)
 		was = direct3(SYS_fcntl, fd, F_GETSIG, 0);
 		if (was < 0)
 			return was;
-		i = signote_take(&owners);
+		i = signote_take(&owners, fd);
 		if (i < 0)
 			return -ENOMEM;
-		store_release(&notes[i].number, fd);
-		store_release(&notes[i].sig, (int)was);
+		store_release(&signote_at(&owners, i)->sig, (int)was);
 	}
 	/* The note first: a signal may come at once. */
 	signote_name(&owners, i, (long)g_tid(th->g));
@@ -68,7 +64,7 @@ static long own(int fd, const struct thread *th)
 /* It gets another owner. */
 static void disown(int i)
 {
-	direct3(SYS_fcntl, load_acquire(&notes[i].number), F_SETSIG, load_acquire(&notes[i].sig));
+	direct3(SYS_fcntl, load_acquire(&signote_at(&owners, i)->number), F_SETSIG, load_acquire(&signote_at(&owners, i)->sig));
 	signote_give(&owners, i);
 }
 
@@ -122,19 +118,19 @@ bool fdowner_call(int fd, int cmd, void *arg, long *r)
 			*r = -EINVAL;
 			return true;
 		}
-		store_release(&notes[i].sig, (int)(long)arg);
+		store_release(&signote_at(&owners, i)->sig, (int)(long)arg);
 		*r = 0;
 		return true;
 	case F_GETSIG:
-		*r = load_acquire(&notes[i].sig);
+		*r = load_acquire(&signote_at(&owners, i)->sig);
 		return true;
 	case F_GETOWN:
-		*r = load_acquire(&notes[i].target);
+		*r = load_acquire(&signote_at(&owners, i)->target);
 		return true;
 	case F_GETOWN_EX:
 		*r = direct3(SYS_fcntl, fd, F_GETOWN_EX, arg); /* it says whether arg can be written */
 		if (!*r)
-			((struct f_owner_ex *)arg)->pid = (pid_t)load_acquire(&notes[i].target);
+			((struct f_owner_ex *)arg)->pid = (pid_t)load_acquire(&signote_at(&owners, i)->target);
 		return true;
 	}
 	return false;

@@ -14,15 +14,32 @@
  */
 #include "shim/time/overrun.h"
 
+#include "shim/signal/signote.h"
+#include "shim/syscall/tablepart.h"
 
 #define COUNT UINT64_C(0x7fffffff) /* at most what si_overrun can say */
 #define QUEUED UINT64_C(0x80000000)
 #define TURN 32                    /* the turn is above */
 
-static struct {
+struct words {
 	_Atomic uint64_t word;
 	_Atomic int last;
-} overruns[TIMERS];
+};
+static void *_Atomic overruns[SIGNOTE_LEVELS]; /* as the notes of the timers (signal/signote.h) */
+
+static struct words *of_slot(int slot)
+{
+	struct words *level = load_acquire(&overruns[signote_level(slot)]);
+
+	return &level[signote_place(slot)];
+}
+
+bool overrun_room(int slot)
+{
+	int k = signote_level(slot);
+
+	return tablepart(&overruns[k], ((size_t)SIGNOTE_FIRST << k) * sizeof(struct words));
+}
 
 static uint64_t waiting(struct overrun of)
 {
@@ -31,7 +48,7 @@ static uint64_t waiting(struct overrun of)
 
 bool overrun_begins(int slot, int more, struct overrun *out)
 {
-	uint64_t was = load_acquire(&overruns[slot].word), now;
+	uint64_t was = load_acquire(&of_slot(slot)->word), now;
 
 	do {
 		if (was & QUEUED) {
@@ -40,25 +57,25 @@ bool overrun_begins(int slot, int more, struct overrun *out)
 		} else {
 			now = ((was >> TURN) + 1) << TURN | QUEUED | (uint64_t)more;
 		}
-	} while (!cas_weak_acq_rel(&overruns[slot].word, &was, now));
+	} while (!cas_weak_acq_rel(&of_slot(slot)->word, &was, now));
 	*out = (struct overrun){ slot, (uint32_t)(now >> TURN) };
 	return !(was & QUEUED);
 }
 
 bool overrun_stale(struct overrun of)
 {
-	return of.slot >= 0 && (load_acquire(&overruns[of.slot].word) & ~COUNT) != waiting(of);
+	return of.slot >= 0 && (load_acquire(&of_slot(of.slot)->word) & ~COUNT) != waiting(of);
 }
 
 /* The word is QUEUED no more. */
 static int off_queue(struct overrun of)
 {
-	uint64_t was = load_acquire(&overruns[of.slot].word);
+	uint64_t was = load_acquire(&of_slot(of.slot)->word);
 
 	do {
 		if ((was & ~COUNT) != waiting(of))
 			return -1;
-	} while (!cas_weak_acq_rel(&overruns[of.slot].word, &was, (uint64_t)of.turn << TURN));
+	} while (!cas_weak_acq_rel(&of_slot(of.slot)->word, &was, (uint64_t)of.turn << TURN));
 	return (int)(was & COUNT);
 }
 
@@ -67,7 +84,7 @@ int overrun_taken(struct overrun of)
 	int more = off_queue(of);
 
 	if (more >= 0)
-		store_relaxed(&overruns[of.slot].last, more);
+		store_relaxed(&of_slot(of.slot)->last, more);
 	return more;
 }
 
@@ -79,15 +96,15 @@ void overrun_dropped(struct overrun of)
 
 bool overrun_anew(int slot)
 {
-	uint64_t was = load_acquire(&overruns[slot].word);
+	uint64_t was = load_acquire(&of_slot(slot)->word);
 
-	while (!cas_weak_acq_rel(&overruns[slot].word, &was, ((was >> TURN) + 1) << TURN))
+	while (!cas_weak_acq_rel(&of_slot(slot)->word, &was, ((was >> TURN) + 1) << TURN))
 		;
-	store_relaxed(&overruns[slot].last, 0);
+	store_relaxed(&of_slot(slot)->last, 0);
 	return was & QUEUED;
 }
 
 int overrun_last(int slot)
 {
-	return load_relaxed(&overruns[slot].last);
+	return load_relaxed(&of_slot(slot)->last);
 }

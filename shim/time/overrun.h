@@ -7,14 +7,14 @@
 
 #include "runtime/runtime.h"
 
-enum { TIMERS = 1024 }; /* that name a thread, at once */
-
 /* A timer that sent a queued signal: its row and the turn in which it was queued; slot -1: no timer. */
 struct overrun {
 	int slot;
 	uint32_t turn;
 };
 
+/* There is a word for that slot.  False: no memory. */
+bool overrun_room(int slot) hidden;
 /* One expiration and more of them: true, it is to be queued, as *out; false: one waits, and tells of these. */
 bool overrun_begins(int slot, int more, struct overrun *out) hidden;
 bool overrun_stale(struct overrun of) hidden; /* the timer was set anew, or deleted, since */

@@ -20,20 +20,19 @@
 #include "shim/syscall/syscall.h"
 #include "shim/syscall/usermem.h"
 
-static struct signote rows[TIMERS];
-static struct signotes named = { .at = rows, .size = TIMERS };
-/* What a row was last set to, before the kernel is told; the signal thread: ONCE to NOTHING. */
-static _Atomic uint8_t sends[TIMERS];
+static struct signotes named;
+/* A row's mark: what it was last set to, before the kernel is told; the signal thread: ONCE to NOTHING. */
 enum { NOTHING, ONCE, OFTEN };
+static _Atomic int *sends(int row)
+{
+	return &signote_at(&named, row)->mark;
+}
 
-/*
- * ev names a G, main included: a slot, and *to is the event for the kernel.  TIMER_NONE: it does not;
- * else -errno.
- */
-enum { TIMER_NONE = TIMERS };
+/* ev names a G, main included: TIMER_NAMES, and *to is the event for the kernel.  TIMER_NONE: it does not; else -errno. */
+enum { TIMER_NONE, TIMER_NAMES };
 static int reroute(const struct sigevent *ev, struct sigevent *to)
 {
-	int slot, sig = ev ? ev->sigev_signo : SIGALRM;
+	int sig = ev ? ev->sigev_signo : SIGALRM;
 
 	activate_for(ev);
 	if ((!ev || ev->sigev_notify == SIGEV_SIGNAL) && sig >= 1 && sig <= NSIG_)
@@ -41,34 +40,33 @@ static int reroute(const struct sigevent *ev, struct sigevent *to)
 	if (!ev || ev->sigev_notify != SIGEV_THREAD_ID)
 		return TIMER_NONE;
 	*to = *ev;
-	if (!weft_on) {
-		slot = ev->_sigev_un._tid == (pid_t)direct3(SYS_getpid, 0, 0, 0) ? signote_take(&named) : TIMER_NONE;
-		return slot < 0 ? TIMER_NONE : slot;
-	}
+	if (!weft_on)
+		return ev->_sigev_un._tid == (pid_t)direct3(SYS_getpid, 0, 0, 0) ? TIMER_NAMES : TIMER_NONE;
 	if (ev->_sigev_un._tid < G_ID_MIN && !thread_by_id(ev->_sigev_un._tid))
 		return TIMER_NONE;
 	if (!thread_by_id(ev->_sigev_un._tid) || ev->sigev_signo < 1 || ev->sigev_signo > NSIG_)
 		return -EINVAL;
-	slot = signote_take(&named);
-	if (slot < 0)
-		return -EAGAIN;
 	to->_sigev_un._tid = sigroute_tid();
 	to->sigev_signo = SIGWEFT;
-	return slot;
+	return TIMER_NAMES;
 }
 
-/* r: what became of the timer; its number is read only if it was made. */
-static void name_it(int slot, const struct sigevent *ev, long r, const int *number)
+/* The timer was made, and is not set yet.  False: there is no memory for its row. */
+static bool name_it(const struct sigevent *ev, int number)
 {
-	if (r == 0) {
-		store_release(&rows[slot].number, *number);
-		store_release(&rows[slot].sig, ev->sigev_signo);
-		store_release(&sends[slot], NOTHING);
-		overrun_anew(slot);
-		signote_name(&named, slot, ev->_sigev_un._tid);
-	} else {
-		signote_give(&named, slot);
+	int row = signote_take(&named, number);
+
+	if (row < 0)
+		return false;
+	if (!overrun_room(row)) {
+		signote_give(&named, row);
+		return false;
 	}
+	store_release(&signote_at(&named, row)->sig, ev->sigev_signo);
+	store_release(sends(row), NOTHING);
+	overrun_anew(row);
+	signote_name(&named, row, ev->_sigev_un._tid);
+	return true;
 }
 
 /* The row of the timer of this number; -1: it names no thread. */
@@ -83,11 +81,11 @@ static int row_of(int number)
  */
 static void take_back(int row)
 {
-	if (load_acquire(&sends[row]) == NOTHING)
+	if (load_acquire(sends(row)) == NOTHING)
 		sigroute_flush(); /* what its last expirations sent is queued now */
 	else
 		sigroute_catch_up();
-	store_release(&sends[row], NOTHING);
+	store_release(sends(row), NOTHING);
 	if (overrun_anew(row))
 		sigforget_timer(signote_thread(&named, row), signote_sig(&named, row));
 }
@@ -133,15 +131,16 @@ static int create(clockid_t clock, struct sigevent *to, timer_t *timer)
 EXPORT int timer_create(clockid_t clock, struct sigevent *ev, timer_t *timer)
 {
 	struct sigevent to;
-	int slot = reroute(ev, &to), number, r;
+	int names = reroute(ev, &to), r;
 
-	if (slot < 0)
-		return (int)syscall_ret(slot);
-	r = create(clock, slot == TIMER_NONE ? ev : &to, timer);
-	number = r ? 0 : (int)(intptr_t)*timer;
-	if (slot != TIMER_NONE)
-		name_it(slot, ev, r, &number);
-	return r;
+	if (names < 0)
+		return (int)syscall_ret(names);
+	r = create(clock, names ? &to : ev, timer);
+	if (r || !names || name_it(ev, (int)(intptr_t)*timer))
+		return r;
+	real.timer_delete(*timer);
+	cputimer_forget(*timer);
+	return (int)syscall_ret(-EAGAIN);
 }
 
 EXPORT int timer_delete(timer_t timer)
@@ -171,7 +170,7 @@ static bool stop(timer_t timer, const struct itimerspec *new, struct itimerspec 
 		return false;
 	take_back(row);
 	if (asked.it_value.tv_sec || asked.it_value.tv_nsec)
-		store_release(&sends[row], asked.it_interval.tv_sec || asked.it_interval.tv_nsec ? OFTEN : ONCE);
+		store_release(sends(row), asked.it_interval.tv_sec || asked.it_interval.tv_nsec ? OFTEN : ONCE);
 	return true;
 }
 
@@ -226,18 +225,23 @@ long makes_timer(const struct call *x)
 {
 	struct sigevent to, asked;
 	const struct sigevent *ev = x->b ? &asked : NULL;
-	int slot;
+	int names, number;
 	long r;
 
 	if (ev && !user_read(&asked, (const void *)x->b, sizeof(asked)))
 		return -EFAULT;
-	slot = reroute(ev, &to);
-	if (slot < 0)
-		return slot;
-	r = makes(x, slot == TIMER_NONE ? ev : &to);
-	if (slot != TIMER_NONE)
-		name_it(slot, ev, r, (const int *)x->c);
-	return r;
+	names = reroute(ev, &to);
+	if (names < 0)
+		return names;
+	r = makes(x, names ? &to : ev);
+	if (r || !names)
+		return r;
+	number = *(const int *)x->c;
+	if (name_it(ev, number))
+		return 0;
+	direct3(SYS_timer_delete, number, 0, 0);
+	forget(number);
+	return -EAGAIN;
 }
 
 long sets_timer(const struct call *x)
@@ -298,16 +302,15 @@ struct thread *timer_target(const siginfo_t *si)
 void timer_fired(const siginfo_t *si)
 {
 	int row = timer_row(si);
-	uint8_t once = ONCE;
+	int once = ONCE;
 
 	if (signote_fired(&named, row, si)) /* else it was deleted meanwhile */
-		cas_acq_rel(&sends[row], &once, NOTHING);
+		cas_acq_rel(sends(row), &once, NOTHING);
 }
 
 /* Timers are not inherited, and the numbers of the child's begin anew. */
 void timer_fork_child(void)
 {
-	for (int i = 0; i < load_relaxed(&named.used); i++)
-		store_relaxed(&rows[i].target, SIGNOTE_FREE);
+	signote_fork_child(&named);
 	cputimer_fork_child();
 }
