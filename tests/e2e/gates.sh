@@ -367,7 +367,9 @@ case_of "a variable that nobody has decided about" check-forkchild 'shim/sigring
 fresh
 cp "${top_builddir:-$top/build}"/lib{runtime,shim,compat}.a "$tmp/build/"
 sed -i '/store_relaxed(&watching, 0);/d' "$tmp/src/shim/signal/sigkick.c"
-case_of "a reset that is gone" check-forkchild 'watching: sigkick_fork_child() does not name it'
+case_of "a reset that is gone" check-forkchild 'watching: sigkick_fork_child() does not change it'
+sed -i 's/^reset by runtime_fork_child/&\n\truntime\/proc:gomaxprocs/; s/^\truntime.proc:gomaxprocs runtime/\truntime/' "$tmp/src/shim/forkchild.list"
+case_of "a reset that only reads" check-forkchild 'gomaxprocs: runtime_fork_child() does not change it'
 sed -i 's/^reset by timer_fork_child/&\n	shim\/timer:gone shim\/timer:named/' "$tmp/src/shim/forkchild.list"
 case_of "a name that is nowhere" check-forkchild 'shim/timer:gone: in shim/forkchild.list, but not in that file'
 fresh
