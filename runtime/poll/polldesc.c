@@ -34,7 +34,7 @@ static struct polldesc *_Atomic pdchunks[PD_NCHUNKS]; /* never moved or freed */
 static uint32_t nmade;                           /* (L pool) */
 static struct polldesc *freelist;                /* (L pool) */
 static struct lock pool = LOCK_INIT(Pollpool);
-static struct lock reglocks[REGLOCKS];
+static struct lock reglocks[REGLOCKS] = { [0 ... REGLOCKS - 1] = LOCK_INIT(Pollreg) };
 /*
  * An M on its way to sleep asks whether anything is watched.  Relaxed: what is watched matters to the M on
  * which its waiter parks, and that one comes after the count; others sleep without the poller's word.
@@ -43,12 +43,7 @@ _Atomic int32_t nwatched;
 
 struct lock *pd_reglock(int fd)
 {
-	struct lock *l = &reglocks[(unsigned)fd % REGLOCKS];
-
-#ifdef WEFT_DEBUG
-	l->rank = RankPollreg; /* always the same value */
-#endif
-	return l;
+	return &reglocks[(unsigned)fd % REGLOCKS];
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */

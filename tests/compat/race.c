@@ -133,7 +133,7 @@ static const char *fork_and_setuid(bool ids)
 		if (pid == 0) {
 			struct coro c;
 
-			tcb_fork_child(tcb_self(), (uint32_t)getpid());
+			tcb_fork_child(tcb_self());
 			/*
 			 * Not after a fork in the middle of a load: libc's own table of modules
 			 * may be half written then, and its assertion would end the child.
