@@ -47,6 +47,16 @@ static struct p *pstart_pop(void)
 	return pp;
 }
 
+/* The same, for one that is not to spin: it counts as a spinner no more. */
+static struct p *pstart_pop_still(void)
+{
+	struct p *pp = pstart_pop();
+
+	if (pp->startspinning)
+		fetch_sub_seqcst(&sched.nmspinning, 1);
+	return pp;
+}
+
 static void pstart_push(struct p *pp, bool spinning)
 {
 	pp->startspinning = spinning;
@@ -72,13 +82,8 @@ struct p *pstartget(struct m *mp)
 static void pstart_idle(void)
 {
 	lock(&sched.lock);
-	if (!fromnow_holds(FROMNOW_NOMORE) && sched.pstart) {
-		struct p *pp = pstart_pop();
-
-		if (pp->startspinning)
-			fetch_sub_seqcst(&sched.nmspinning, 1);
-		pidleput(pp);
-	}
+	if (!fromnow_holds(FROMNOW_NOMORE) && sched.pstart)
+		pidleput(pstart_pop_still());
 	unlock(&sched.lock);
 }
 
@@ -184,8 +189,8 @@ static uint64_t refused(void)
 	if (!refusal.said && since(refusal.since, now) >= REFUSED_SAY && stands_still()) {
 		refusal.said = true;
 		weft_say("threads wait for a kernel thread: the kernel gives no more than %d, and each of those "
-			 "waits in it (raise ulimit -u, or the group's pids.max)",
-			 sched.nm);
+			 "waits in it (raise ulimit -u or the group's pids.max, or the limit of memory)",
+			 load_relaxed(&sched.nm));
 	}
 	return refusal.rest;
 }
@@ -236,10 +241,7 @@ static struct m *for_owner(uint64_t now)
 	gp = sched.pstart ? globrunqget_owner() : NULL;
 	if (!gp)
 		return NULL;
-	pp = pstart_pop();
-	if (pp->startspinning)
-		fetch_sub_seqcst(&sched.nmspinning, 1);
-	g_ownm(gp)->nextp = pp;
+	g_ownm(gp)->nextp = pstart_pop_still();
 	return g_ownm(gp);
 }
 

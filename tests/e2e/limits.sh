@@ -376,6 +376,11 @@ C
 	${CC:-cc} -O2 -pthread -o "$tmp/meet" "$tmp/meet.c" || exit 2
 	mkdir -m 1777 "$tmp/fifos"
 	for p in 1 2 8; do
+		# Those of the run before may need long to end: counted now, they would give what they hold later.
+		for ((i = 0; i < 100; i++)); do
+			pgrep -u $user cat >/dev/null || break
+			sleep 0.1
+		done
 		# 20 others, for as long as this end of the pipe is open
 		exec {others}> >("$tmp/as_user" 30 sh -c 'exec 3<&0; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do cat <&3 & done; cat' )
 		for ((i = 0; i < 100; i++)); do
