@@ -283,8 +283,6 @@ int g_set_priority(struct g *gp, int priority)
 	struct bucket *b;
 	struct waiter *w;
 
-	if (unlikely(!gp))
-		return leave();
 	/* Before the look for a waiter: pairs with enqueue(). */
 	store_seqcst(&gp->priority, priority);
 	b = lock_parked(gp);
