@@ -128,6 +128,7 @@ static inline int park_woken(int r)
 enum readyhow {
 	READY_TAIL, /* local tail: mutexes */
 	READY_NEXT, /* runnext: condvars, semaphores */
+	READY_WOKEN, /* before what is queued on a P whose G computes: timers */
 };
 
 /*

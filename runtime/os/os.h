@@ -128,6 +128,13 @@ int os_futex_wait_realtime(uint32_t *w, uint32_t v, uint64_t at);
 void os_futex_wake(uint32_t *w, int n);
 int os_tgkill(int pid, int tid, int sig);
 /*
+ * A timer that sends sig to a kernel thread of this process at when (CLOCK_MONOTONIC ns; 0: no more).  0 or -errno; each is one of
+ * RLIMIT_SIGPENDING.  A fork child has none.
+ */
+int os_alarm_make(int tid, int sig, int *timer);
+int os_alarm_set(int timer, uint64_t when);
+void os_alarm_delete(int timer);
+/*
  * Where a kernel thread of this process is blocked. 1: here; 0: nowhere, it runs or could; -errno.
  */
 struct os_where {

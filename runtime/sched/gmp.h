@@ -116,8 +116,12 @@ static inline void stack_fit(struct stack *s, const struct gattr *a)
  */
 static inline void p_leave(struct p *pp, uint32_t to)
 {
+	struct m *mp = getm();
 	uint32_t s = Prunning;
 
+	/* It would end the system call that the M is about to make. */
+	if (unlikely(load_relaxed(&mp->alarm.when)))
+		alarm_off(mp);
 	/* Sequentially consistent: pairs with sysmon's read of sysmonwait before it sleeps deep. */
 	if (unlikely(!cas_seqcst(&pp->status, &s, to)))
 		p_leave_slow(pp, to);

@@ -62,6 +62,7 @@ static void *mstart(void *arg)
 void mexit(struct m *mp)
 {
 	m_sidestack_drop(mp);
+	alarm_end(mp);
 	lock(&sched.lock);
 	list_take(&mp->all);
 	sched.nm--;

@@ -90,7 +90,7 @@ static inline void ready_pinned(struct g *gp, enum readyhow how)
 		if (pp && pp->own)
 			pp = NULL;
 	}
-	if (likely(pp)) {
+	if (likely(pp && how != READY_WOKEN)) {
 		if (how == READY_NEXT)
 			putnext(pp, gp);
 		else
@@ -102,13 +102,14 @@ static inline void ready_pinned(struct g *gp, enum readyhow how)
 	} else {
 		/*
 		 * The caller has no P (native thread, sysmon, a G in a system call): no M would
-		 * look at a local queue.
+		 * look at a local queue.  Or what is queued there computes for long.
 		 */
 		lock(&sched.lock);
 		globrunqwoken(gp);
 		unlock(&sched.lock);
 		wakep();
-		sysmon_wake_by(0);
+		if (!pp)
+			sysmon_wake_by(0);
 	}
 }
 

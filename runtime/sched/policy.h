@@ -251,9 +251,14 @@ enum {
 	SYSCALL_SLICE = 10000000,
 	/* calls, entersyscall.c: that may turn out so before a G keeps its P again.  From: the least that outlasts one exception. */
 	HANDS_OVER = 2,
-	/* ns, preempt.c retake.c: between two requests to a G that could not give way.  From: trying. */
+	/*
+	 * ns, alarm.c: an alarm is set no earlier than this before something is due.  From: TICK_MAX: sysmon, which must look that often,
+	 * sees what is due later; and of the alarms that are set few are taken back.
+	 */
+	ALARM_FAR = 10000000,
+	/* ns, preempt.c retake.c alarm.c: between two requests to a G that could not give way.  From: trying. */
 	PREEMPT_RETRY = 1000000,
-	/* ns, preempt.c retake.c: the same while a woken G waits.  From: the option wakeslice's default. */
+	/* ns, preempt.c retake.c alarm.c: the same while a woken G waits.  From: the option wakeslice's default. */
 	PREEMPT_RETRY_WAKEUP = 100000,
 	/* ns, preempt.c: after its slice, from which the program counter no longer counts.  From: trying, in f6ce7f4. */
 	PREEMPT_FORCE = 20000000,
@@ -289,7 +294,7 @@ enum {
 	 * time.  From: wakeslice doubled so often is longer than CPUBOUND_FIRST_NS, the usual time between looks.
 	 */
 	WATCH_MISSES = 6,
-	/* one in, retake.c: part of a wakeslice of CPU time at one schedtick that says CPU-bound.  From: trying. */
+	/* one in, retake.c alarm.c: part of a wakeslice of CPU time at one schedtick that says CPU-bound.  From: trying. */
 	CPUBOUND_PART = 2,
 	/* schedules, retake.c: a P with so many between two looks is I/O-bound.  From: trying, in d5b2516. */
 	IOBOUND_SCHEDS = 8,

@@ -86,6 +86,8 @@ static inline void prepare_switch(struct m *mp, struct g *gp, bool inherit)
 	count_up(&mp->p->runs);
 	if (!inherit)
 		count_up(&mp->p->schedtick);
+	if (unlikely(load_relaxed(&mp->p->mon.cpubound)) && (!inherit || mp->alarm.due))
+		alarm_begin(mp);
 }
 
 /* Gives the kernel thread gp's signal mask and GS. */

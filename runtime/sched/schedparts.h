@@ -111,6 +111,17 @@ uint64_t pollspin_begins(uint64_t now) hidden;
 void pollspin_ends(uint64_t now, unsigned events) hidden;
 void pollspin_fork_child(void) hidden;
 
+/* ---- alarm.c: the M that calls, pinned, or in the handler of signal 32 ---- */
+void alarm_begin(struct m *mp) hidden;  /* a G begins to run on its P, where Gs compute */
+bool alarm_for_timer(struct p *pp, uint64_t when) hidden; /* a G that parks is due then.  False: that is sysmon's to see */
+bool alarm_for_woken(uint64_t now) hidden; /* the G that runs computes on, and has woken another.  False: the same */
+bool alarm_again(void) hidden;          /* the G was asked to give way, and could not */
+bool alarm_rings(struct m *mp) hidden;  /* true: the G that runs is to give way, as if sysmon had asked */
+void alarm_off(struct m *mp) hidden;    /* it is set, and the M leaves its P */
+void alarm_end(struct m *mp) hidden;    /* the M ends */
+/* Any thread: mp sees to its P's timers itself. */
+bool alarm_is_set(const struct m *mp, uint64_t now) hidden;
+
 /* ---- wakers.c ---- */
 /* The G that runs on pp has kept others waiting, ns, that it woke, or that were queued behind it. */
 void waker_seen(struct p *pp, uint64_t waited) hidden;

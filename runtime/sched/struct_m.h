@@ -6,6 +6,16 @@
 #ifndef WEFT_STRUCT_M_H
 #define WEFT_STRUCT_M_H
 
+/* The M's own timer (alarm.c). */
+struct malarm {
+	int32_t timer;            /* (o) the kernel's number for it and 1; 0: not made */
+	_Atomic uint64_t when;    /* (o; sysmon reads) when it rings, 0: it is not set.  A hint for others */
+	uint64_t set, setcpu;     /* (o) when it was set, and the M's CPU clock then */
+	uint64_t began;           /* (o) when the slice of begantick began */
+	uint32_t begantick;       /* (o) schedtick of its P then */
+	bool due;                 /* (o) a G parks that is due at some time, and what runs next looks when */
+};
+
 struct m {
 	uintptr_t sp;             /* where mstart goes on when this M leaves for good (c) */
 	void *g0top;              /* g0's stack starts here on every mcall (c) */
@@ -41,6 +51,7 @@ struct m {
 	struct side *spare;
 	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c) */
 	uint64_t sysstart;        /* the kernel's part of cpustart; SYS_UNKNOWN */
+	struct malarm alarm;
 	uint64_t napns;           /* (o) current nap of an idle M */
 	/* (o) a P with queued work that this M's last look found too young; NULL: it found none */
 	struct p *young;

@@ -58,6 +58,7 @@ struct phint {
 	 */
 	_Atomic uint32_t switchtick;
 	_Atomic uint64_t switchwhen;
+	_Atomic uint64_t computedwhen; /* when an alarm last found that its G computes (o; sysmon reads) */
 };
 
 /* What a thief saw at its last look: work that is still here at the next look has aged (stealage).  Hints, (a). */

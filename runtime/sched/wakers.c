@@ -9,8 +9,8 @@
  * (READY_NEXT: a condvar, a semaphore, a new thread's joiner): a waiter for a mutex or a barrier goes to the tail, and a mutex
  * is not passed faster by more Ms that want it (simulated, 8 threads at one mutex, 4 Ps: 16 % slower).
  *
- * Where there is one P alone, such a wake-up tells sysmon, which asks the waker to give way after a wakeslice
- * (sysmon/retake.c), as for a G that was woken without a P.  Not where there are several and none is idle: that interrupts holders
+ * Where there is one P alone, such a wake-up sets the M's alarm (alarm.c): the waker gives way after a wakeslice, as for a G
+ * that was woken without a P.  Not where there are several and none is idle: that interrupts holders
  * of locks for those that wait for these (simulated, 8 threads at one mutex, 4 Ps: a tenth slower than without,
  * and a quarter slower than with the wake-ups of idle Ms alone).
  *
@@ -36,7 +36,7 @@ void waker_ready(struct g *gp, struct p *pp)
 	bool alone = load_relaxed(&gomaxprocs) == 1;
 	uint64_t now;
 
-	if (alone ? !load_relaxed(&pp->mon.cpubound) || !weft_opt.wakeslice :
+	if (alone ? !weft_opt.wakeslice :
 		    load_seqcst(&sched.npidle) == 0 || load_seqcst(&sched.nmspinning) > 0)
 		return;
 	/* One that wakes others again and again would do little else. */
@@ -46,8 +46,8 @@ void waker_ready(struct g *gp, struct p *pp)
 	pp->hint.wokewhen = now;
 	/* The woken G is queued: a look that came before that is found by wakep() and by sysmon_wake_by(). */
 	store_relaxed(&gp->computeson, load_relaxed(&gp->computeson) - 1);
-	if (alone)
-		sysmon_wake_by(now + next_slice(pp));
-	else
+	if (!alone)
 		wakep_for(pp);
+	else if (!alarm_for_woken(now) && load_relaxed(&pp->mon.cpubound))
+		sysmon_wake_by(now + next_slice(pp));
 }

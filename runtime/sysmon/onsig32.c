@@ -38,6 +38,14 @@ static enum sig32_do moves(struct sig32 *s)
 	return noroom(s);
 }
 
+/* The alarm has rung, and the G could not give way. */
+static void again(void)
+{
+	pin_m();
+	alarm_again();
+	unpin();
+}
+
 static enum sig32_do arrived(struct sig32 *s)
 {
 	bool g = getg() != NULL;
@@ -55,6 +63,7 @@ static enum sig32_do arrived(struct sig32 *s)
 	if (s->preempt && (s->last || s->busy() || !s->safe(s->pc, preempt_forced()))) {
 		weft_tls.need_resched = 1;
 		s->preempt = false;
+		again();
 	}
 	if (!g || s->last || s->busy()) {
 		/* the G sees to it at its next call; should it make none, the sender of the kick sends another */

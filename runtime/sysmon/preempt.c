@@ -83,9 +83,11 @@ bool preempt_asked(void)
 		wanted = pp->preempttick ==
 			 load_relaxed(&pp->schedtick);
 		store_seqcst(&pp->status, Prunning);
-		if (wanted && busy)
-			weft_tls.need_resched = 1;
+	} else if (mp && unlikely(load_relaxed(&mp->alarm.when))) {
+		wanted = alarm_rings(mp);
 	}
+	if (wanted && busy)
+		weft_tls.need_resched = 1;
 	unpin();
 	return wanted && !busy;
 }
@@ -124,6 +126,12 @@ static void gopreempt_m(void *arg)
  */
 static bool give_way(struct g *gp, struct p *pp)
 {
+	uint64_t first = pp ? load_seqcst(&pp->timer0) : 0, now = first ? nanotime() : 0;
+	bool ran;
+
+	/* What the alarm rang for: they go before the caller, and what is queued here. */
+	if (first && first <= now && !pp->own)
+		timers_check(pp, now, &ran);
 	if (gp->shim.sysdepth || !pp || pp->own ||
 	    (pp->preemptused && load_seqcst(&sched.wakeupqsize) == 0 && !load_relaxed(&pp->runnext)))
 		return false;

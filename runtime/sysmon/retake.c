@@ -10,7 +10,7 @@
  * sleeps or serves is then late by microseconds instead of the slices of all Gs that compute.  The
  * G that computes longest gives way.  It goes to its local tail and keeps what it used of its
  * slice: otherwise a busy sleeper would let some Gs run for ever while others wait in the global
- * queue.  sysmon must then be there when a timer is due: as long as some P computes for long it
+ * queue.  An M whose G computes sees to its P's timers by itself (sched/alarm.c).  Where it has set no alarm sysmon must be there when a timer is due: as long as some P computes for long it
  * sleeps no longer than to that P's first timer, and is woken for what comes sooner
  * (sysmon_wake_by).
  *
@@ -117,13 +117,17 @@ static void check_slice(struct p *pp, uint64_t now)
 /* The timers of a P whose G computes: no M runs them. */
 static void check_timers(struct p *pp, uint64_t now)
 {
+	uint64_t t, computed = load_relaxed(&pp->hint.computedwhen);
 	bool ran = false;
-	uint64_t t;
 
+	if (computed > pp->mon.cpuboundwhen)
+		pp->mon.cpuboundwhen = computed;
 	store_seqcst(&pp->mon.cpubound, now - pp->mon.cpuboundwhen < pp->mon.cpuboundns);
 	if (!load_seqcst(&pp->mon.cpubound))
 		return;
 	sysmon.any_cpubound = true;
+	if (alarm_is_set(load_relaxed(&pp->m), now))
+		return; /* its M sees to them */
 	if (is_iobound(pp)) {
 		sysmon.any_iobound = true;
 		tick_by(now + CPUBOUND_FIRST_NS);
@@ -256,7 +260,8 @@ static void check_next(struct p *pp, uint64_t now)
 	} else if (next && load_relaxed(&gomaxprocs) == 1) {
 		waker_seen(pp, since(pp->mon.nextwhen, now));
 	}
-	if (!next || !load_relaxed(&pp->mon.cpubound) || load_relaxed(&gomaxprocs) > 1)
+	if (!next || !load_relaxed(&pp->mon.cpubound) || load_relaxed(&gomaxprocs) > 1 ||
+	    alarm_is_set(load_relaxed(&pp->m), now))
 		return;
 	due = pp->mon.nextwhen + next_slice(pp);
 	if (due < eligible_at(pp))

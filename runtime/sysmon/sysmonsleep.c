@@ -99,7 +99,7 @@ static bool missed_wakeup(uint64_t until)
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		uint64_t t = load_seqcst(&allp[i]->timer0);
 
-		if (load_seqcst(&allp[i]->mon.cpubound) &&
+		if (load_seqcst(&allp[i]->mon.cpubound) && !alarm_is_set(load_relaxed(&allp[i]->m), sysmon.last_tick) &&
 		    ((t && t < until) || (load_relaxed(&gomaxprocs) == 1 && load_seqcst(&allp[i]->runnext) != allp[i]->mon.next)))
 			return true;
 	}
@@ -119,7 +119,7 @@ static uint64_t next_as_poller(void)
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		uint64_t t = load_seqcst(&allp[i]->timer0);
 
-		if (t && (idle || t > sysmon.sleep_began) && (!first || t < first))
+		if (t && (idle || (t > sysmon.sleep_began && !alarm_is_set(load_relaxed(&allp[i]->m), sysmon.sleep_began))) && (!first || t < first))
 			first = t;
 	}
 	return first;

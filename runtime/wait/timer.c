@@ -238,9 +238,14 @@ void timer_add(struct timer *t, uint64_t when)
 	unlock(&pp->timerslock);
 	if (unlikely(pp->own))
 		return; /* its M sees to it */
+	if (unlikely(load_seqcst(&pp->mon.cpubound))) {
+		/* As the poller sysmon need not know of it, either: the M that sets the alarm is there first. */
+		if (!alarm_for_timer(pp, when))
+			sysmon_wake_by(when);
+		else if (load_seqcst(&sched.sysmonpolls))
+			return;
+	}
 	wakenetpoller(when);
-	if (unlikely(load_seqcst(&pp->mon.cpubound)))
-		sysmon_wake_by(when);
 }
 
 bool timer_del(struct timer *t)
@@ -265,6 +270,7 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 {
 	uint64_t next = load_seqcst(&pp->timer0);
 	struct g *woken = NULL, **tail = &woken;
+	enum readyhow how = load_relaxed(&pp->mon.cpubound) ? READY_WOKEN : READY_TAIL;
 
 	if (next == 0 || now < next)
 		return next;
@@ -291,7 +297,7 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 		struct g *gp = woken;
 
 		woken = gp->schedlink;
-		goready(gp, READY_TAIL);
+		goready(gp, how);
 	}
 	return next;
 }

@@ -172,6 +172,20 @@ static void check_owners(void)
 	}
 }
 
+/* It would end the call that the M waits in.  An M that blocks unseen keeps its own. */
+static void check_alarm(const struct m *mp)
+{
+	if (load_relaxed(&mp->alarm.when) && !mp->p && !load_relaxed(&mp->revokedg))
+		sim_fail("m%d sleeps without a P, and its alarm is set", mp->id);
+}
+
+static void check_alarms(void)
+{
+	check_alarm(&m0);
+	LIST_EACH(struct m, mp, &sched.allm, all)
+		check_alarm(mp);
+}
+
 /* ---- wake-ups that were promised -------------------------------------------------------------- */
 
 static bool polls(const struct task *t)
@@ -257,6 +271,7 @@ void audit_quiet(void)
 	if (!sim.judged || sim.over || sim.refused || !is_quiet(&kernel))
 		return;
 	all = check_gs();
+	check_alarms();
 	check_ps();
 	check_rests();
 	check_owners();

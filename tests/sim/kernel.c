@@ -194,9 +194,22 @@ void task_wake(struct task *t, int why)
 static void find_due(void)
 {
 	nextdue = UINT64_MAX;
-	for (unsigned i = 0; i < sim.ntasks; i++)
-		if (sim.tasks[i].state == TASK_BLOCKED && sim.tasks[i].deadline && sim.tasks[i].deadline < nextdue)
-			nextdue = sim.tasks[i].deadline;
+	for (unsigned i = 0; i < sim.ntasks; i++) {
+		struct task *t = &sim.tasks[i];
+
+		if (t->state == TASK_BLOCKED && t->deadline && t->deadline < nextdue)
+			nextdue = t->deadline;
+		if (t->alarm && t->alarm < nextdue)
+			nextdue = t->alarm;
+	}
+}
+
+void task_alarm(struct task *t, uint64_t when)
+{
+	t->alarm = when;
+	if (when && when < nextdue)
+		nextdue = when;
+	limit = 0; /* choose anew */
 }
 
 static void wake_due(uint64_t now)
@@ -206,6 +219,11 @@ static void wake_due(uint64_t now)
 	for (unsigned i = 0; i < sim.ntasks; i++) {
 		struct task *t = &sim.tasks[i];
 
+		if (t->alarm && t->alarm <= now) {
+			t->alarm = 0;
+			sim_trace("alarm of %s", (uintptr_t)t->name, 0);
+			task_signal(t, t->alarmsig);
+		}
 		if (t->state == TASK_BLOCKED && t->deadline && t->deadline <= now) {
 			uint64_t at = t->deadline;
 
@@ -556,8 +574,10 @@ void task_alone(void)
 		else if (t->state == TASK_READY)
 			nready--;
 		t->state = TASK_FREE;
+		t->alarm = 0;
 	}
 	sim.cur->pending = 0;
+	sim.cur->alarm = 0; /* the kernel copies no timers */
 	sim.cur->queued = 0;
 	sim.cur->children = 0;
 	find_due();

@@ -284,6 +284,45 @@ int os_tgkill(int pid, int tid, int sig)
 	return 0;
 }
 
+/* One a thread: its number is the thread's. */
+int os_alarm_make(int tid, int sig, int *timer)
+{
+	struct task *t;
+
+	sim_point(POINT_CALL, "timer_create");
+	t = task_by_tid(tid);
+	if (!t || sim_fails("timer_create"))
+		return -EAGAIN;
+	t->alarmsig = sig;
+	t->alarm = 0;
+	*timer = tid;
+	return 0;
+}
+
+int os_alarm_set(int timer, uint64_t when)
+{
+	struct task *t;
+
+	sim_point(POINT_CALL, "timer_settime");
+	t = task_by_tid(timer);
+	if (!t || !t->alarmsig)
+		return -EINVAL;
+	task_alarm(t, when);
+	return 0;
+}
+
+void os_alarm_delete(int timer)
+{
+	struct task *t;
+
+	sim_point(POINT_CALL, "timer_delete");
+	t = task_by_tid(timer);
+	if (t) {
+		task_alarm(t, 0);
+		t->alarmsig = 0;
+	}
+}
+
 int os_blocked(int tid, struct os_where *w)
 {
 	struct task *t;

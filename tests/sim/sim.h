@@ -48,6 +48,8 @@ struct task {
 	bool sysmon;
 	int woken;             /* why it does not sleep any more: 0 or -errno */
 	uint64_t sigmask, pending;
+	uint64_t alarm;        /* when its timer sends it alarmsig; 0: it is not set */
+	int alarmsig;
 	unsigned queued;       /* signals 32 behind the one that is pending: the kernel keeps each */
 	bool inhandler;
 	void (*handler)(void); /* of the program's, of a thread that is no G: what it does there */
@@ -149,6 +151,7 @@ int task_block(uint64_t deadline, const char *why); /* 0: woken; -ETIMEDOUT, -EI
 void task_wake(struct task *t, int why);
 void task_end(void) __attribute__((noreturn));
 void task_signal(struct task *t, int sig);
+void task_alarm(struct task *t, uint64_t when); /* its timer rings then; 0: never */
 void task_poke(struct task *t);                   /* a signal of the program's, to a thread that is no G */
 void task_alone(void);                            /* a fork: there are no other tasks */
 uint64_t sim_now(void);

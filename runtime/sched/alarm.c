@@ -1,0 +1,184 @@
+/*
+ * alarm: a timer of the kernel's for each M whose G computes, so that the G gives way when another is due.
+ *
+ * A G that computes leaves its P's timers, and what was woken behind it, to sysmon.  A look of sysmon's takes a CPU
+ * from some M, two context switches and 10 us, and there may be few of these.  An alarm is sent to the very M:
+ * an interrupt and a signal, 3 us where the CPU computes anyway, and at the time that was asked for.
+ *
+ * The M sets it itself as it switches to a G (alarm_begin()), where its P is known to compute (mon.cpubound) and something
+ * will be due, and where its G, of which it is known that it computes on after a wake-up, has woken another that has no
+ * other P (alarm_for_woken()).  The G that runs then has had half a wakeslice at least.
+ *
+ * No system call may end with EINTR because of weft.  So an M that leaves its P takes its alarm back first (p_leave()): after that call
+ * none is on its way.  What a call meets that weft does not see is written in sysmon/README.md, "Limits".
+ *
+ * sysmon leaves a P alone while its M has set one (alarm_is_set()).  Where there is none (RLIMIT_SIGPENDING, a filter), it
+ * does all of this, as often as it may.
+ *
+ * Rejected: the kernel's timers on a thread's CPU time.  They would never meet a call that waits, and are looked at with
+ * the kernel's tick: 4 ms late.
+ *
+ * Must never: be set but by the M itself; outlive the M's P.
+ */
+#include "runtime/sched/gmp.h"
+
+enum { ALARM_NONE = -1 }; /* malarm.timer: the kernel gives this M none */
+
+static bool may(void)
+{
+	return weft_opt.wakeslice && os_has(OS_pick) && os_has(OS_kick);
+}
+
+static bool make(struct m *mp)
+{
+	int timer;
+
+	if (os_alarm_make(mp->ostid, SIGWEFT, &timer)) {
+		mp->alarm.timer = ALARM_NONE;
+		return false;
+	}
+	mp->alarm.timer = timer + 1;
+	return true;
+}
+
+bool alarm_is_set(const struct m *mp, uint64_t now)
+{
+	uint64_t when = mp ? load_relaxed(&mp->alarm.when) : 0;
+
+	return when && now < when + PREEMPT_RETRY;
+}
+
+/* Not again where one rings sooner: that will see what is due later.  False: sysmon has to see to it. */
+static bool set(struct m *mp, uint64_t at, uint64_t now)
+{
+	if (alarm_is_set(mp, now) && load_relaxed(&mp->alarm.when) <= at)
+		return true;
+	if (at > now + ALARM_FAR || !may() || mp->alarm.timer == ALARM_NONE || (!mp->alarm.timer && !make(mp)))
+		return false;
+	mp->alarm.set = now;
+	mp->alarm.setcpu = os_own_cpu();
+	/* Written first: it may ring before the call returns. */
+	store_relaxed(&mp->alarm.when, at);
+	if (os_alarm_set(mp->alarm.timer - 1, at) == 0)
+		return true;
+	/* It is the parent's, where this process was made by a call that weft did not see. */
+	store_relaxed(&mp->alarm.when, 0);
+	mp->alarm.timer = 0;
+	return false;
+}
+
+void alarm_off(struct m *mp)
+{
+	store_relaxed(&mp->alarm.when, 0);
+	os_alarm_set(mp->alarm.timer - 1, 0);
+}
+
+void alarm_end(struct m *mp)
+{
+	if (mp->alarm.timer > 0)
+		os_alarm_delete(mp->alarm.timer - 1);
+	mp->alarm = (struct malarm){ 0 };
+}
+
+void alarm_begin(struct m *mp)
+{
+	struct p *pp = mp->p;
+	uint64_t now = nanotime(), at = now + (uint64_t)weft_opt.wakeslice, first = load_relaxed(&pp->timer0);
+
+	/* Gs that share a slice are one. */
+	if (mp->alarm.begantick != load_relaxed(&pp->schedtick)) {
+		mp->alarm.begantick = load_relaxed(&pp->schedtick);
+		mp->alarm.began = now;
+	}
+	mp->alarm.due = false;
+	if (pp->own)
+		return;
+	if (load_relaxed(&sched.wakeupqsize) == 0) {
+		if (!first)
+			return;
+		if (first > at)
+			at = first;
+	}
+	set(mp, at, now);
+}
+
+bool alarm_for_timer(struct p *pp, uint64_t when)
+{
+	struct m *mp = getm();
+
+	if (!mp || mp->p != pp || !may() || mp->alarm.timer == ALARM_NONE || when > nanotime() + ALARM_FAR)
+		return false;
+	mp->alarm.due = true;
+	return true;
+}
+
+bool alarm_for_woken(uint64_t now)
+{
+	return set(getm(), now + (uint64_t)weft_opt.wakeslice, now);
+}
+
+bool alarm_again(void)
+{
+	struct m *mp = getm();
+	uint64_t now = nanotime();
+
+	return mp && mp->p && set(mp, now + PREEMPT_RETRY_WAKEUP, now);
+}
+
+/* Something is due that pp's G keeps waiting. */
+static bool others_due(struct p *pp, uint64_t now)
+{
+	uint64_t first = load_seqcst(&pp->timer0);
+
+	return (first && first <= now) || load_seqcst(&sched.wakeupqsize) > 0 ||
+	       (load_relaxed(&gomaxprocs) == 1 && load_relaxed(&pp->runnext));
+}
+
+/* The same words as sysmon writes, and in the same status, which keeps sysmon from them. */
+static bool ask_self(struct p *pp, uint64_t used)
+{
+	uint32_t s = Prunning;
+
+	if (!cas_seqcst(&pp->status, &s, Psignal))
+		return false; /* sysmon asks, and its signal is coming */
+	pp->preempttick = load_relaxed(&pp->schedtick);
+	pp->preemptused = weft_opt.slice && used >= (uint64_t)weft_opt.slice ? 0 : used;
+	store_relaxed(&pp->preemptforce, false);
+	store_seqcst(&pp->status, Prunning);
+	return true;
+}
+
+/* The M was on its CPU for most of the time since the alarm was set: its G computes. */
+static void note_computed(struct m *mp, struct p *pp, uint64_t now)
+{
+	if (since(mp->alarm.setcpu, os_own_cpu()) >= since(mp->alarm.set, now) / CPUBOUND_PART)
+		store_relaxed(&pp->hint.computedwhen, now);
+}
+
+bool alarm_rings(struct m *mp)
+{
+	uint64_t when = load_relaxed(&mp->alarm.when), now = nanotime(), began;
+	struct g *gp = load_relaxed(&mp->curg);
+	struct p *pp = mp->p;
+
+	if (!when || now < when)
+		return false; /* another's signal */
+	store_relaxed(&mp->alarm.when, 0);
+	if (!pp || !gp || pp->own || load_seqcst(&pp->status) != Prunning)
+		return false;
+	began = mp->alarm.begantick == load_relaxed(&pp->schedtick) ? mp->alarm.began : mp->alarm.set;
+	if (since(began, now) < (uint64_t)weft_opt.wakeslice / CPUBOUND_PART) {
+		if (others_due(pp, now))
+			set(mp, began + (uint64_t)weft_opt.wakeslice, now);
+		return false;
+	}
+	note_computed(mp, pp, now);
+	if (!others_due(pp, now)) {
+		if (load_relaxed(&pp->timer0))
+			set(mp, load_relaxed(&pp->timer0), now);
+		return false;
+	}
+	if (load_relaxed(&gomaxprocs) == 1 && load_relaxed(&pp->runnext))
+		waker_seen(pp, since(mp->alarm.set, now));
+	return ask_self(pp, load_relaxed(&gp->sliceused) + since(began, now));
+}
