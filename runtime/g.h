@@ -102,6 +102,8 @@ struct gshim {
 	_Atomic uint32_t holds;
 	uint32_t sysdepth;        /* nesting of entersyscall() (o; the runtime writes) */
 	struct gmemory memory;    /* of this life (c); not of main */
+	/* number of the P on which it began to run last, which may be another's by now (o; the runtime writes) */
+	uint16_t lane;
 	uint8_t ownp;             /* why it has a P of its own, 0: it has none (o; the runtime writes) */
 };
 

@@ -429,6 +429,19 @@ enum {
 	SHARED_YIELDS = 4,
 	/* tries, spin.c: of a spin lock between two yields, for its holder may wait for this P.  From: trying. */
 	SPIN_SPINS = 100,
+	/*
+	 * pauses, rwslot.c rwlock.c: of a lock whose readers stand in lanes: for which a writer waits for them, and they for it.  From: a park
+	 * and a wake-up take about 300 ns, a pause up to 25.
+	 */
+	RWLOCK_PAUSES = 16,
+	/*
+	 * one in, rwslot.c: of the lanes were read in since the last writer, at least, or the lock loses them.  From: a look into
+	 * a lane costs the writer a cache line; a read in one saves its reader two, that of the word when it comes and when
+	 * it leaves.
+	 */
+	RWLOCK_READ_IN = 2,
+	/* one in, rwslot.c: writers that look into it.  From: the look costs as much as another writer. */
+	RWLOCK_TURNS = 16,
 };
 
 /* ---- the shim: waits without a waker --------------------------------------------------------- */

@@ -83,6 +83,7 @@ static inline void prepare_switch(struct m *mp, struct g *gp, bool inherit)
 	else
 		store_relaxed(&gp->m, mp);
 	store_relaxed(&gp->shim.status, Grunning);
+	gp->shim.lane = (uint16_t)mp->p->id;
 	count_up(&mp->p->runs);
 	if (!inherit)
 		count_up(&mp->p->schedtick);

@@ -10,6 +10,7 @@
  */
 #include "runtime/base/log.h"
 #include "shim/sync/mutex.h"
+#include "shim/sync/rwslot.h"
 #include "shim/thread/thread.h"
 
 #include <string.h>
@@ -75,8 +76,8 @@ static bool describe_rwlock(struct outbuf *o, runtime_peek *peek, const void *ad
 	if (!peek(addr, &rw, sizeof(rw)))
 		return false;
 	weft_print(o, "rwlock %p", addr);
-	if (rw.__data.__readers >> 3)
-		weft_print(o, ", held by %u readers", rw.__data.__readers >> 3);
+	if ((rw.__data.__readers & RW_READERS) / RW_READER)
+		weft_print(o, ", held by %u readers", (rw.__data.__readers & RW_READERS) / RW_READER);
 	else
 		print_owner(o, rw.__data.__readers & 2 ? (uint32_t)rw.__data.__cur_writer : 0);
 	return true;

@@ -4,9 +4,15 @@
  *
  * One word decides, libc's __readers, with libc's meaning for what it says about holders, so that a
  * lock taken before weft started is understood and released here:
- *	bit 1	a writer holds it		bits 3..31	how many readers hold it
+ *	bit 1	a writer holds it		bits 3..29	how many readers hold it
  *	bit 0	libc's phase, ignored		bit 2		somebody is queued
+ *	bit 31	readers may stand in lanes (rwslot.h), where they share nothing with those of other Ps
+ *	bit 30	with bit 1: a writer looks for them, and has the lock only if there are none
  * The writer's id stands in __cur_writer as libc has it.
+ *
+ * All who wait, wait for the word: a writer moves the readers that it finds in lanes into it.  While it looks, readers
+ * are let in by the word, so that one who only tries is not refused for a writer that gets nothing.  A lock that
+ * prefers writers has no lanes, for its readers stand behind those that wait.
  *
  * The release that makes the lock free clears bit 2 and wakes all readers, or one writer.  Between
  * then and their arrival any thread may take the lock; the bit is not lost by it, because a woken
@@ -19,9 +25,9 @@
  *
  * Must never: touch the lock after the store that releases it, but by address.
  */
-#include "shim/sync/sync.h"
+#include "runtime/sched/policy.h"
+#include "shim/sync/rwslot.h"
 
-enum { WRITER = 2u, RW_QUEUED = 4u, READER = 8u, READERS = ~7u, READERS_MAX = 0x80000000u };
 enum { PREFER_WRITER = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP };
 enum { BIT_READ = 1, BIT_WRITE = 2 };
 /* What lot_park() returns to the woken. */
@@ -32,11 +38,6 @@ struct want {
 	bool write;
 };
 
-static inline uint32_t *word_of(pthread_rwlock_t *rw)
-{
-	return &rw->__data.__readers;
-}
-
 static inline bool is_shared(const pthread_rwlock_t *rw)
 {
 	return rw->__data.__shared != 0;
@@ -46,25 +47,54 @@ static inline bool is_shared(const pthread_rwlock_t *rw)
 static inline bool available(const struct want *w, uint32_t v, bool queued)
 {
 	if (w->write)
-		return !(v & (WRITER | READERS));
-	if (v & WRITER)
+		return !(v & (RW_WRITER | RW_READERS));
+	if ((v & (RW_WRITER | RW_REVOKING)) == RW_WRITER)
 		return false;
 	return queued || !(v & RW_QUEUED) || w->rw->__data.__flags != PREFER_WRITER;
 }
 
-/* 0, EBUSY or EAGAIN (too many readers); carry: RW_QUEUED if others wait. */
-static inline __attribute__((always_inline)) int try_take(const struct want *w, bool queued, uint32_t carry)
+static inline uint32_t one_more(uint32_t v)
 {
-	uint32_t *word = word_of(w->rw);
+	return (v & ~RW_READERS) | ((v + RW_READER) & RW_READERS);
+}
+
+/* By the word.  0, EBUSY or EAGAIN (too many readers); carry: RW_QUEUED if others wait. */
+static inline __attribute__((always_inline)) int try_write(const struct want *w, uint32_t carry)
+{
+	uint32_t *word = rwword(w->rw);
 	uint32_t v = load_relaxed(word);
 
-	while (available(w, v, queued)) {
-		if (!w->write && v >= READERS_MAX - READER)
-			return EAGAIN;
-		if (cas_acquire(word, &v, (v + (w->write ? WRITER : READER)) | carry))
-			return 0;
+	while (available(w, v, false)) {
+		uint32_t revoke = v & RW_LANES ? RW_REVOKING : 0;
+
+		/* seq_cst: with the slots, which rwslot_revoke() looks at next */
+		if (cas_seqcst(word, &v, v | RW_WRITER | revoke | carry))
+			return likely(!revoke) || rwslot_revoke(w->rw) ? 0 : EBUSY;
 	}
 	return EBUSY;
+}
+
+static inline __attribute__((always_inline)) int try_read(const struct want *w, uint32_t v, bool queued, uint32_t carry)
+{
+	uint32_t *word = rwword(w->rw);
+	int met = 0;
+
+	while (available(w, v, queued)) {
+		if (unlikely((v & (RW_READERS | RW_REVOKING)) == RW_READERS))
+			return EAGAIN;
+		if (likely(cas_acquire(word, &v, one_more(v) | carry))) {
+			if (unlikely(met > 1 && !(v & RW_LANES)))
+				rwslot_begin(w->rw);
+			return 0;
+		}
+		met++; /* once: the G may have been preempted just here */
+	}
+	return EBUSY;
+}
+
+static inline __attribute__((always_inline)) int try_take(const struct want *w, bool queued, uint32_t carry)
+{
+	return w->write ? try_write(w, carry) : try_read(w, load_relaxed(rwword(w->rw)), queued, carry);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -79,7 +109,7 @@ struct rwwait {
 static int may_go(void *arg)
 {
 	struct rwwait *w = arg;
-	uint32_t v = load_relaxed(word_of(w->want.rw));
+	uint32_t v = load_relaxed(rwword(w->want.rw));
 
 	return !(v & RW_QUEUED) || available(&w->want, v, w->queued);
 }
@@ -87,7 +117,7 @@ static int may_go(void *arg)
 /* Sets the bit on a lock that the caller cannot have; false when it can have it. */
 static bool mark_queued(const struct rwwait *w)
 {
-	uint32_t *word = word_of(w->want.rw);
+	uint32_t *word = rwword(w->want.rw);
 	uint32_t v = load_relaxed(word);
 
 	do {
@@ -99,7 +129,7 @@ static bool mark_queued(const struct rwwait *w)
 
 static void wake_all(pthread_rwlock_t *rw)
 {
-	fetch_and_relaxed(word_of(rw), ~RW_QUEUED);
+	fetch_and_relaxed(rwword(rw), ~RW_QUEUED);
 	lot_wake(lot_key(rw, KEY_RWLOCK), UINT_MAX, 0, READY_TAIL, NULL, NULL);
 }
 
@@ -148,14 +178,14 @@ static int wake_readers(void *arg, unsigned woken, bool more)
 static int wake_writer(void *arg, unsigned woken, bool more)
 {
 	pthread_rwlock_t *rw = arg;
-	uint32_t *word = word_of(rw);
+	uint32_t *word = rwword(rw);
 	uint32_t v;
 
 	/* A woken waiter means that the lock lives. */
 	if (woken && lot_fair(lot_key(rw, KEY_RWLOCK))) {
 		v = load_relaxed(word);
-		if (!(v & (WRITER | READERS)) &&
-		    cas_acquire(word, &v, v | WRITER | (more ? RW_QUEUED : 0)))
+		if (!(v & (RW_WRITER | RW_READERS | RW_LANES)) &&
+		    cas_acquire(word, &v, v | RW_WRITER | (more ? RW_QUEUED : 0)))
 			return WOKEN_OWNER;
 	}
 	return more ? WOKEN_MORE : WOKEN_LAST;
@@ -173,20 +203,60 @@ static __attribute__((noinline)) void wake_next(pthread_rwlock_t *rw, bool write
 		lot_wake(key, 1, BIT_WRITE, READY_TAIL, wake_writer, rw);
 }
 
-static inline __attribute__((always_inline)) int release(pthread_rwlock_t *rw, uint32_t what)
+static inline __attribute__((always_inline)) int release(pthread_rwlock_t *rw, uint32_t v, uint32_t what)
 {
-	uint32_t *word = word_of(rw);
-	uint32_t v = load_relaxed(word), next;
+	uint32_t *word = rwword(rw);
+	uint32_t next;
 	bool writers_first = rw->__data.__flags == PREFER_WRITER;
 
 	do {
+		if (what == RW_READER && unlikely(!(v & RW_READERS) || v & RW_REVOKING)) {
+			if (rwslot_leave(rw))
+				return 0;
+			v = load_relaxed(word);
+			continue;
+		}
 		next = v - what;
-		if (!(next & (WRITER | READERS)))
+		if (!(next & (RW_WRITER | RW_READERS)))
 			next &= ~RW_QUEUED;
-	} while (!cas_release(word, &v, next));
+		if (cas_release(word, &v, next))
+			break;
+	} while (true);
 	if (unlikely((v & RW_QUEUED) && !(next & RW_QUEUED)))
 		wake_next(rw, writers_first);
 	return 0;
+}
+
+static __attribute__((noinline)) int release_reader(pthread_rwlock_t *rw)
+{
+	return release(rw, load_relaxed(rwword(rw)), RW_READER);
+}
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+/* In the caller's lane, where the lock has lanes. */
+static inline __attribute__((always_inline)) bool read_in_lane(pthread_rwlock_t *rw, uint32_t v)
+{
+	enum rwslot got;
+
+	if ((v & (RW_LANES | RW_WRITER)) != RW_LANES)
+		return false;
+	got = rwslot_take(rw);
+	if (unlikely(got == SLOT_MOVED))
+		release_reader(rw);
+	return got == SLOT_TAKEN;
+}
+
+/* A writer has it, or looks for readers: such locks are read often, so it is soon over. */
+static __attribute__((noinline)) bool read_soon(pthread_rwlock_t *rw)
+{
+	uint32_t v = load_relaxed(rwword(rw));
+
+	for (int i = 0; i < RWLOCK_PAUSES && v & RW_WRITER; i++) {
+		arch_pause();
+		v = load_relaxed(rwword(rw));
+	}
+	return read_in_lane(rw, v);
 }
 
 /* ---- exported -------------------------------------------------------------------------------- */
@@ -216,11 +286,19 @@ static __attribute__((noinline)) int taken(pthread_rwlock_t *rw, bool write, con
 static inline __attribute__((always_inline)) int lock(pthread_rwlock_t *rw, bool write, const struct until *u)
 {
 	struct want w = {rw, write};
+	uint32_t v;
 	int err;
 
 	if (unlikely(is_shared(rw)))
 		return shared_lock(&w, u);
-	err = try_take(&w, false, 0);
+	if (write) {
+		err = try_write(&w, 0);
+	} else {
+		v = load_relaxed(rwword(rw));
+		if (v & RW_LANES && (read_in_lane(rw, v) || (v & RW_WRITER && read_soon(rw))))
+			return 0;
+		err = try_read(&w, v, false, 0);
+	}
 	if (unlikely(err == EBUSY))
 		err = taken(rw, write, u);
 	if (err == 0 && write)
@@ -254,10 +332,14 @@ EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *rw)
 EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *rw)
 {
 	struct want w = {rw, false};
+	uint32_t v;
 
 	if (unlikely(!weft_on) || is_shared(rw))
 		return real.pthread_rwlock_tryrdlock(rw);
-	return try_take(&w, false, 0);
+	v = load_relaxed(rwword(rw));
+	if (read_in_lane(rw, v))
+		return 0;
+	return try_read(&w, v, false, 0);
 }
 
 EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *rw)
@@ -267,7 +349,7 @@ EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *rw)
 
 	if (unlikely(!weft_on) || is_shared(rw))
 		return real.pthread_rwlock_trywrlock(rw);
-	err = try_take(&w, false, 0);
+	err = try_write(&w, 0);
 	if (err == 0)
 		store_relaxed(&rw->__data.__cur_writer, self_id());
 	return err;
@@ -305,15 +387,19 @@ EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *rw, clockid_t clock,
 
 EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rw)
 {
+	uint32_t v;
+
 	if (unlikely(!weft_on) || is_shared(rw))
 		return real.pthread_rwlock_unlock(rw);
+	v = load_relaxed(rwword(rw));
 	/* As libc decides it: a caller that is not the writer gives up a read lock. */
-	if (load_relaxed(word_of(rw)) & WRITER &&
-	    load_relaxed(&rw->__data.__cur_writer) == self_id()) {
+	if (v & RW_WRITER && load_relaxed(&rw->__data.__cur_writer) == self_id()) {
 		store_relaxed(&rw->__data.__cur_writer, 0);
-		return release(rw, WRITER);
+		return release(rw, v, RW_WRITER);
 	}
-	return release(rw, READER);
+	if (v & RW_LANES && likely(rwslot_here(rw) && rwslot_drop(rwslot_here(rw), rw)))
+		return 0;
+	return release(rw, v, RW_READER);
 }
 
 ALIAS(__pthread_rwlock_rdlock, pthread_rwlock_rdlock);
