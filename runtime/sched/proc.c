@@ -171,7 +171,7 @@ int g_start(struct g *gp, bool locked)
 			first = putnext(pp, gp);
 		else
 			runqput(pp, gp, false);
-		/* Alone in runnext, at most one more than in the ring: no surplus. */
+		/* runqlen() counts runnext: a G that is alone there is no surplus. */
 		if (weft_opt.wakesurplus == 0 ||
 		    (!first && runqlen(pp) > weft_opt.wakesurplus))
 			wakep_for(pp);

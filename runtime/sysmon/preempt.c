@@ -30,7 +30,9 @@
  * shim tells by the PC whether a lock of libc may be held; the handler then sets weft_tls.need_resched,
  * the G gives way at the next cheap moment (preempt_resched), and sysmon asks again.
  *
- * Must never: be asked for by any thread but sysmon; switch on g0, pinned, or inside entersyscall.
+ * An M may ask itself, by its alarm (sched/alarm.c): it takes the same words while sysmon cannot.
+ *
+ * Must never: be asked for by any other thread; switch on g0, pinned, or inside entersyscall.
  */
 #include "runtime/sysmon/sysmon.h"
 
