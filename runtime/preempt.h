@@ -25,6 +25,7 @@ struct sig32 {
 	const void *sigstack;	/* the alternate stack that the kernel has for this thread */
 	bool last;		/* it is about to return from a side stack: nothing may come in between */
 	bool aside;		/* the G is on a side stack */
+	bool cut;		/* it came from a timer, and a call that the shim does not see has ended with EINTR */
 	bool (*busy)(void);	/* the shim cannot be interrupted here either */
 	/* A G may be switched away at pc; forced: it was asked for so long that libc's locks do not count. */
 	bool (*safe)(uintptr_t pc, bool forced);

@@ -168,6 +168,8 @@ enum fromnow {
 	FROMNOW_GS,
 	FROMNOW_NOTSC,      /* no use of the time stamp counter */
 	FROMNOW_CPUTIME,    /* the CPU time of Gs is counted: g_cputime() says that of what came before, too */
+	/* No alarms: the program makes system calls by instructions of its own, and one has ended because of an alarm. */
+	FROMNOW_OWNCALLS,
 	FROMNOW_NOMORE,     /* there are no more kernel threads: the runtime says so itself */
 	NFROMNOW
 };

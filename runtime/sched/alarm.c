@@ -10,9 +10,12 @@
  * other P (alarm_for_woken()).  The G that runs then has had half a wakeslice at least.
  *
  * No system call may end with EINTR because of weft.  So an M that leaves its P takes its alarm back first (p_leave()): after that call
- * none is on its way.  What a call meets that weft does not see is written in sysmon/README.md, "Limits".
+ * none is on its way.  An M that blocks in a call which weft does not see cannot: sysmon does it as it takes the P
+ * (revokep()).  A call that the program makes by an instruction of its own ends when the alarm is sooner.  The handler sees that
+ * (call_cut()), and from then on there are no alarms in this process (FROMNOW_OWNCALLS): the code that makes one such call makes more.
+ * Beforehand nobody could say so: the number of a call that has ended is lost, so it cannot begin again.
  *
- * sysmon leaves a P alone while its M has set one (alarm_is_set()).  Where there is none (RLIMIT_SIGPENDING, a filter), it
+ * sysmon leaves a P alone while its M has set one (alarm_is_set()).  Where there is none (RLIMIT_SIGPENDING, a filter, such calls), it
  * does all of this, as often as it may.
  *
  * Rejected: the kernel's timers on a thread's CPU time.  They would never meet a call that waits, and are looked at with
@@ -26,7 +29,7 @@ enum { ALARM_NONE = -1 }; /* malarm.timer: the kernel gives this M none */
 
 static bool may(void)
 {
-	return weft_opt.wakeslice && os_has(OS_pick) && os_has(OS_kick);
+	return weft_opt.wakeslice && os_has(OS_pick) && os_has(OS_kick) && !fromnow_holds(FROMNOW_OWNCALLS);
 }
 
 static bool make(struct m *mp)

@@ -237,6 +237,9 @@ static bool revokep(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, ui
 	gp->syscallsp = where.sp; /* for dumps, as the status */
 	store_relaxed(&gp->shim.status, Gsyscall);
 	note_revoked(mp, gp, cpu, since);
+	/* It would end the call in which mp waits.  The G cannot set another: it waits for REVOKE_TAKEN. */
+	if (unlikely(load_relaxed(&mp->alarm.when)))
+		alarm_off(mp);
 	/* Release: pairs with pin_slow's acquire. */
 	store_release(&tls->revoke, REVOKE_TAKEN);
 	pp->mon.blocked_m = NULL;

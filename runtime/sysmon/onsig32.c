@@ -50,6 +50,8 @@ static enum sig32_do arrived(struct sig32 *s)
 {
 	bool g = getg() != NULL;
 
+	if (unlikely(s->cut))
+		runtime_fromnow(FROMNOW_OWNCALLS);
 	if (g && !runtime_busy())
 		note_kernel(s->mask);
 	s->reacquirep = reacquirep_asked();

@@ -229,6 +229,7 @@ static void handler(int sig, siginfo_t *si, void *uc)
 			.sigstack = f->uc.stack.ss_sp,
 			.last = sigframe_leaving(pc),
 			.aside = self_thread.leaving,
+			.cut = unlikely(si->si_code == SI_TIMER) && call_cut(f),
 			.busy = signals_busy,
 			.safe = safepoint_at_pc,
 			.sent = sent,

@@ -172,10 +172,10 @@ static void check_owners(void)
 	}
 }
 
-/* It would end the call that the M waits in.  An M that blocks unseen keeps its own. */
+/* It would end the call that the M waits in. */
 static void check_alarm(const struct m *mp)
 {
-	if (load_relaxed(&mp->alarm.when) && !mp->p && !load_relaxed(&mp->revokedg))
+	if (load_relaxed(&mp->alarm.when) && !mp->p)
 		sim_fail("m%d sleeps without a P, and its alarm is set", mp->id);
 }
 
