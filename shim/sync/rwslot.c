@@ -66,6 +66,11 @@ static struct readers found(const pthread_rwlock_t *rw, uint32_t n, bool take)
 	return r;
 }
 
+bool rwslot_read(const pthread_rwlock_t *rw)
+{
+	return found(rw, load_seqcst(&rwlanes_open), false).now != 0; /* seq_cst: as in rwslot_revoke() */
+}
+
 /* Is it this writer's turn to look where was read?  A lock that no one P alone reads has a use for lanes. */
 static bool judges(void)
 {

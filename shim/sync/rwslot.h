@@ -55,6 +55,8 @@ extern _Atomic uint32_t rwlanes_open hidden;
 bool rwslot_leave(pthread_rwlock_t *rw) hidden;
 /* The caller has set RW_WRITER and RW_REVOKING.  False: readers hold the lock, and RW_WRITER is gone. */
 bool rwslot_revoke(pthread_rwlock_t *rw) hidden;
+/* Is a reader in a lane?  Changes nothing. */
+bool rwslot_read(const pthread_rwlock_t *rw) hidden;
 /* The caller holds rw as a reader by the word, and met another: from now on they use lanes. */
 void rwslot_begin(pthread_rwlock_t *rw) hidden;
 
