@@ -131,6 +131,7 @@ int os_tgkill(int pid, int tid, int sig);
  * A timer that sends sig to a kernel thread of this process at when (CLOCK_MONOTONIC ns; 0: no more).  0 or -errno; each is one of
  * RLIMIT_SIGPENDING.  A fork child has none.
  */
+unsigned long os_alarm_limit(void);      /* RLIMIT_SIGPENDING, soft; 0: the kernel does not say */
 int os_alarm_make(int tid, int sig, int *timer);
 int os_alarm_set(int timer, uint64_t when);
 void os_alarm_delete(int timer);

@@ -36,7 +36,8 @@ static bool make(struct m *mp)
 {
 	int timer;
 
-	if (os_alarm_make(mp->ostid, SIGWEFT, &timer)) {
+	/* Each is one of the signals that the program may queue. */
+	if (os_alarm_limit() / ALARM_PART < (unsigned long)load_relaxed(&gomaxprocs) || os_alarm_make(mp->ostid, SIGWEFT, &timer)) {
 		mp->alarm.timer = ALARM_NONE;
 		return false;
 	}

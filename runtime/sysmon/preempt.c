@@ -134,9 +134,14 @@ static bool give_way(struct g *gp, struct p *pp)
 	/* What the alarm rang for: they go before the caller, and what is queued here. */
 	if (first && first <= now && !pp->own)
 		timers_check(pp, now, &ran);
-	if (gp->shim.sysdepth || !pp || pp->own ||
-	    (pp->preemptused && load_seqcst(&sched.wakeupqsize) == 0 && !load_relaxed(&pp->runnext)))
+	if (gp->shim.sysdepth || !pp || pp->own)
 		return false;
+	if (pp->preemptused && load_seqcst(&sched.wakeupqsize) == 0 && !load_relaxed(&pp->runnext)) {
+		/* No switch follows that would look for what is due next. */
+		if (load_relaxed(&pp->mon.cpubound))
+			alarm_begin(getm());
+		return false;
+	}
 	if (realtime_keeps(gp, 0) && realtime_keep(gp))
 		return true;
 	mcall(gopreempt_m);

@@ -195,6 +195,16 @@ EXPORT int msync(void *at, size_t n, int flags)
 	return (int)syscall_ret(to_disk(SYS_msync, (long)at, (long)n, flags, 0));
 }
 
+enum { RANDOM_WHOLE = 256 }; /* bytes that no signal cuts: getrandom(2) */
+
+/* More than that end short at any signal, also one of weft's, which are not sent into a call that it knows. */
+EXPORT ssize_t getrandom(void *buf, size_t n, unsigned flags)
+{
+	if (!on_g() || n <= RANDOM_WHOLE)
+		return real.getrandom(buf, n, flags);
+	return syscall_ret(block6(SYS_getrandom, (long)buf, (long)n, flags, 0, 0, 0));
+}
+
 EXPORT int sync_file_range(int fd, off64_t at, off64_t n, unsigned int flags)
 {
 	if (!on_g())

@@ -284,6 +284,11 @@ int os_tgkill(int pid, int tid, int sig)
 	return 0;
 }
 
+unsigned long os_alarm_limit(void)
+{
+	return 1 << 16;
+}
+
 /* One a thread: its number is the thread's. */
 int os_alarm_make(int tid, int sig, int *timer)
 {

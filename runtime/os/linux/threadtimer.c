@@ -6,8 +6,16 @@
 #include "runtime/os/os.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
+
+unsigned long os_alarm_limit(void)
+{
+	struct rlimit rl;
+
+	return os_syscall(SYS_prlimit64, 0, RLIMIT_SIGPENDING, 0, (long)&rl, 0, 0) ? 0 : rl.rlim_cur;
+}
 
 int os_alarm_make(int tid, int sig, int *timer)
 {
