@@ -260,11 +260,13 @@ as_natively()
 	status=$?
 	out=$(sed 's/^weft.*plain pthreads)$//' <<<"$out")
 	[ $status -eq 0 ] && awk -v a="$native" -v b="$out" 'BEGIN {
-		n = split(a, x, " "); split(b, y, " ")
+		m = split(b, y, " ")
+		# A native run that was ended in its midst each time says nothing of what would have come.
+		n = split(a, x, " ")
 		for (i = 1; i <= n; i += 2)
 			if (x[i] != y[i] || y[i + 1] + 0 < x[i + 1] + 0)
 				exit 1
-		exit n < 12
+		exit m < 12
 	}'
 	verdict $? "$name $value, $p Ps: as many threads as natively" "status $status: natively $native; $out"
 }
