@@ -6,7 +6,7 @@
  * an interrupt and a signal, 3 us where the CPU computes anyway, and at the time that was asked for.
  *
  * The M sets it itself as it switches to a G (alarm_begin()), where its P is known to compute (mon.cpubound) and something
- * will be due, and where its G, of which it is known that it computes on after a wake-up, has woken another that has no
+ * will be due or waits for the end of the slice, and where its G, of which it is known that it computes on after a wake-up, has woken another that has no
  * other P (alarm_for_woken()).  The G that runs then has had half a wakeslice at least.
  *
  * No system call may end with EINTR because of weft.  So an M that leaves its P takes its alarm back first (p_leave()): after that call
@@ -55,20 +55,29 @@ bool alarm_is_set(const struct m *mp, uint64_t now)
 /* Not again where one rings sooner: that will see what is due later.  False: sysmon has to see to it. */
 static bool set(struct m *mp, uint64_t at, uint64_t now)
 {
+	uint64_t soonest = now + (uint64_t)weft_opt.wakeslice / CPUBOUND_PART;
+	bool made;
+
+	/* Not at once: it would ring in here, and not be heard. */
+	if (at < soonest)
+		at = soonest;
 	if (alarm_is_set(mp, now) && load_relaxed(&mp->alarm.when) <= at)
 		return true;
 	if (at > now + ALARM_FAR || !may() || mp->alarm.timer == ALARM_NONE || (!mp->alarm.timer && !make(mp)))
 		return false;
 	mp->alarm.set = now;
 	mp->alarm.setcpu = os_own_cpu();
-	/* Written first: it may ring before the call returns. */
+	/* Written first: it may ring before the call returns.  A handler that runs in between must not take it for one that rang. */
+	mp->alarm.setting = true;
 	store_relaxed(&mp->alarm.when, at);
-	if (os_alarm_set(mp->alarm.timer - 1, at) == 0)
-		return true;
-	/* It is the parent's, where this process was made by a call that weft did not see. */
-	store_relaxed(&mp->alarm.when, 0);
-	mp->alarm.timer = 0;
-	return false;
+	made = os_alarm_set(mp->alarm.timer - 1, at) == 0;
+	if (!made) {
+		/* It is the parent's, where this process was made by a call that weft did not see. */
+		store_relaxed(&mp->alarm.when, 0);
+		mp->alarm.timer = 0;
+	}
+	mp->alarm.setting = false;
+	return made;
 }
 
 void alarm_off(struct m *mp)
@@ -84,10 +93,32 @@ void alarm_end(struct m *mp)
 	mp->alarm = (struct malarm){ 0 };
 }
 
+/* When the slice of gp is over, that began at began, if anything waits for that. */
+static uint64_t slice_end(struct p *pp, const struct g *gp, uint64_t began)
+{
+	uint64_t used = load_relaxed(&gp->sliceused), slice = (uint64_t)weft_opt.slice;
+
+	if (!slice || (runqempty(pp) && load_seqcst(&sched.runqsize) == 0))
+		return UINT64_MAX;
+	return began + (used < slice ? slice - used : 0);
+}
+
+/* When the G that runs has to give way, for all that is known now; UINT64_MAX: never. */
+static uint64_t next_due(struct m *mp, uint64_t began)
+{
+	struct p *pp = mp->p;
+	uint64_t soonest = began + (uint64_t)weft_opt.wakeslice, first = load_seqcst(&pp->timer0);
+	uint64_t at = slice_end(pp, load_relaxed(&mp->curg), began);
+
+	if (first && first < at)
+		at = first;
+	return at < soonest || load_seqcst(&sched.wakeupqsize) > 0 ? soonest : at;
+}
+
 void alarm_begin(struct m *mp)
 {
 	struct p *pp = mp->p;
-	uint64_t now = nanotime(), at = now + (uint64_t)weft_opt.wakeslice, first = load_relaxed(&pp->timer0);
+	uint64_t now = nanotime(), at;
 
 	/* Gs that share a slice are one. */
 	if (mp->alarm.begantick != load_relaxed(&pp->schedtick)) {
@@ -97,13 +128,9 @@ void alarm_begin(struct m *mp)
 	mp->alarm.due = false;
 	if (pp->own)
 		return;
-	if (load_relaxed(&sched.wakeupqsize) == 0) {
-		if (!first)
-			return;
-		if (first > at)
-			at = first;
-	}
-	set(mp, at, now);
+	at = next_due(mp, mp->alarm.began);
+	if (at != UINT64_MAX)
+		set(mp, at, now);
 }
 
 bool alarm_for_timer(struct p *pp, uint64_t when)
@@ -159,15 +186,25 @@ static void note_computed(struct m *mp, struct p *pp, uint64_t now)
 		store_relaxed(&pp->hint.computedwhen, now);
 }
 
+bool alarm_rang(struct m *mp)
+{
+	uint64_t when = load_relaxed(&mp->alarm.when);
+
+	if (!when || mp->alarm.setting || nanotime() < when)
+		return false; /* another's signal */
+	store_relaxed(&mp->alarm.when, 0);
+	return true;
+}
+
 bool alarm_rings(struct m *mp)
 {
-	uint64_t when = load_relaxed(&mp->alarm.when), now = nanotime(), began;
+	uint64_t now, began;
 	struct g *gp = load_relaxed(&mp->curg);
 	struct p *pp = mp->p;
 
-	if (!when || now < when)
-		return false; /* another's signal */
-	store_relaxed(&mp->alarm.when, 0);
+	if (!alarm_rang(mp))
+		return false;
+	now = nanotime();
 	if (!pp || !gp || pp->own || load_seqcst(&pp->status) != Prunning)
 		return false;
 	began = mp->alarm.begantick == load_relaxed(&pp->schedtick) ? mp->alarm.began : mp->alarm.set;
@@ -177,9 +214,9 @@ bool alarm_rings(struct m *mp)
 		return false;
 	}
 	note_computed(mp, pp, now);
-	if (!others_due(pp, now)) {
-		if (load_relaxed(&pp->timer0))
-			set(mp, load_relaxed(&pp->timer0), now);
+	if (!others_due(pp, now) && slice_end(pp, gp, began) > now) {
+		if (next_due(mp, began) != UINT64_MAX)
+			set(mp, next_due(mp, began), now);
 		return false;
 	}
 	if (load_relaxed(&gomaxprocs) == 1 && load_relaxed(&pp->runnext))

@@ -116,6 +116,7 @@ void alarm_begin(struct m *mp) hidden;  /* a G begins to run on its P, where Gs 
 bool alarm_for_timer(struct p *pp, uint64_t when) hidden; /* a G that parks is due then.  False: that is sysmon's to see */
 bool alarm_for_woken(uint64_t now) hidden; /* the G that runs computes on, and has woken another.  False: the same */
 bool alarm_again(void) hidden;          /* the G was asked to give way, and could not */
+bool alarm_rang(struct m *mp) hidden;   /* true: so it may be; it is not set any more */
 bool alarm_rings(struct m *mp) hidden;  /* true: the G that runs is to give way, as if sysmon had asked */
 void alarm_off(struct m *mp) hidden;    /* it is set, and the M leaves its P */
 void alarm_end(struct m *mp) hidden;    /* the M ends */

@@ -13,6 +13,7 @@ struct malarm {
 	uint64_t set, setcpu;     /* (o) when it was set, and the M's CPU clock then */
 	uint64_t began;           /* (o) when the slice of begantick began */
 	uint32_t begantick;       /* (o) schedtick of its P then */
+	volatile bool setting;    /* (o) it is being set: what its handlers see is not what the kernel has */
 	bool due;                 /* (o) a G parks that is due at some time, and what runs next looks when */
 };
 

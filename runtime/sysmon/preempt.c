@@ -67,6 +67,22 @@ void p_leave_slow(struct p *pp, uint32_t to)
 
 /* ---- the M that is asked --------------------------------------------------------------------- */
 
+/*
+ * This handler may run because the alarm rang, between sysmon's note and its signal.  That is waited for: it comes when the
+ * handler is over, and not in the next system call.  sysmon may be without a CPU, and the caller have a real-time policy.
+ */
+static void await_sent(struct p *pp)
+{
+	for (unsigned spins = 1; !load_acquire(&pp->preemptsent); spins++) {
+		if (spins % PREEMPT_YIELD_EVERY)
+			arch_pause();
+		else if (spins < OFF_YIELDS * PREEMPT_YIELD_EVERY)
+			os_osyield();
+		else
+			os_usleep(OFF_SLEEP_US);
+	}
+}
+
 bool preempt_asked(void)
 {
 	bool busy = runtime_busy(), wanted = false;
@@ -78,6 +94,8 @@ bool preempt_asked(void)
 	mp = getm();
 	pp = mp ? exchange_acq_rel(&mp->sigp, NULL) : NULL;
 	if (pp) {
+		if (unlikely(alarm_rang(mp)))
+			await_sent(pp);
 		/*
 		 * The P has scheduled meanwhile: the G that runs now is not the one that had its
 		 * slice.
@@ -188,6 +206,8 @@ static void send(struct p *pp, struct m *mp)
 		store_release(&pp->preemptsent, true);
 	} else if (exchange_acq_rel(&mp->sigp, NULL) == pp) {
 		store_seqcst(&pp->status, Prunning);
+	} else {
+		store_release(&pp->preemptsent, true); /* the alarm's handler has the note, and waits */
 	}
 }
 

@@ -106,6 +106,9 @@ static void check_slice(struct p *pp, uint64_t now)
 
 	if (!weft_opt.slice || !work_waits(pp, now))
 		return;
+	/* The M's alarm rings before that, if it is set, and then a new slice has begun by the time of this look. */
+	if (alarm_is_set(load_relaxed(&pp->m), now))
+		end += PREEMPT_RETRY;
 	if (end > now) {
 		tick_by(end);
 		return;
