@@ -55,12 +55,11 @@ bool alarm_is_set(const struct m *mp, uint64_t now)
 /* Not again where one rings sooner: that will see what is due later.  False: sysmon has to see to it. */
 static bool set(struct m *mp, uint64_t at, uint64_t now)
 {
-	uint64_t soonest = now + (uint64_t)weft_opt.wakeslice / CPUBOUND_PART;
 	bool made;
 
-	/* Not at once: it would ring in here, and not be heard. */
-	if (at < soonest)
-		at = soonest;
+	/* It would ring in here, and not be heard. */
+	if (at < now + ALARM_SOONEST)
+		at = now + ALARM_SOONEST;
 	if (alarm_is_set(mp, now) && load_relaxed(&mp->alarm.when) <= at)
 		return true;
 	if (at > now + ALARM_FAR || !may() || mp->alarm.timer == ALARM_NONE || (!mp->alarm.timer && !make(mp)))
@@ -148,14 +147,6 @@ bool alarm_for_woken(uint64_t now)
 	return set(getm(), now + (uint64_t)weft_opt.wakeslice, now);
 }
 
-bool alarm_again(void)
-{
-	struct m *mp = getm();
-	uint64_t now = nanotime();
-
-	return mp && mp->p && set(mp, now + PREEMPT_RETRY_WAKEUP, now);
-}
-
 /* Something is due that pp's G keeps waiting. */
 static bool others_due(struct p *pp, uint64_t now)
 {
@@ -165,18 +156,34 @@ static bool others_due(struct p *pp, uint64_t now)
 	       (load_relaxed(&gomaxprocs) == 1 && load_relaxed(&pp->runnext));
 }
 
-/* The same words as sysmon writes, and in the same status, which keeps sysmon from them. */
-static bool ask_self(struct p *pp, uint64_t used)
+/*
+ * In a handler, which is not pinned: sysmon may take the P at any instruction.  Not while it is Psignal, which keeps sysmon's requests
+ * away, too.  NULL: the M has none, or sysmon asks, and its signal is coming.
+ */
+static struct p *hold_p(struct m *mp)
 {
+	struct p *pp = mp->p;
 	uint32_t s = Prunning;
 
-	if (!cas_seqcst(&pp->status, &s, Psignal))
-		return false; /* sysmon asks, and its signal is coming */
+	if (!pp || !cas_seqcst(&pp->status, &s, Psignal))
+		return NULL;
+	if (load_relaxed(&pp->m) == mp)
+		return pp;
+	store_seqcst(&pp->status, Prunning); /* it is another M's by now */
+	return NULL;
+}
+
+static void let_go(struct p *pp)
+{
+	store_seqcst(&pp->status, Prunning);
+}
+
+/* The same words as sysmon writes. */
+static void ask_self(struct p *pp, uint64_t used)
+{
 	pp->preempttick = load_relaxed(&pp->schedtick);
 	pp->preemptused = weft_opt.slice && used >= (uint64_t)weft_opt.slice ? 0 : used;
 	store_relaxed(&pp->preemptforce, false);
-	store_seqcst(&pp->status, Prunning);
-	return true;
 }
 
 /* The M was on its CPU for most of the time since the alarm was set: its G computes. */
@@ -196,16 +203,25 @@ bool alarm_rang(struct m *mp)
 	return true;
 }
 
-bool alarm_rings(struct m *mp)
+bool alarm_again(void)
 {
-	uint64_t now, began;
-	struct g *gp = load_relaxed(&mp->curg);
-	struct p *pp = mp->p;
+	struct m *mp = getm();
+	struct p *pp = mp ? hold_p(mp) : NULL;
+	uint64_t now = nanotime();
+	bool made = pp && set(mp, now + PREEMPT_RETRY_WAKEUP, now);
 
-	if (!alarm_rang(mp))
-		return false;
-	now = nanotime();
-	if (!pp || !gp || pp->own || load_seqcst(&pp->status) != Prunning)
+	if (pp)
+		let_go(pp);
+	return made;
+}
+
+/* It has rung.  True: the G that runs gives way. */
+static bool look(struct m *mp, struct p *pp)
+{
+	struct g *gp = load_relaxed(&mp->curg);
+	uint64_t now = nanotime(), began, at;
+
+	if (!gp || pp->own)
 		return false;
 	began = mp->alarm.begantick == load_relaxed(&pp->schedtick) ? mp->alarm.began : mp->alarm.set;
 	if (since(began, now) < (uint64_t)weft_opt.wakeslice / CPUBOUND_PART) {
@@ -215,11 +231,28 @@ bool alarm_rings(struct m *mp)
 	}
 	note_computed(mp, pp, now);
 	if (!others_due(pp, now) && slice_end(pp, gp, began) > now) {
-		if (next_due(mp, began) != UINT64_MAX)
-			set(mp, next_due(mp, began), now);
+		at = next_due(mp, began);
+		if (at != UINT64_MAX)
+			set(mp, at, now);
 		return false;
 	}
 	if (load_relaxed(&gomaxprocs) == 1 && load_relaxed(&pp->runnext))
 		waker_seen(pp, since(mp->alarm.set, now));
-	return ask_self(pp, load_relaxed(&gp->sliceused) + since(began, now));
+	ask_self(pp, load_relaxed(&gp->sliceused) + since(began, now));
+	return true;
+}
+
+bool alarm_rings(struct m *mp)
+{
+	struct p *pp;
+	bool wanted;
+
+	if (!alarm_rang(mp))
+		return false;
+	pp = hold_p(mp);
+	if (!pp)
+		return false;
+	wanted = look(mp, pp);
+	let_go(pp);
+	return wanted;
 }

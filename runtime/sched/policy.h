@@ -256,6 +256,8 @@ enum {
 	 * sees what is due later; and of the alarms that are set few are taken back.
 	 */
 	ALARM_FAR = 10000000,
+	/* ns, alarm.c: an alarm is set for no sooner.  From: the call that sets it takes 0.3 us. */
+	ALARM_SOONEST = 2000,
 	/* one in, alarm.c: of the signals that the program may queue, so many may be alarms.  From: what no program is to notice: as SYSMON_PART. */
 	ALARM_PART = 100,
 	/* ns, preempt.c retake.c alarm.c: between two requests to a G that could not give way.  From: trying. */
