@@ -46,12 +46,16 @@ static void mstart0(void *unused)
 static void *mstart(void *arg)
 {
 	struct m *mp = arg;
+	char name[sizeof(mp->shown)];
 
 	weft_tls.m = mp;
 	mp->fs = arch_getfs();
 	mp->ostid = os_gettid();
 	mp->sigmask = os_sigmask_get();
 	mp->gs = arch_getgs();
+	/* It has its maker's name: the spawner's, or that of the G that ran there. */
+	g_getname(g_main_, name);
+	os_setname(name);
 	m_sigstack(mp);
 	/* g0's frames start below this one, which mexit() returns to. */
 	mp->g0top = (void *)(((uintptr_t)__builtin_frame_address(0) - 1024) & ~(uintptr_t)63);

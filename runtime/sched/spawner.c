@@ -27,6 +27,7 @@ static _Atomic int32_t spawner_tid; /* its kernel id */
 static void *spawner_main(void *unused)
 {
 	(void)unused;
+	os_setname("weft-spawner");
 	store_release(&spawner_tid, os_gettid());
 	for (;;) {
 		uint32_t n = load_acquire(&wakeups);

@@ -200,6 +200,7 @@ static void *sysmon_main(void *arg)
 	bool queued = false; /* this look is one for work that the last one found */
 
 	(void)arg;
+	os_setname("weft-sysmon");
 	sysmon.tid = os_gettid();
 	os_timerslack(SYSMON_SLACK);
 	os_cpuslice(SYSMON_CPU_SLICE);

@@ -57,6 +57,7 @@ static void *dumper_main(void *arg)
 	(void)arg;
 	direct4(SYS_rt_sigprocmask, SIG_SETMASK, &others, NULL, sizeof(others));
 	store_release(&listening, 1);
+	own3(SYS_prctl, PR_SET_NAME, "weft-dump", 0);
 	for (;;) {
 		/*
 		 * Requests that come during a dump are one more dump.  One that asks to end may have come

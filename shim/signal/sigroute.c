@@ -139,6 +139,7 @@ static void *sigthread_main(void *arg)
 	uint64_t nextkick = 0, held_back;
 
 	(void)arg;
+	own3(SYS_prctl, PR_SET_NAME, "weft-signals", 0);
 	is_sigthread = true;
 	store_release(&sigthread_tid, (int)direct3(SYS_gettid, 0, 0, 0));
 	keepout_begin();
