@@ -50,14 +50,14 @@ int main(int argc, char **argv)
 EOF
 
 mkdir "$tmp/a" "$tmp/b" "$tmp/d"
-shared=("$cc" -O1 -fPIC -shared)
+shared=($cc -O1 -fPIC -shared)
 "${shared[@]}" -DNAME='"a"' -o "$tmp/a/libplug.so" "$tmp/plug.c" &&
 "${shared[@]}" -DNAME='"b"' -o "$tmp/b/libplug.so" "$tmp/plug.c" &&
 "${shared[@]}" -o "$tmp/d/plain.so" "$tmp/opener.c" &&
 "${shared[@]}" -o "$tmp/d/runpath.so" "$tmp/opener.c" -Wl,-rpath,'$ORIGIN/../b' -Wl,--enable-new-dtags &&
 "${shared[@]}" -o "$tmp/d/rpath.so" "$tmp/opener.c" -Wl,-rpath,'$ORIGIN/../b' -Wl,--disable-new-dtags &&
-"$cc" -O1 -pthread -o "$tmp/plain" "$tmp/main.c" -ldl &&
-"$cc" -O1 -pthread -o "$tmp/rpath" "$tmp/main.c" -ldl -Wl,-rpath,'$ORIGIN/a' -Wl,--disable-new-dtags ||
+$cc -O1 -pthread -o "$tmp/plain" "$tmp/main.c" -ldl &&
+$cc -O1 -pthread -o "$tmp/rpath" "$tmp/main.c" -ldl -Wl,-rpath,'$ORIGIN/a' -Wl,--disable-new-dtags ||
 	{ echo "loader: cannot build the objects"; exit 2; }
 
 # case_of PROGRAM OPENER "ANSWERS": natively and under weft.
@@ -95,7 +95,7 @@ int main(void)
 	return pthread_create(&t, 0, trim, &before) || pthread_join(t, 0);
 }
 EOF
-"$cc" -O1 -pthread -o "$tmp/trim" "$tmp/trim.c" || exit 2
+$cc -O1 -pthread -o "$tmp/trim" "$tmp/trim.c" || exit 2
 for style in gnu sysv both; do
 	"${shared[@]}" -o "$tmp/after-$style.so" "$tmp/after.c" -Wl,--hash-style=$style || exit 2
 	for list in "$build/libweft.so:$tmp/after-$style.so" "$tmp/after-$style.so:$build/libweft.so"; do
