@@ -388,9 +388,9 @@ enum {
 	LOCK_MISSED_MAX = 512000000,
 	/* pauses, proc.c: of an M whose next G has not left its stack, between two yields.  From: trying. */
 	OFF_SPINS = 64,
-	/* yields, proc.c preempt.c: after which it sleeps, for the other thread may be one of a lower priority.  From: trying. */
+	/* yields, schedparts.h: after which it sleeps, for the other thread may be one of a lower priority.  From: trying. */
 	OFF_YIELDS = 64,
-	/* us, proc.c preempt.c: of each such sleep.  From: Go's shortest sleep of its sysmon. */
+	/* us, schedparts.h: of each such sleep.  From: Go's shortest sleep of its sysmon. */
 	OFF_SLEEP_US = 20,
 	/* pauses, procfs.c: sysmon's for an answer of the /proc reader, before it sleeps: some us.  From: trying, in 0120ef6. */
 	PROCFS_SPINS = 2000,

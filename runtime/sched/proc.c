@@ -58,19 +58,12 @@ void mcall(void (*fn)(void *))
 
 /*
  * gp was woken, or has ended, before it left its stack (park.c); its M is about to, unless the
- * kernel stopped it there.  A yield lets only threads of our own priority run, and the caller's may
- * be a real-time one, on that M's CPU: soon it sleeps instead.
+ * kernel stopped it there.
  */
 void g_await_off(struct g *gp)
 {
-	for (unsigned i = 1; load_acquire(&gp->m); i++) {
-		if (i % OFF_SPINS)
-			arch_pause();
-		else if (i < OFF_YIELDS * OFF_SPINS)
-			os_osyield();
-		else
-			os_usleep(OFF_SLEEP_US);
-	}
+	for (unsigned i = 1; load_acquire(&gp->m); i++)
+		await_step(i, OFF_SPINS);
 }
 
 void execute(struct m *mp, struct g *gp, bool inherit)

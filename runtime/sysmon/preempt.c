@@ -68,19 +68,13 @@ void p_leave_slow(struct p *pp, uint32_t to)
 /* ---- the M that is asked --------------------------------------------------------------------- */
 
 /*
- * This handler may run because the alarm rang, between sysmon's note and its signal.  That is waited for: it comes when the
- * handler is over, and not in the next system call.  sysmon may be without a CPU, and the caller have a real-time policy.
+ * This handler may run because the alarm rang, between sysmon's note and its signal.  That is waited for:
+ * it comes when the handler is over, and not in the next system call.  sysmon may be without a CPU.
  */
 static void await_sent(struct p *pp)
 {
-	for (unsigned spins = 1; !load_acquire(&pp->preemptsent); spins++) {
-		if (spins % PREEMPT_YIELD_EVERY)
-			arch_pause();
-		else if (spins < OFF_YIELDS * PREEMPT_YIELD_EVERY)
-			os_osyield();
-		else
-			os_usleep(OFF_SLEEP_US);
-	}
+	for (unsigned i = 1; !load_acquire(&pp->preemptsent); i++)
+		await_step(i, PREEMPT_YIELD_EVERY);
 }
 
 bool preempt_asked(void)
