@@ -127,11 +127,11 @@ int os_futex_wait(uint32_t *w, uint32_t v, uint64_t deadline);
 int os_futex_wait_realtime(uint32_t *w, uint32_t v, uint64_t at);
 void os_futex_wake(uint32_t *w, int n);
 int os_tgkill(int pid, int tid, int sig);
-/*
- * A timer that sends sig to a kernel thread of this process at when (CLOCK_MONOTONIC ns; 0: no more).  0 or -errno; each is one of
- * RLIMIT_SIGPENDING.  A fork child has none.
- */
 unsigned long os_alarm_limit(void);      /* RLIMIT_SIGPENDING, soft; 0: the kernel does not say */
+/*
+ * A timer that sends sig to a kernel thread of this process at when (CLOCK_MONOTONIC ns; 0: no more).
+ * 0 or -errno; each is one of RLIMIT_SIGPENDING.  A fork child has none.
+ */
 int os_alarm_make(int tid, int sig, int *timer);
 int os_alarm_set(int timer, uint64_t when);
 void os_alarm_delete(int timer);
