@@ -121,24 +121,32 @@ static bool drop_any(const pthread_rwlock_t *rw)
 }
 
 /*
- * True: it was counted down, and nobody is to be woken.  False: the word has its count.  The counts of one lock may
- * move while they are looked for, but each move is a reader that leaves.  A caller that holds no lock finds none,
- * and has changed nothing.
+ * True: it was counted down, and nobody is to be woken.  False: the word has its count.
+ *
+ * The counts of one lock may move while they are looked for: a reader that leaves takes any, and its own stays for others.
+ * So one that found none looks as a writer does, while none can come to a lane: then its count is in the word (the
+ * model rwlanes).  No count at all, or a writer that has the lock: the caller does not hold it, and changes nothing.
  */
 bool rwslot_leave(pthread_rwlock_t *rw)
 {
 	uint32_t *word = rwword(rw), v;
 
-	for (int i = 0; i < 1000; i++) {
+	for (;;) {
 		v = load_acquire(word);
 		if (v & RW_REVOKING) {
 			if (cas_release(word, &v, (v & ~RW_READERS) | ((v - RW_READER) & RW_READERS)))
 				return true;
-		} else if (!(v & RW_WRITER) && v & RW_READERS) {
+		} else if (v & RW_WRITER) {
+			return true;
+		} else if (v & RW_READERS) {
 			return false;
 		} else if (!(v & RW_LANES) || drop_any(rw)) {
 			return true;
+		} else if (cas_seqcst(word, &v, v | RW_WRITER | RW_REVOKING) && /* seq_cst: as in try_write() */
+			   rwslot_revoke(rw)) {
+			/* Those who queued meanwhile are woken by its release, as a reader's. */
+			fetch_add_release(word, RW_READER - RW_WRITER);
+			return false;
 		}
 	}
-	return true;
 }

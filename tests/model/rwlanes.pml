@@ -8,12 +8,14 @@
  * leave                     pthread_rwlock_unlock(): the slot of the lane where it is now; rwslot_leave()
  * take                      try_write(): waits for the word alone, where the lot would wake it
  * found, decide             rwslot_revoke()
+ * has, n                    the reader in rwslot_leave() that looks as a writer does
  *
  * A compare-and-swap that succeeds is one step.  A reader may be on another lane when it leaves.  Either no reader is left over
  * from a lock that was in this memory, or one is, in the second lane.
  *
  * Holds: no reader is inside with a writer; the word's count is below 0 only while a writer looks; a reader that
- * holds the lock finds a count; all come to their end.
+ * holds the lock finds a count, at the latest as it looks as a writer does; it never sees that a writer holds the lock; all
+ * come to their end.
  *
  * BROKEN 1: a reader does not look at the word again
  * BROKEN 2: a writer does not look at the slots
@@ -21,6 +23,7 @@
  * BROKEN 4: a reader that leaves while a writer looks takes nothing from the word
  * BROKEN 5: a reader that may not stay lets its count be
  * BROKEN 6: a lock begins with lanes where a reader is left over
+ * BROKEN 7: a reader that found no count in word and slots takes itself for gone
  */
 #ifndef BROKEN
 #define BROKEN 0
@@ -52,6 +55,15 @@ inline lookout(l)
 	}
 }
 
+inline found(l)
+{
+#if BROKEN != 2
+	atomic { n = n + slot[l]; slot[l] = 0 }
+#else
+	skip
+#endif
+}
+
 /* rwslot_leave(), and the word's own release. */
 inline leave_word()
 {
@@ -66,7 +78,7 @@ inline leave_word()
 				count--
 #endif
 			:: !revoking && !writer && count > 0 -> count--; gone = true
-			:: else -> assert(lanes)
+			:: else -> assert(lanes && !writer)
 			fi
 		}
 		if
@@ -76,12 +88,42 @@ inline leave_word()
 		if
 		:: !gone -> lookout(1)
 		:: else
+		fi;
+#if BROKEN == 7
+		gone = true;
+#endif
+		if
+		:: !gone ->
+			atomic {
+				has = !writer && count == 0 && lanes;
+				if
+				:: has -> writer = true; revoking = true
+				:: else
+				fi
+			}
+			if
+			:: has ->
+				n = 0;
+				found(0);
+				found(1);
+				atomic {
+#if BROKEN != 3
+					count = count + n;
+#endif
+					assert(count != 0);
+					revoking = false;
+					writer = false
+				}
+			:: else
+			fi
+		:: else
 		fi
 	od
 }
 
 proctype reader()
 {
+	int n;
 	byte lane;
 	bool ok, gone, has;
 
@@ -137,15 +179,6 @@ leave:
 	fi;
 	leave_word();
 	over++
-}
-
-inline found(l)
-{
-#if BROKEN != 2
-	atomic { n = n + slot[l]; slot[l] = 0 }
-#else
-	skip
-#endif
 }
 
 proctype writes()
