@@ -15,7 +15,7 @@
  * (call_cut()), and from then on there are no alarms in this process (FROMNOW_OWNCALLS): the code that makes one such call makes more.
  * Beforehand nobody could say so: the number of a call that has ended is lost, so it cannot begin again.
  *
- * sysmon leaves a P alone while its M has set one (alarm_is_set()).  Where there is none (RLIMIT_SIGPENDING, a filter, such calls), it
+ * sysmon leaves a P alone while its M has set one (p_sees_itself()).  Where there is none (RLIMIT_SIGPENDING, a filter, such calls), it
  * does all of this, as often as it may.
  *
  * Rejected: the kernel's timers on a thread's CPU time.  They would never meet a call that waits, and are looked at with

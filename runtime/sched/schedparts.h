@@ -120,8 +120,13 @@ bool alarm_rang(struct m *mp) hidden;   /* true: so it may be; it is not set any
 bool alarm_rings(struct m *mp) hidden;  /* true: the G that runs is to give way, as if sysmon had asked */
 void alarm_off(struct m *mp) hidden;    /* it is set, and the M leaves its P */
 void alarm_end(struct m *mp) hidden;    /* the M ends */
-/* Any thread: mp sees to its P's timers itself. */
 bool alarm_is_set(const struct m *mp, uint64_t now) hidden;
+
+/* Any thread: pp's M has set an alarm, and sees to what is due there itself. */
+static inline bool p_sees_itself(const struct p *pp, uint64_t now)
+{
+	return alarm_is_set(load_relaxed(&pp->m), now);
+}
 
 /* ---- wakers.c ---- */
 /* The G that runs on pp has kept others waiting, ns, that it woke, or that were queued behind it. */

@@ -107,7 +107,7 @@ static void check_slice(struct p *pp, uint64_t now)
 	if (!weft_opt.slice || !work_waits(pp, now))
 		return;
 	/* The M's alarm rings before that, if it is set, and then a new slice has begun by the time of this look. */
-	if (alarm_is_set(load_relaxed(&pp->m), now))
+	if (p_sees_itself(pp, now))
 		end += PREEMPT_RETRY;
 	if (end > now) {
 		tick_by(end);
@@ -129,7 +129,7 @@ static void check_timers(struct p *pp, uint64_t now)
 	if (!load_seqcst(&pp->mon.cpubound))
 		return;
 	sysmon.any_cpubound = true;
-	if (alarm_is_set(load_relaxed(&pp->m), now))
+	if (p_sees_itself(pp, now))
 		return; /* its M sees to them */
 	if (is_iobound(pp)) {
 		sysmon.any_iobound = true;
@@ -263,8 +263,7 @@ static void check_next(struct p *pp, uint64_t now)
 	} else if (next && load_relaxed(&gomaxprocs) == 1) {
 		waker_seen(pp, since(pp->mon.nextwhen, now));
 	}
-	if (!next || !load_relaxed(&pp->mon.cpubound) || load_relaxed(&gomaxprocs) > 1 ||
-	    alarm_is_set(load_relaxed(&pp->m), now))
+	if (!next || !load_relaxed(&pp->mon.cpubound) || load_relaxed(&gomaxprocs) > 1 || p_sees_itself(pp, now))
 		return;
 	due = pp->mon.nextwhen + next_slice(pp);
 	if (due < eligible_at(pp))

@@ -97,10 +97,14 @@ static bool missed_wakeup(uint64_t until)
 	if (load_seqcst(&sched.wakeupqsize) > sysmon.seen_wakeupq)
 		return true;
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
-		uint64_t t = load_seqcst(&allp[i]->timer0);
+		struct p *pp = allp[i];
+		uint64_t t = load_seqcst(&pp->timer0);
 
-		if (load_seqcst(&allp[i]->mon.cpubound) && !alarm_is_set(load_relaxed(&allp[i]->m), sysmon.last_tick) &&
-		    ((t && t < until) || (load_relaxed(&gomaxprocs) == 1 && load_seqcst(&allp[i]->runnext) != allp[i]->mon.next)))
+		if (!load_seqcst(&pp->mon.cpubound) || p_sees_itself(pp, sysmon.last_tick))
+			continue;
+		if (t && t < until)
+			return true;
+		if (load_relaxed(&gomaxprocs) == 1 && load_seqcst(&pp->runnext) != pp->mon.next)
 			return true;
 	}
 	return false;
@@ -119,7 +123,9 @@ static uint64_t next_as_poller(void)
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
 		uint64_t t = load_seqcst(&allp[i]->timer0);
 
-		if (t && (idle || (t > sysmon.sleep_began && !alarm_is_set(load_relaxed(&allp[i]->m), sysmon.sleep_began))) && (!first || t < first))
+		if (!t || (first && t >= first))
+			continue;
+		if (idle || (t > sysmon.sleep_began && !p_sees_itself(allp[i], sysmon.sleep_began)))
 			first = t;
 	}
 	return first;
