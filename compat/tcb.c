@@ -11,12 +11,13 @@
  *allocation, which comes later and under the loader's lock, sees the new module.
  *
  * Between two lives the block stays listed and keeps what libc hung on it for good: the resolver
- *state, priority-protection data, getrandom's state, and the allocator's cache (words in libc's
- *static TLS, saved around the fresh initialisation).  Rewriting the whole template instead would
- *leak all of them; keeping all of libc's TLS instead would carry errno and the locale into the next
- *life.  Destroying a block would leak its allocator cache, so those words go to the next block that
- *is created, or to a thread of libc's own that ends at once and frees them (tcb_bury); priority-protection data and getrandom's state (a few hundred bytes, in the rare
- *thread that has them) are lost with their block.
+ * state, priority-protection data, getrandom's state, and the allocator's cache (words in libc's
+ * static TLS, saved around the fresh initialisation).  Rewriting the whole template instead would
+ * leak all of them; keeping all of libc's TLS instead would carry errno and the locale into the next
+ * life.  Destroying a block would leak its allocator cache, so those words go to the next block that
+ * is created, or to a thread of libc's own that ends at once and frees them (tcb_bury);
+ * priority-protection data and getrandom's state (a few hundred bytes, in the rare thread that has
+ * them) are lost with their block.
  *
  * Must never: run with a scheduler lock held (the loader's lock and malloc are below).
  */

@@ -344,7 +344,10 @@ static void set_preload(const char *library)
 	free(list);
 }
 
-/* The command line, which has been checked, wins over the variable: later entries win.  *opt is what the program gets. */
+/*
+ * The command line, which has been checked, wins over the variable: later entries win.  *opt is what the
+ * program gets.
+ */
 static void set_options(const char *options, struct weft_options *opt)
 {
 	const char *old = getenv("WEFT");
@@ -360,9 +363,9 @@ static void set_options(const char *options, struct weft_options *opt)
 
 /*
  * A thread of an OpenMP program that waits for others looks for them in a loop, for milliseconds, unless there are more
- * threads than CPUs.  It counts the machine's, so with fewer Ps it keeps the threads that it waits for from running (two
- * threads, procs=1, 2,000 parallel regions: up to 12 s, and 0.15 to 0.19 where they give way).  OpenMP has a word that
- * says how to wait.  What the user says of it, by any name, stands.
+ * threads than CPUs.  It counts the machine's, so with fewer Ps it keeps the threads that it waits for from
+ * running (two threads, procs=1, 2,000 parallel regions: up to 12 s, and 0.15 to 0.19 where they give way).
+ * OpenMP has a word that says how to wait.  What the user says of it, by any name, stands.
  *
  * Rejected: an affinity mask of as many CPUs as there are Ps.  sched_getcpu() would name others, and programs that keep
  * something for each CPU would look beyond the end of it.

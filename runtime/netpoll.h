@@ -63,7 +63,7 @@ struct pollseen {
 	 * way
 	 */
 	_Atomic uint32_t seq[2];    /* edges of each direction; the lot's addresses */
-	_Atomic uint32_t events;    /* bits of ends, errors and urgent data seen: a short read proves nothing any more */
+	_Atomic uint32_t events;    /* ends, errors, urgent data seen: a short read proves nothing any more */
 	/* seq_cst with fd in keep_file() */
 	_Atomic uint32_t incalls;   /* users inside a system call on fd */
 	/*
@@ -160,7 +160,10 @@ struct polllink {
 bool netpoll_holdset(struct pollset *set, struct polllink *l, unsigned n);
 void netpoll_releaseset(struct polllink *l, unsigned n);
 
-/* A word of the poller as an address in the lot.  The low bits say, as everywhere there, that no object of pthreads is meant. */
+/*
+ * A word of the poller as an address in the lot.  The low bits say, as everywhere there, that no object of
+ * pthreads is meant.
+ */
 static inline const void *netpoll_key(const _Atomic uint32_t *word)
 {
 	return (const char *)word + 3;

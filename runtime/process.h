@@ -64,7 +64,10 @@ struct runtime_hooks {
 /* A kernel thread of weft's own that is no M (helper.c).  Zero: it was never started. */
 struct helper {
 	const char *name;   /* the word by which WEFT=fail refuses it; NULL: there is none */
-	/* It runs, or is about to.  seq_cst with what a user of it writes before it asks, and reads after it is gone. */
+	/*
+	 * It runs, or is about to.  seq_cst with what a user of it writes before it asks, and reads after it is
+	 * gone.
+	 */
 	_Atomic bool started;
 	void *stack;        /* kept: the next one runs on it, in a fork child too */
 	uintptr_t os;       /* for joining it */
@@ -168,7 +171,10 @@ enum fromnow {
 	FROMNOW_GS,
 	FROMNOW_NOTSC,      /* no use of the time stamp counter */
 	FROMNOW_CPUTIME,    /* the CPU time of Gs is counted: g_cputime() says that of what came before, too */
-	/* No alarms: the program makes system calls by instructions of its own, and one has ended because of an alarm. */
+	/*
+	 * No alarms: the program makes system calls by instructions of its own, and one has ended because of an
+	 * alarm.
+	 */
 	FROMNOW_OWNCALLS,
 	FROMNOW_NOMORE,     /* there are no more kernel threads: the runtime says so itself */
 	NFROMNOW

@@ -19,7 +19,10 @@ void gosched(void);    /* to the global tail, as Go's Gosched (sched_yield) */
 
 enum lockfor {
 	LOCK_SHARED, /* what is of the kernel thread, as long as the G is locked */
-	/* The G changes its kernel thread, which is to end with it; M0 cannot end, so any G but main goes on elsewhere first. */
+	/*
+	 * The G changes its kernel thread, which is to end with it; M0 cannot end, so any G but main goes on
+	 * elsewhere first.
+	 */
 	LOCK_OWN,
 	/* The G makes a child process, or asks for those that this very thread made: the M is their parent (home.c). */
 	LOCK_CHILD,

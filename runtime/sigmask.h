@@ -7,18 +7,21 @@
  * |---|---|---|---|
  * | the kernel's, of a thread | that thread | what is delivered there | the rows below |
  * | g->shim.sigmask | the G | the mask of the program's thread | sigmask_set() |
- * | m->sigmask | the M | what the kernel has for that thread, as far as weft was told | each switch (finish_switch()), the rows above, and runtime_on_sig32(), which finds in its frame what the kernel has |
- * | sched.idlemask | the signal thread | what an M keeps out that has no G | sigmask_sigthread_runs() |
- * | sched.allblocked | the shim, which knows all threads | what no G lets in: an M between two Gs, M0 and a poller keep it out too | sigmask_set_allblocked() |
- * | of a call (ppoll, sigsuspend), of a handler | the calling thread | the shim's alone: shim/signal/README.md | |
+ * | m->sigmask | the M | what the kernel has for that thread, as far as weft was told | each switch
+ * (finish_switch()), the rows above, and runtime_on_sig32(), which finds in its frame what the kernel has | |
+ * sched.idlemask | the signal thread | what an M keeps out that has no G | sigmask_sigthread_runs() | |
+ * sched.allblocked | the shim, which knows all threads | what no G lets in: an M between two Gs, M0 and a
+ * poller keep it out too | sigmask_set_allblocked() | | of a call (ppoll, sigsuspend), of a handler | the
+ * calling thread | the shim's alone: shim/signal/README.md | |
  *
  * Two Ms never share a mask; a G that is switched takes its own along.  m->sigmask is read by other
  * threads (sigmask_all_ms_block()); between two notes it says what both keep out.
  *
  * Must never: run a handler.
  *
- * Functions that are apart, and why: sigmask_add_idle(), for an M without a G has none to note it on; sigmask_set_allblocked() and
- * sigmask_all_ms_block(), for Ms between two Gs take the first over one by one, and the second sees which have.
+ * Functions that are apart, and why: sigmask_add_idle(), for an M without a G has none to note it on;
+ * sigmask_set_allblocked() and sigmask_all_ms_block(), for Ms between two Gs take the first over one by one,
+ * and the second sees which have.
  */
 #ifndef WEFT_SIGMASK_H
 #define WEFT_SIGMASK_H

@@ -87,7 +87,9 @@ int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uint
 	schedparam_of_native(&attr);
 	sigfillset(&all);
 	real.pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = fromnow_holds(FROMNOW_NOMORE) || runtime_fault("kernel thread") ? EAGAIN : real.pthread_create(&t, &attr, fn, arg);
+	err = fromnow_holds(FROMNOW_NOMORE) || runtime_fault("kernel thread")
+		      ? EAGAIN
+		      : real.pthread_create(&t, &attr, fn, arg);
 	real.pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	if (!err)

@@ -22,8 +22,8 @@ static void *run(void *arg)
 	long bad = 0;
 
 	for (int i = 0; i < ROWS; i++) {
-		snprintf(sql, sizeof(sql), "BEGIN IMMEDIATE; INSERT INTO t VALUES(%ld, %d); UPDATE n SET n = n + 1; COMMIT",
-			 (long)arg, i);
+		snprintf(sql, sizeof(sql), "BEGIN IMMEDIATE; INSERT INTO t VALUES(%ld, %d); "
+			 "UPDATE n SET n = n + 1; COMMIT", (long)arg, i);
 		bad += sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK;
 	}
 	sqlite3_close(db);
@@ -48,7 +48,7 @@ int main(void)
 		pthread_join(t[i], &bad);
 		printf("%ld\n", (long)bad);
 	}
-	sqlite3_exec(db, "SELECT n FROM n; SELECT count(*) FROM t; SELECT sum(a * b) FROM t; PRAGMA integrity_check", show,
-		     NULL, NULL);
+	sqlite3_exec(db, "SELECT n FROM n; SELECT count(*) FROM t; SELECT sum(a * b) FROM t; "
+			 "PRAGMA integrity_check", show, NULL, NULL);
 	return 0;
 }

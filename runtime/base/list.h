@@ -1,5 +1,6 @@
 /*
- * list: objects that are linked through a member of their own, the newest first; each can be taken out without a search.
+ * list: objects that are linked through a member of their own, the newest first; each can be taken out without
+ * a search.
  *
  * The head is an atomic word, NULL when the list is empty, so that a thread can see without the lock whether there is
  * anything; what it must be ordered with is said where the head is declared.  All else is under the caller's lock.

@@ -30,7 +30,8 @@ struct outbuf {
  * Appends.  A full buffer is written out up to its last complete line, so a report may be longer
  * than the buffer; only a single line longer than OUTBUF_SIZE is cut in two writes.  Conversions:
  * %d %i %u %x %c %s %p %%, with l, ll or z before d i u x, an optional width (0 pads with zeros)
- * and %.*s / %.Ns; of a string, control characters as \ooo.  An unknown conversion is printed as it stands: a typo must not be silent.
+ * and %.*s / %.Ns; of a string, control characters as \ooo.  An unknown conversion is printed as it stands: a
+ * typo must not be silent.
  */
 void weft_print(struct outbuf *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void weft_vprint(struct outbuf *o, const char *fmt, va_list ap);

@@ -89,7 +89,10 @@ static char *take_row(struct reservation *r, uint32_t *n)
 	_Static_assert(STACK_SLOTS / 4 <= OS_GUARDS_MAX, "a quarter is one call");
 	if (!r->left)
 		return NULL;
-	/* A quarter: each guard costs a page of the kernel's tables, which a stack that is never made would not need. */
+	/*
+	 * A quarter: each guard costs a page of the kernel's tables, which a stack that is never made would not
+	 * need.
+	 */
 	*n = r->guard ? r->next / 2 / 4 : 1;
 	*n = *n < 1 ? 1 : *n < r->left ? *n : r->left;
 	r->at += *n * r->each;

@@ -5,21 +5,23 @@
  * from some M, two context switches and 10 us, and there may be few of these.  An alarm is sent to the very M:
  * an interrupt and a signal, 3 us where the CPU computes anyway, and at the time that was asked for.
  *
- * The M sets it itself as it switches to a G (alarm_begin()), where its P is known to compute (mon.cpubound) and something
- * will be due or waits for the end of the slice, and where its G, of which it is known that it computes on after a wake-up, has woken another that has no
- * other P (alarm_for_woken()).  The G that runs then has had half a wakeslice at least.
+ * The M sets it itself as it switches to a G (alarm_begin()), where its P is known to compute (mon.cpubound)
+ * and something will be due or waits for the end of the slice, and where its G, of which it is known that it
+ * computes on after a wake-up, has woken another that has no other P (alarm_for_woken()).  The G that runs then
+ * has had half a wakeslice at least.
  *
- * No system call may end with EINTR because of weft.  So an M that leaves its P takes its alarm back first (p_leave()): after that call
- * none is on its way.  An M that blocks in a call which weft does not see cannot: sysmon does it as it takes the P
- * (revokep()).  A call that the program makes by an instruction of its own ends when the alarm is sooner.  The handler sees that
- * (call_cut()), and from then on there are no alarms in this process (FROMNOW_OWNCALLS): the code that makes one such call makes more.
- * Beforehand nobody could say so: the number of a call that has ended is lost, so it cannot begin again.
+ * No system call may end with EINTR because of weft.  So an M that leaves its P takes its alarm back first
+ * (p_leave()): after that call none is on its way.  An M that blocks in a call which weft does not see cannot:
+ * sysmon does it as it takes the P (revokep()).  A call that the program makes by an instruction of its own
+ * ends when the alarm is sooner.  The handler sees that (call_cut()), and from then on there are no alarms in
+ * this process (FROMNOW_OWNCALLS): the code that makes one such call makes more.  Beforehand nobody could say
+ * so: the number of a call that has ended is lost, so it cannot begin again.
  *
- * sysmon leaves a P alone while its M has set one (p_sees_itself()).  Where there is none (RLIMIT_SIGPENDING, a filter, such calls), it
- * does all of this, as often as it may.
+ * sysmon leaves a P alone while its M has set one (p_sees_itself()).  Where there is none (RLIMIT_SIGPENDING, a
+ * filter, such calls), it does all of this, as often as it may.
  *
- * Rejected: the kernel's timers on a thread's CPU time.  They would never meet a call that waits, and are looked at with
- * the kernel's tick: 4 ms late.
+ * Rejected: the kernel's timers on a thread's CPU time.  They would never meet a call that waits, and are
+ * looked at with the kernel's tick: 4 ms late.
  *
  * Must never: be set but by the M itself; outlive the M's P.
  */
@@ -37,7 +39,8 @@ static bool make(struct m *mp)
 	int timer;
 
 	/* Each is one of the signals that the program may queue. */
-	if (os_alarm_limit() / ALARM_PART < (unsigned long)load_relaxed(&gomaxprocs) || os_alarm_make(mp->ostid, SIGWEFT, &timer)) {
+	if (os_alarm_limit() / ALARM_PART < (unsigned long)load_relaxed(&gomaxprocs) ||
+	    os_alarm_make(mp->ostid, SIGWEFT, &timer)) {
 		mp->alarm.timer = ALARM_NONE;
 		return false;
 	}
@@ -66,7 +69,10 @@ static bool set(struct m *mp, uint64_t at, uint64_t now)
 		return false;
 	mp->alarm.set = now;
 	mp->alarm.setcpu = os_own_cpu();
-	/* Written first: it may ring before the call returns.  A handler that runs in between must not take it for one that rang. */
+	/*
+	 * Written first: it may ring before the call returns.  A handler that runs in between must not take it
+	 * for one that rang.
+	 */
 	mp->alarm.setting = true;
 	store_relaxed(&mp->alarm.when, at);
 	made = os_alarm_set(mp->alarm.timer - 1, at) == 0;
@@ -157,8 +163,8 @@ static bool others_due(struct p *pp, uint64_t now)
 }
 
 /*
- * In a handler, which is not pinned: sysmon may take the P at any instruction.  Not while it is Psignal, which keeps sysmon's requests
- * away, too.  NULL: the M has none, or sysmon asks, and its signal is coming.
+ * In a handler, which is not pinned: sysmon may take the P at any instruction.  Not while it is Psignal, which
+ * keeps sysmon's requests away, too.  NULL: the M has none, or sysmon asks, and its signal is coming.
  */
 static struct p *hold_p(struct m *mp)
 {

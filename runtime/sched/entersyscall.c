@@ -12,9 +12,9 @@
  * where it dozes).  It costs the waking of an M, so a caller that can tries the call without
  * waiting first.
  *
- * Where that is not known, the past says: sysmon took a P from a call of this G (insyscall.c), so its next calls from the same
- * place in the shim give the P away themselves if others wait.  One in which the kernel did not make the M wait counts against
- * the place.
+ * Where that is not known, the past says: sysmon took a P from a call of this G (insyscall.c), so its next
+ * calls from the same place in the shim give the P away themselves if others wait.  One in which the kernel did
+ * not make the M wait counts against the place.
  *
  * Must never: touch errno (a result may be in it), run the scheduler between the two.
  */

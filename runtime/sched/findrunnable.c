@@ -160,7 +160,8 @@ static bool globrunq_first(struct p *pp, uint32_t tick)
 		pp->hint.globrunqseen = gets;
 		pp->hint.globrunqsince = now;
 	}
-	return now - pp->hint.globrunqsince >= ((ring < GLOBAL_WAIT_GS ? ring : GLOBAL_WAIT_GS) + GLOBAL_WAIT_SLICES) * (uint64_t)weft_opt.slice;
+	return now - pp->hint.globrunqsince >=
+	       ((ring < GLOBAL_WAIT_GS ? ring : GLOBAL_WAIT_GS) + GLOBAL_WAIT_SLICES) * (uint64_t)weft_opt.slice;
 }
 
 /* The poller is about to queue Gs on pp: notes when, unless earlier ones are still queued. */

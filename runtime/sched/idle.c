@@ -132,7 +132,8 @@ static void poll_idle(struct m *mp, uint64_t nap)
 
 	if (polled) {
 		store_seqcst(&sched.polluntil, until);
-		n = netpoll_wait(ev, nap && (!until || nap < until) ? nap : until, netpoll_watching() ? pollspin_begins(now) : 0);
+		n = netpoll_wait(ev, nap && (!until || nap < until) ? nap : until,
+				 netpoll_watching() ? pollspin_begins(now) : 0);
 		now = nanotime();
 		if (netpoll_watching())
 			pollspin_ends(now, (unsigned)n);
@@ -183,7 +184,10 @@ void idle(struct m *mp)
 			if (load_seqcst(&sched.npidle) > 0 || load_seqcst(&sched.npstart) > 0)
 				continue;
 		}
-		/* As the poller sysmon passes over what was due when it began, and what stands behind that (sysmonsleep.c). */
+		/*
+		 * As the poller sysmon passes over what was due when it began, and what stands behind that
+		 * (sysmonsleep.c).
+		 */
 		first = load_seqcst(&sched.sysmonpolls) ? timers_next() : 0;
 		if (first)
 			wakenetpoller(first);
@@ -201,9 +205,9 @@ void idle(struct m *mp)
  * A spinning M waits a little for work before it gives its P up: sleeping and waking cost more.
  *
  * Where its look found queued work that was too young (stealage), it waits until that has aged, but only while the P of
- * that work runs the same G: then it waits for as long as that computes.  (Without this the next look was that after the
- * next nap, which found other work, as young.  Two threads that computed 1 ms between barriers shared one of two Ps for
- * good.)  What takes longer than a nap to age is left to one.
+ * that work runs the same G: then it waits for as long as that computes.  (Without this the next look was that
+ * after the next nap, which found other work, as young.  Two threads that computed 1 ms between barriers shared
+ * one of two Ps for good.)  What takes longer than a nap to age is left to one.
  */
 static bool spin_for_work(struct p *young, uint32_t runs)
 {
@@ -226,7 +230,10 @@ static struct p *young_work(const struct m *mp)
 	return !weft_opt.nap || weft_opt.stealage <= weft_opt.nap ? mp->young : NULL;
 }
 
-/* Of a spinning M that found nothing.  True: there is something by now.  aged: once between two sleeps; waited: once. */
+/*
+ * Of a spinning M that found nothing.  True: there is something by now.  aged: once between two sleeps; waited:
+ * once.
+ */
 static bool spins_on(struct m *mp, bool *aged, bool *waited)
 {
 	if (!*aged && weft_opt.spin && young_work(mp)) {

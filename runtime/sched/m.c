@@ -316,7 +316,10 @@ void stopm(struct m *mp, uint64_t until)
 		until = 0; /* taken off by a waker: its wake-up is coming */
 	}
 	store_seqcst(&mp->park, 0);
-	/* Written before park, by the thread that took this M off the list: no other writes it until the M is there again. */
+	/*
+	 * Written before park, by the thread that took this M off the list: no other writes it until the M is
+	 * there again.
+	 */
 	pp = mp->nextp;
 	mp->nextp = NULL;
 	if (mp->dying)

@@ -110,9 +110,9 @@ static bool retire_all(void)
 
 static bool may_begin(const struct g *gp)
 {
-	return gp && gp == g_main_ && runtime_alone() && !gp->shim.sysdepth && !weft_tls.locks && !fromnow_holds(FROMNOW_NOMORE) &&
-	       (!gp->home || gp->home == &m0) && (!gp->lockdepth || gp->lockedm == &m0) &&
-	       !fromnow_holds(FROMNOW_MS_STAY);
+	return gp && gp == g_main_ && runtime_alone() && !gp->shim.sysdepth && !weft_tls.locks &&
+	       !fromnow_holds(FROMNOW_NOMORE) && (!gp->home || gp->home == &m0) &&
+	       (!gp->lockdepth || gp->lockedm == &m0) && !fromnow_holds(FROMNOW_MS_STAY);
 }
 
 /* What main made elsewhere may have been waited for elsewhere: only there is it seen that none is left. */

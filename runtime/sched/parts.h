@@ -28,7 +28,10 @@ void lot_fork_child(void) hidden;
 
 /* ---- netpoll.c ---- */
 void netpoll_end(void) hidden; /* a filter is about to forbid the poller's calls: none is made any more */
-/* As the poller until an event, broken or deadline (0: none): events of descriptors.  Sleeps from spin on (0: at once). */
+/*
+ * As the poller until an event, broken or deadline (0: none): events of descriptors.  Sleeps from spin on (0:
+ * at once).
+ */
 int netpoll_wait(struct os_event *ev, uint64_t deadline, uint64_t spin) hidden;
 /* wakes the waiters of these events: how many */
 unsigned netpoll_ready(const struct os_event *ev, int n) hidden;

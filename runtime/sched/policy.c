@@ -48,7 +48,8 @@ NEEDS(CPUBOUND_FIRST_NS < CPUBOUND_NS, "the time is doubled up to its bound");
 NEEDS(CPUBOUND_FIRST_NS > DFLT(wakeslice), "longer than what it takes to see that a G computes");
 
 NEEDS(BLOCKED_GAP_MIN < BLOCKED_GAP_SUSPECT * 1000, "the next look is not the one that is skipped");
-NEEDS(BLOCKED_GAP_SUSPECT + BLOCKED_GAP_WORK < 1000, "us: where Ms block unseen, queued work finds a P within a millisecond");
+NEEDS(BLOCKED_GAP_SUSPECT + BLOCKED_GAP_WORK < 1000,
+      "us: where Ms block unseen, queued work finds a P within a millisecond");
 NEEDS(BLOCKED_GAP_WORK < (int)TICK_WAITS, "the looks become rarer where none does");
 NEEDS(MISS_NS * MISSES_MAX < BLOCKED_GAP_WORK * 1000, "a blocked M that was doubted loses its P soon");
 NEEDS(KEEP_P == (int)SYSCALL_SLICE, "an M that blocks unseen keeps its P as long as one that is seen");

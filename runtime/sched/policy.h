@@ -24,7 +24,10 @@
 /* ---- what a P runs next ---------------------------------------------------------------------- */
 
 enum {
-	/* Gs, struct_p.h runq.c check.c findrunnable.c: in a P's ring; of a full one half goes to the global queue.  From: Go. */
+	/*
+	 * Gs, struct_p.h runq.c check.c findrunnable.c: in a P's ring; of a full one half goes to the global
+	 * queue.  From: Go.
+	 */
 	RUNQ_SIZE = 256,
 	/*
 	 * schedules, findrunnable.c sched_inline.h: every 61st takes from the global queue and looks at the
@@ -57,21 +60,25 @@ enum {
 	/* us, runq.c: left to a P to run its runnext itself, where stealage is 0.  From: Go. */
 	STEAL_NEXT_US = 3,
 	/*
-	 * wake-ups, wakers.c: of a G that computed on after one, that wake an M.  From: a wake-up costs 5 us, and what a thief takes
-	 * has waited for stealage and a nap: 70 us.  So wake-ups in vain take less than what was seen cost.
+	 * wake-ups, wakers.c: of a G that computed on after one, that wake an M.  From: a wake-up costs 5 us,
+	 * and what a thief takes has waited for stealage and a nap: 70 us.  So wake-ups in vain take less than
+	 * what was seen cost.
 	 */
 	WAKER_TRIES = 8,
 	/*
-	 * ns, wakers.c sysmon.c: a G that waited for so long behind its waker, beside an idle P, waited for too long.  From: the bound that
-	 * weft sets itself; glibc's woken threads run after 10 to 50 us.
+	 * ns, wakers.c sysmon.c: a G that waited for so long behind its waker, beside an idle P, waited for too
+	 * long.  From: the bound that weft sets itself; glibc's woken threads run after 10 to 50 us.
 	 */
 	WAITS_LONG = 100000,
 	/*
-	 * ns, wakers.c: between two of them on a P, at least.  From: a wake-up costs 5 us: so these are at most a twentieth of what
-	 * the P does; WAITS_LONG.
+	 * ns, wakers.c: between two of them on a P, at least.  From: a wake-up costs 5 us: so these are at most
+	 * a twentieth of what the P does; WAITS_LONG.
 	 */
 	WAKER_GAP = 100000,
-	/* one in, findrunnable.c wakep.c: of the busy Ps, so many Ms at most look for work, or are woken to.  From: Go. */
+	/*
+	 * one in, findrunnable.c wakep.c: of the busy Ps, so many Ms at most look for work, or are woken to.
+	 * From: Go.
+	 */
 	SPINNERS_PART = 2,
 	/*
 	 * pauses, idle.c netpoll.c: between two looks of an M that spins for work, and of the poller.  From: Go's pause
@@ -101,8 +108,9 @@ enum {
 	/* ns, findrunnable.c: a longer run counts as this, for it may have waited for a CPU.  From: trying. */
 	SERVICE_MAX = 100000,
 	/*
-	 * ns, wakep.c: Gs that are readied together and run for so long, all of them, wake an idle P: twice what a wake-up takes,
-	 * so that its half of them is done no later there.  From: measured, "wakeup" in tests/sim/cost.c.
+	 * ns, wakep.c: Gs that are readied together and run for so long, all of them, wake an idle P: twice
+	 * what a wake-up takes, so that its half of them is done no later there.  From: measured, "wakeup" in
+	 * tests/sim/cost.c.
 	 */
 	HELP_WORTH = 40000,
 	/* runs, findrunnable.c: over which the mean service time is taken.  From: trying. */
@@ -143,17 +151,20 @@ enum {
 
 enum {
 	/*
-	 * waits, rest.c: with nothing else to do, before a G rests first.  From: beginning and ending it are three system
-	 * calls and perhaps a switch, about 10 us; each rest saves about one.
+	 * waits, rest.c: with nothing else to do, before a G rests first.  From: beginning and ending it are
+	 * three system calls and perhaps a switch, about 10 us; each rest saves about one.
 	 */
 	REST_ROW = 16,
-	/* waits, rest.c: the same, at most, when resting did not last.  From: REST_ROW: the cost is a hundredth of it. */
+	/*
+	 * waits, rest.c: the same, at most, when resting did not last.  From: REST_ROW: the cost is a hundredth
+	 * of it.
+	 */
 	REST_ROW_MAX = 4096,
 	/* times, rest.c: as long as before it, a rest must last to have been worth it.  From: trying. */
 	REST_WORTH = 4,
 	/*
-	 * ns, epollwait.c: a wait that took longer slept, and the next will: it is not preceded by a try.  From: less than the
-	 * two switches of a sleep, more than a call that finds something.
+	 * ns, epollwait.c: a wait that took longer slept, and the next will: it is not preceded by a try.
+	 * From: less than the two switches of a sleep, more than a call that finds something.
 	 */
 	SLEPT_NS = 3000,
 };
@@ -179,22 +190,30 @@ enum {
 	 */
 	SYSMON_PART = 100,
 	/*
-	 * one in, sysmonsleep.c: the same while a woken G, or a timer, waits beside a P that computes for long.  From: a look takes
-	 * 10 us, and wakeslice is 100: one look in each; with one in 50 a thread that sleeps 1 ms beside one that computes was late by 1 ms.
+	 * one in, sysmonsleep.c: the same while a woken G, or a timer, waits beside a P that computes for
+	 * long.  From: a look takes 10 us, and wakeslice is 100: one look in each; with one in 50 a thread that
+	 * sleeps 1 ms beside one that computes was late by 1 ms.
 	 */
 	SYSMON_PART_URGENT = 10,
-	/* ns, sysmonsleep.c: that sysmon sleeps at most when it used more than its part.  From: what became due meanwhile waits no longer. */
+	/*
+	 * ns, sysmonsleep.c: that sysmon sleeps at most when it used more than its part.  From: what became due
+	 * meanwhile waits no longer.
+	 */
 	SYSMON_DEBT = 1000000,
-	/* Ps, sysmonsleep.c: for each so many that part is allowed once more.  From: together under 1 % of their CPUs. */
+	/*
+	 * Ps, sysmonsleep.c: for each so many that part is allowed once more.  From: together under 1 % of
+	 * their CPUs.
+	 */
 	SYSMON_PS = 16,
 	/*
-	 * ns of CPU, sysmonsleep.c: that sysmon may use at once after it used none.  From: 20 looks of 10 us: what begins to compute,
-	 * to block or to wait is noticed in less.
+	 * ns of CPU, sysmonsleep.c: that sysmon may use at once after it used none.  From: 20 looks of 10 us:
+	 * what begins to compute, to block or to wait is noticed in less.
 	 */
 	SYSMON_BURST = 200000,
 	/*
-	 * Ps, sysmonsleep.c: of those that compute longest, whose Ms' clocks are read before a sleep.  From: a look asks one of them
-	 * to give way; others if that one cannot.  No more, for the cost of a sleep must not grow with the number of Ps.
+	 * Ps, sysmonsleep.c: of those that compute longest, whose Ms' clocks are read before a sleep.  From: a
+	 * look asks one of them to give way; others if that one cannot.  No more, for the cost of a sleep must
+	 * not grow with the number of Ps.
 	 */
 	SLEEP_NOTES = 4,
 	/* looks, sysmon.c: that find all Ps idle, before sysmon sleeps deep.  From: trying. */
@@ -208,9 +227,15 @@ enum {
 	STARTING_LONG = 1000000,
 	/* ns, pstart.c: after the kernel gave no thread, until the next try.  From: as STARTING_LONG. */
 	REFUSED_FIRST = 1000000,
-	/* ns, pstart.c: the same at most; it doubles.  From: a try takes 30 us: a thousandth of a CPU is 30 ms, and the next power. */
+	/*
+	 * ns, pstart.c: the same at most; it doubles.  From: a try takes 30 us: a thousandth of a CPU is 30 ms,
+	 * and the next power.
+	 */
 	REFUSED_MOST = 32000000,
-	/* ns, pstart.c: after which the user is told that all threads wait for one.  From: what a user takes for a standstill. */
+	/*
+	 * ns, pstart.c: after which the user is told that all threads wait for one.  From: what a user takes
+	 * for a standstill.
+	 */
 	REFUSED_SAY = 1000000000,
 	/* ns, sysmon.c: timer slack of its sleeps; the kernel's usual 50 us is half of TICK_FIRST.  From: trying. */
 	SYSMON_SLACK = 1000,
@@ -249,22 +274,32 @@ enum {
 	 * descriptors are polled after so long without an M that does.  From: Go, for both.
 	 */
 	SYSCALL_SLICE = 10000000,
-	/* calls, entersyscall.c: that may turn out so before a G keeps its P again.  From: the least that outlasts one exception. */
+	/*
+	 * calls, entersyscall.c: that may turn out so before a G keeps its P again.  From: the least that
+	 * outlasts one exception.
+	 */
 	HANDS_OVER = 2,
 	/*
-	 * ns, alarm.c: an alarm is set no earlier than this before something is due.  From: TICK_MAX: sysmon, which must look that often,
-	 * sees what is due later; and of the alarms that are set few are taken back.
+	 * ns, alarm.c: an alarm is set no earlier than this before something is due.  From: TICK_MAX: sysmon,
+	 * which must look that often, sees what is due later; and of the alarms that are set few are taken
+	 * back.
 	 */
 	ALARM_FAR = 10000000,
 	/* ns, alarm.c: an alarm is set for no sooner.  From: the call that sets it takes 0.3 us. */
 	ALARM_SOONEST = 2000,
-	/* one in, alarm.c: of the signals that the program may queue, so many may be alarms.  From: what no program is to notice: as SYSMON_PART. */
+	/*
+	 * one in, alarm.c: of the signals that the program may queue, so many may be alarms.  From: what no
+	 * program is to notice: as SYSMON_PART.
+	 */
 	ALARM_PART = 100,
 	/* ns, preempt.c retake.c alarm.c: between two requests to a G that could not give way.  From: trying. */
 	PREEMPT_RETRY = 1000000,
 	/* ns, preempt.c retake.c alarm.c: the same while a woken G waits.  From: the option wakeslice's default. */
 	PREEMPT_RETRY_WAKEUP = 100000,
-	/* ns, preempt.c: after its slice, from which the program counter no longer counts.  From: trying, in f6ce7f4. */
+	/*
+	 * ns, preempt.c: after its slice, from which the program counter no longer counts.  From: trying, in
+	 * f6ce7f4.
+	 */
 	PREEMPT_FORCE = 20000000,
 	/*
 	 * pauses, preempt.c: of an M that waits for the signal, between two yields: some tens of us,
@@ -282,15 +317,16 @@ enum {
 	 */
 	CPUBOUND_NS = 50000000,
 	/*
-	 * ns, retake.c: the same, and between two looks, for a P that was not CPU-bound for long; doubled each time it is again.
-	 * From: 02a9fef (a busy echo server, procs=1: 3,500 looks a second, then 1,300).
+	 * ns, retake.c: the same, and between two looks, for a P that was not CPU-bound for long; doubled each
+	 * time it is again.  From: 02a9fef (a busy echo server, procs=1: 3,500 looks a second, then 1,300).
 	 */
 	CPUBOUND_FIRST_NS = 1500000,
 	/* one in, retake.c: part of that time in which the CPU clock is not read again.  From: trying. */
 	CPUBOUND_KNOWN = 4,
 	/*
-	 * ns, retake.c: a G that was asked to give way to one that it woke goes on twice as long next time, up to half of this; and for a wakeslice
-	 * again after this long without.  From: a preemption costs 10 us with sysmon's look: 1 % of half of it.
+	 * ns, retake.c: a G that was asked to give way to one that it woke goes on twice as long next time, up
+	 * to half of this; and for a wakeslice again after this long without.  From: a preemption costs 10 us
+	 * with sysmon's look: 1 % of half of it.
 	 */
 	NEXT_REST = 2000000,
 	/*
@@ -298,7 +334,10 @@ enum {
 	 * time.  From: wakeslice doubled so often is longer than CPUBOUND_FIRST_NS, the usual time between looks.
 	 */
 	WATCH_MISSES = 6,
-	/* one in, retake.c alarm.c: part of a wakeslice of CPU time at one schedtick that says CPU-bound.  From: trying. */
+	/*
+	 * one in, retake.c alarm.c: part of a wakeslice of CPU time at one schedtick that says CPU-bound.
+	 * From: trying.
+	 */
 	CPUBOUND_PART = 2,
 	/* schedules, retake.c: a P with so many between two looks is I/O-bound.  From: trying, in d5b2516. */
 	IOBOUND_SCHEDS = 8,
@@ -314,7 +353,10 @@ enum {
 enum {
 	/* ns, blocked.c: between two looks.  From: below BLOCKED_GAP_SUSPECT, so that no tick is lost. */
 	BLOCKED_GAP_MIN = 80000,
-	/* us, blocked.c insyscall.c: until the next look when an M stands still and work waits.  From: trying, in ecc8456. */
+	/*
+	 * us, blocked.c insyscall.c: until the next look when an M stands still and work waits.  From: trying,
+	 * in ecc8456.
+	 */
 	BLOCKED_GAP_SUSPECT = 100,
 	/* us, blocked.c: when work waits; with BLOCKED_GAP_SUSPECT less than a millisecond.  From: ecc8456. */
 	BLOCKED_GAP_WORK = 800,
@@ -329,7 +371,10 @@ enum {
 	MISS_NS = 100000,
 	/* times, blocked.c insyscall.c: that count for MISS_NS, at most.  From: as MISS_NS. */
 	MISSES_MAX = 4,
-	/* one in, blocked.c: parts of the time since the last look; an M that ran in fewer may have blocked.  From: trying. */
+	/*
+	 * one in, blocked.c: parts of the time since the last look; an M that ran in fewer may have blocked.
+	 * From: trying.
+	 */
 	BLOCKED_PARTS = 8,
 	/* ns, blocked.c: until an M that computes without a P is signalled once more.  From: PREEMPT_RETRY. */
 	PROD_AGAIN = 1000000,
@@ -388,15 +433,24 @@ enum {
 	LOCK_MISSED_MAX = 512000000,
 	/* pauses, proc.c: of an M whose next G has not left its stack, between two yields.  From: trying. */
 	OFF_SPINS = 64,
-	/* yields, schedparts.h: after which it sleeps, for the other thread may be one of a lower priority.  From: trying. */
+	/*
+	 * yields, schedparts.h: after which it sleeps, for the other thread may be one of a lower priority.
+	 * From: trying.
+	 */
 	OFF_YIELDS = 64,
 	/* us, schedparts.h: of each such sleep.  From: Go's shortest sleep of its sysmon. */
 	OFF_SLEEP_US = 20,
-	/* pauses, procfs.c: sysmon's for an answer of the /proc reader, before it sleeps: some us.  From: trying, in 0120ef6. */
+	/*
+	 * pauses, procfs.c: sysmon's for an answer of the /proc reader, before it sleeps: some us.  From:
+	 * trying, in 0120ef6.
+	 */
 	PROCFS_SPINS = 2000,
 	/* us, aside.c: between two looks for an idle M.  From: trying. */
 	IDLEM_US = 50,
-	/* looks, aside.c: before others have their turn: a millisecond.  From: IDLEM_US: the making of a kernel thread. */
+	/*
+	 * looks, aside.c: before others have their turn: a millisecond.  From: IDLEM_US: the making of a kernel
+	 * thread.
+	 */
 	IDLEM_TURNS = 20,
 	/* looks, aside.c: between two requests for an M.  From: IDLEM_TURNS: half of it. */
 	IDLEM_ASK = 10,
@@ -404,7 +458,10 @@ enum {
 	SINGLE_TRIES = 4000,
 	/* us, sched/onlymain.c: between two of them.  From: IDLEM_US. */
 	SINGLE_US = 50,
-	/* us, filtered.c: between two looks whether Ms that others begin to make have started.  From: Go's shortest sleep of its sysmon. */
+	/*
+	 * us, filtered.c: between two looks whether Ms that others begin to make have started.  From: Go's
+	 * shortest sleep of its sysmon.
+	 */
 	FILTER_SLEEP_US = 20,
 };
 
@@ -419,29 +476,38 @@ enum {
 /* ---- the shim: locks ------------------------------------------------------------------------- */
 
 enum {
-	/* tries, mutex_word.c: of a mutex that is held, before its thread queues.  From: Go's 4 and glibc's up to 100: trying. */
+	/*
+	 * tries, mutex_word.c: of a mutex that is held, before its thread queues.  From: Go's 4 and glibc's up
+	 * to 100: trying.
+	 */
 	MUTEX_SPINS = 10,
 	/* pauses, mutex_word.c: between two of them.  From: Go. */
 	MUTEX_PAUSES = 30,
-	/* ns, mutex_word.c: a slow path this soon after another of its slot is a crowd, and queues at once.  From: trying. */
+	/*
+	 * ns, mutex_word.c: a slow path this soon after another of its slot is a crowd, and queues at once.
+	 * From: trying.
+	 */
 	SPIN_REST_NS = 500,
 	/* wins, mutex_word.c: of spinning over losses, that count at most.  From: trying. */
 	LUCK_MAX = 8,
 	/* one in, mutex_word.c: slow paths that spin where it never won lately.  From: trying. */
 	LUCK_TRIES = 32,
-	/* yields, mutex_word.c: to the holder of a shared mutex, before the kernel is asked to wait.  From: trying, in e695fea. */
+	/*
+	 * yields, mutex_word.c: to the holder of a shared mutex, before the kernel is asked to wait.  From:
+	 * trying, in e695fea.
+	 */
 	SHARED_YIELDS = 4,
 	/* tries, spin.c: of a spin lock between two yields, for its holder may wait for this P.  From: trying. */
 	SPIN_SPINS = 100,
 	/*
-	 * pauses, rwslot.c rwlock.c: of a lock whose readers stand in lanes: for which a writer waits for them, and they for it.  From: a park
-	 * and a wake-up take about 300 ns, a pause up to 25.
+	 * pauses, rwslot.c rwlock.c: of a lock whose readers stand in lanes: for which a writer waits for them,
+	 * and they for it.  From: a park and a wake-up take about 300 ns, a pause up to 25.
 	 */
 	RWLOCK_PAUSES = 16,
 	/*
-	 * one in, rwslot.c: of the lanes were read in since the last writer, at least, or the lock loses them.  From: a look into
-	 * a lane costs the writer a cache line; a read in one saves its reader two, that of the word when it comes and when
-	 * it leaves.
+	 * one in, rwslot.c: of the lanes were read in since the last writer, at least, or the lock loses them.
+	 * From: a look into a lane costs the writer a cache line; a read in one saves its reader two, that of
+	 * the word when it comes and when it leaves.
 	 */
 	RWLOCK_READ_IN = 2,
 	/* one in, rwslot.c: writers that look into it.  From: the look costs as much as another writer. */
@@ -451,13 +517,19 @@ enum {
 /* ---- the shim: waits without a waker --------------------------------------------------------- */
 
 enum {
-	/* ns, fdlocal.c: until a writer at a full local socket looks first whether its half was shut down.  From: trying. */
+	/*
+	 * ns, fdlocal.c: until a writer at a full local socket looks first whether its half was shut down.
+	 * From: trying.
+	 */
 	LOCAL_RETRY_NS = 50000000,
 	/* times, fdlocal.c: each look that much later than the one before.  From: trying. */
 	LOCAL_RETRY_RARER = 8,
 	/* ns, stdio.c: until a waiter for a FILE tries again: libc's own functions wake none.  From: SYSCALL_SLICE. */
 	FILE_RETRY_NS = 10000000,
-	/* ns, nosigthread.c: between two looks for signals where there is no signal thread.  From: wakeslice's default. */
+	/*
+	 * ns, nosigthread.c: between two looks for signals where there is no signal thread.  From: wakeslice's
+	 * default.
+	 */
 	ARM_EVERY = 100000,
 	/*
 	 * ns, sigroute.c: between two kicks of threads that have not taken their signals, as the kernel
@@ -468,20 +540,32 @@ enum {
 	CPUTIMER_TICK = 4000000,
 	/* ns, cputimer.c: the same of a thread that does not run; doubled up to this.  From: trying. */
 	CPUTIMER_PAUSE = 64000000,
-	/* yields, sigring.c: of a thread that waits until the signal thread has seen what came before.  From: trying. */
+	/*
+	 * yields, sigring.c: of a thread that waits until the signal thread has seen what came before.  From:
+	 * trying.
+	 */
 	FLUSH_YIELDS = 20,
-	/* sleeps, sigring.c sigretarget.c kill.c: after these: a bound against a signal thread that cannot run, a second.  From: trying. */
+	/*
+	 * sleeps, sigring.c sigretarget.c kill.c: after these: a bound against a signal thread that cannot run,
+	 * a second.  From: trying.
+	 */
 	FLUSH_SLEEPS = 100,
 	/* ns, sigring.c: of each of them, unless it is woken.  From: SYSCALL_SLICE. */
 	FLUSH_SLEEP_NS = 10000000,
-	/* yields, sigretarget.c: of a thread that waits until others have handed on what they keep out.  From: FLUSH_YIELDS. */
+	/*
+	 * yields, sigretarget.c: of a thread that waits until others have handed on what they keep out.  From:
+	 * FLUSH_YIELDS.
+	 */
 	RECALL_YIELDS = 20,
 	/*
-	 * ns, sigretarget.c kill.c: of each sleep after these, FLUSH_SLEEPS at most: the other thread has no CPU.  From: a slice
-	 * of the kernel's, 3 ms on two CPUs.
+	 * ns, sigretarget.c kill.c: of each sleep after these, FLUSH_SLEEPS at most: the other thread has no
+	 * CPU.  From: a slice of the kernel's, 3 ms on two CPUs.
 	 */
 	RECALL_SLEEP_NS = 1000000,
-	/* one in, sigring.c: with chaos a kernel thread holds on to so many of the signals it took for others.  From: trying. */
+	/*
+	 * one in, sigring.c: with chaos a kernel thread holds on to so many of the signals it took for others.
+	 * From: trying.
+	 */
 	CHAOS_TRANSIT = 4,
 	/* ns, sigring.c: so long: more than a look for what is pending takes.  From: BLOCK_SLEEP_NS. */
 	CHAOS_TRANSIT_NS = 2000000,
@@ -493,7 +577,10 @@ enum {
 	ABORT_TRIES = 1000,
 	/* ns, sigrun.c: of each of them.  From: trying. */
 	ABORT_SLEEP_NS = 1000000,
-	/* sleeps, process/single.c: until the kernel has forgotten a thread that ended, at most: 10 ms.  From: trying. */
+	/*
+	 * sleeps, process/single.c: until the kernel has forgotten a thread that ended, at most: 10 ms.  From:
+	 * trying.
+	 */
 	GONE_TRIES = 200,
 	/* ns, process/single.c init.c: of each of them.  From: IDLEM_US. */
 	GONE_SLEEP_NS = 50000,

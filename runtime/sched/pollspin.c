@@ -4,8 +4,9 @@
  * A server that is asked for one thing at a time sleeps and wakes for each, and where its CPU is idle meanwhile the
  * wake-up takes longer than all the rest of a request.  Where the CPU is not idle, a wake-up takes next to nothing, and
  * to look only keeps the client from running.  So neither is known before: both ways are tried, and compared by how
- * long a wait lasts until its event.  What a sleep adds to that is the price of sleeping and waking up.  To look is worth
- * it where that price is not less than the time that is spent looking: ski rental, with a price that is measured.
+ * long a wait lasts until its event.  What a sleep adds to that is the price of sleeping and waking up.  To
+ * look is worth it where that price is not less than the time that is spent looking: ski rental, with a price
+ * that is measured.
  *
  * Where several events end a wait each has its part of it: on a busy server a poller that sleeps wakes to many, and one
  * that looks goes for each.
@@ -26,7 +27,10 @@
 enum { SLEEPS, LOOKS };
 
 static struct {
-	/* ns, mean, from the beginning of a wait to its events, for each of these, for each of the two ways; 0: not known */
+	/*
+	 * ns, mean, from the beginning of a wait to its events, for each of these, for each of the two ways; 0:
+	 * not known
+	 */
 	uint64_t gap[2];
 	uint64_t spent;   /* ns, mean, of those that look: how long they did, for each event */
 	uint32_t usual;   /* the better way */

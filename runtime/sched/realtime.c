@@ -102,7 +102,10 @@ static bool own_enter(struct g *gp, struct m *mp, uint8_t why)
 	return true;
 }
 
-/* To a P that all share, once it has no reason for its own; the caller may wait for one, or does so when its call is over. */
+/*
+ * To a P that all share, once it has no reason for its own; the caller may wait for one, or does so when its
+ * call is over.
+ */
 static void own_leave(struct g *gp, struct m *mp, uint8_t why)
 {
 	struct p *pp;

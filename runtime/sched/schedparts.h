@@ -102,7 +102,8 @@ void realtime_end(struct g *gp) hidden; /* the calling G ends */
 /* Is that to be done?  most: so many locks that gp is not yet, or no longer, the holder of. */
 static inline bool realtime_keeps(const struct g *gp, uint32_t most)
 {
-	return unlikely(load_relaxed(&realtime)) && load_relaxed(&realtime_order) && load_relaxed(&gp->shim.holds) > most;
+	return unlikely(load_relaxed(&realtime)) && load_relaxed(&realtime_order) &&
+	       load_relaxed(&gp->shim.holds) > most;
 }
 
 /* ---- pollspin.c: the poller alone ---- */
@@ -113,7 +114,7 @@ void pollspin_fork_child(void) hidden;
 
 /* ---- alarm.c: the M that calls, pinned, or in the handler of signal 32 ---- */
 void alarm_begin(struct m *mp) hidden;  /* a G begins to run on its P, where Gs compute */
-bool alarm_for_timer(struct p *pp, uint64_t when) hidden; /* a G that parks is due then.  False: that is sysmon's to see */
+bool alarm_for_timer(struct p *pp, uint64_t when) hidden; /* a G that parks is due then.  False: sysmon sees to it */
 bool alarm_for_woken(uint64_t now) hidden; /* the G that runs computes on, and has woken another.  False: the same */
 bool alarm_again(void) hidden;          /* the G was asked to give way, and could not */
 bool alarm_rang(struct m *mp) hidden;   /* true: so it may be; it is not set any more */

@@ -77,7 +77,10 @@ struct g {
 	/* seq_cst with parkaddr: g_set_priority() writes this one, then reads that; a G that parks the other way */
 	_Atomic int priority;
 	bool drop;                /* (o) freed as soon as its stack is left */
-	/* so many of its next wake-ups wake an M: it computed on after others.  A hint, of its owner and of those that see it */
+	/*
+	 * so many of its next wake-ups wake an M: it computed on after others.  A hint, of its owner and of
+	 * those that see it
+	 */
 	_Atomic uint8_t computeson;
 	bool handed;              /* (o) it gave its P away for the call that it is in, because of handsover */
 	uint8_t handsover;        /* (o) so many calls from handsite give the P away, if others wait: one blocked */

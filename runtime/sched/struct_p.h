@@ -92,7 +92,7 @@ struct pmon {
 	uint64_t blocked_stillsince;
 	/* blocked.c: times in a row that blocked_m proved not to be blocked */
 	uint32_t blocked_misses;
-	struct g *next;       /* runnext when a look first found it, while its P ran one G alone; NULL: there was none */
+	struct g *next;       /* runnext when a look first found it, while its P ran one G alone; NULL: none */
 	uint32_t nextruns;    /* runs at that look */
 	uint64_t nextwhen;    /* when that was */
 	uint64_t nextasked;   /* when the running G was last asked to give way to the one in runnext */
@@ -166,7 +166,10 @@ struct p {
 	/* Thieves. */
 	_Alignas(LINE) struct pmark mark;
 
-	/* sysmon.  The request to give way is written while sysmon holds the P in Psignal; the M reads it after that. */
+	/*
+	 * sysmon.  The request to give way is written while sysmon holds the P in Psignal; the M reads it after
+	 * that.
+	 */
 	_Alignas(LINE) struct pmon mon;
 	uint32_t preempttick;
 	/* 0: the slice is over; else the request is for a woken G: ns of the slice used so far */
@@ -182,7 +185,8 @@ ON_LINE(struct p, link);
 ON_LINE(struct p, timerslock);
 ON_LINE(struct p, mark);
 ON_LINE(struct p, mon);
-_Static_assert(offsetof(struct p, runnext) + sizeof(void *) <= LINE, "a switch writes one line of the P, and a place in the ring");
+_Static_assert(offsetof(struct p, runnext) + sizeof(void *) <= LINE,
+	       "a switch writes one line of the P, and a place in the ring");
 
 /* For a count with one writer at a time: a P's owner, or the holder of the lock. */
 static inline void count_up(_Atomic uint32_t *n)

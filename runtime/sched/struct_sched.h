@@ -14,7 +14,10 @@ struct reservation {
 	size_t each, guard;       /* of a piece; of its guard */
 	uint32_t left;            /* pieces left in it */
 	uint32_t next;            /* pieces of the next reservation */
-	/* pieces that have their guard: by each thread that made guards, so that none waits for another's system call */
+	/*
+	 * pieces that have their guard: by each thread that made guards, so that none waits for another's
+	 * system call
+	 */
 	struct {
 		char *at;
 		uint32_t n;       /* side by side; 0: the place is free */

@@ -2,12 +2,13 @@
  * wakep: an idle P is given to an M that looks for work.
  *
  * The M that was woken finds work and wakes the next, two where more than that is queued.  So the Ms that
- * are on their way grow in number with those that have come: a tree.  (With one at a time on its way the hundredth M ran
- * after a hundred times what a wake-up takes: trees of short tasks on 128 CPUs took 2.8 times the ideal, then 1.8.)
+ * are on their way grow in number with those that have come: a tree.  (With one at a time on its way the
+ * hundredth M ran after a hundred times what a wake-up takes: trees of short tasks on 128 CPUs took 2.8 times
+ * the ideal, then 1.8.)
  *
- * needspinning tells the next M that is about to go idle to look again: work came while no P was idle.  Its writer sets it
- * and then reads npidle; findrunnable() counts its P in npidle and then reads needspinning; both seq_cst, so one of
- * them sees the other (tests/model/spinning.pml).
+ * needspinning tells the next M that is about to go idle to look again: work came while no P was idle.  Its
+ * writer sets it and then reads npidle; findrunnable() counts its P in npidle and then reads needspinning; both
+ * seq_cst, so one of them sees the other (tests/model/spinning.pml).
  *
  * Must never: be called before the work is published; wait.
  */

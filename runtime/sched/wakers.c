@@ -1,21 +1,22 @@
 /*
  * wakers: Gs that compute on after they have woken another, and what is done then for the one that they woke.
  *
- * ready() queues a G on the waker's own P, for most wakers park within a microsecond, and to wake an idle M costs more than that.
- * A waker that goes on keeps the woken G waiting beside an idle P.  Which waker does so is not measured, for that would be a
- * look at a clock in each wake-up: it is noted when it is seen.  A thief that takes a G which has aged
- * while its P ran one G alone, and sysmon where it finds such a queue, note it in that G, and its next WAKER_TRIES wake-ups
- * wake an M at once.  What such an M steals is seen again, so the note stays true for as long as it pays.  That is for those that run next
- * (READY_NEXT: a condvar, a semaphore, a new thread's joiner): a waiter for a mutex or a barrier goes to the tail, and a mutex
- * is not passed faster by more Ms that want it (simulated, 8 threads at one mutex, 4 Ps: 16 % slower).
+ * ready() queues a G on the waker's own P, for most wakers park within a microsecond, and to wake an idle M
+ * costs more than that.  A waker that goes on keeps the woken G waiting beside an idle P.  Which waker does so
+ * is not measured, for that would be a look at a clock in each wake-up: it is noted when it is seen.  A thief
+ * that takes a G which has aged while its P ran one G alone, and sysmon where it finds such a queue, note it in
+ * that G, and its next WAKER_TRIES wake-ups wake an M at once.  What such an M steals is seen again, so the
+ * note stays true for as long as it pays.  That is for those that run next (READY_NEXT: a condvar, a semaphore,
+ * a new thread's joiner): a waiter for a mutex or a barrier goes to the tail, and a mutex is not passed faster
+ * by more Ms that want it (simulated, 8 threads at one mutex, 4 Ps: 16 % slower).
  *
- * Where there is one P alone, such a wake-up sets the M's alarm (alarm.c): the waker gives way after a wakeslice, as for a G
- * that was woken without a P.  Not where there are several and none is idle: that interrupts holders
- * of locks for those that wait for these (simulated, 8 threads at one mutex, 4 Ps: a tenth slower than without,
- * and a quarter slower than with the wake-ups of idle Ms alone).
+ * Where there is one P alone, such a wake-up sets the M's alarm (alarm.c): the waker gives way after a
+ * wakeslice, as for a G that was woken without a P.  Not where there are several and none is idle: that
+ * interrupts holders of locks for those that wait for these (simulated, 8 threads at one mutex, 4 Ps: a tenth
+ * slower than without, and a quarter slower than with the wake-ups of idle Ms alone).
  *
- * Rejected: a wake-up of an M in each ready(), which is Go's rule (option readywake): it moves what would run here within
- * microseconds.
+ * Rejected: a wake-up of an M in each ready(), which is Go's rule (option readywake): it moves what would run
+ * here within microseconds.
  *
  * Must never: be wrong about anything but time.
  */

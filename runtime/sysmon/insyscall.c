@@ -11,8 +11,9 @@
  * A call that computes in the kernel (a sendmmsg() over loopback, a large read) keeps its P: another M would only
  * wait for the CPU that this one uses.
  *
- * Where clocks cannot be read, the second look decides; where the kernel does not say, the clock.  The M whose P was taken notes that
- * in its G (entersyscall.c), which then gives the P away itself where a call of its blocks.
+ * Where clocks cannot be read, the second look decides; where the kernel does not say, the clock.  The M whose
+ * P was taken notes that in its G (entersyscall.c), which then gives the P away itself where a call of its
+ * blocks.
  *
  * Must never: run on anything but sysmon; take a P otherwise than by compare-and-swap from Psyscall.
  */

@@ -10,9 +10,9 @@
  * sleeps or serves is then late by microseconds instead of the slices of all Gs that compute.  The
  * G that computes longest gives way.  It goes to its local tail and keeps what it used of its
  * slice: otherwise a busy sleeper would let some Gs run for ever while others wait in the global
- * queue.  An M whose G computes sees to its P's timers by itself (sched/alarm.c).  Where it has set no alarm sysmon must be there when a timer is due: as long as some P computes for long it
- * sleeps no longer than to that P's first timer, and is woken for what comes sooner
- * (sysmon_wake_by).
+ * queue.  An M whose G computes sees to its P's timers by itself (sched/alarm.c).  Where it has set no alarm
+ * sysmon must be there when a timer is due: as long as some P computes for long it sleeps no longer than to
+ * that P's first timer, and is woken for what comes sooner (sysmon_wake_by).
  *
  * A P is judged by what it did since the last look:
  *
@@ -79,8 +79,9 @@ uint64_t sysmon_pollgap(uint64_t usual)
 }
 
 /*
- * pp has scheduled since the last look.  When it did so last is known only of a preemption; else the mean of what may have been
- * is taken, so that sysmon need not look in between.  A P that schedules once in a wakeslice will do so again by itself.
+ * pp has scheduled since the last look.  When it did so last is known only of a preemption; else the mean of
+ * what may have been is taken, so that sysmon need not look in between.  A P that schedules once in a wakeslice
+ * will do so again by itself.
  */
 static void note_tick(struct p *pp, uint32_t tick, uint64_t now)
 {
@@ -247,8 +248,9 @@ static void check_wakeupq(uint64_t now)
 }
 
 /*
- * The G of the only P woke another, which waits in runnext while that one computes on: it is treated as one that was woken without
- * a P.  What waits in the ring may be Gs that had their slice, so nothing is known of it.
+ * The G of the only P woke another, which waits in runnext while that one computes on: it is treated as one
+ * that was woken without a P.  What waits in the ring may be Gs that had their slice, so nothing is known of
+ * it.
  */
 static void check_next(struct p *pp, uint64_t now)
 {

@@ -2,10 +2,10 @@
  * sysmon: a kernel thread without a P that sees what no M can see.
  *
  * After a look that helped sysmon looks again soon, and then half as often each time, down to once in 10 ms: takes
- * Ps from system calls that block (insyscall.c), finds queued work beside an idle P and timers that no M runs, reaps idle Ms,
- * has memory of dead Gs given back (scavenge.c), has Ms called by their Gs' names (mnames.c),
- * re-reads the CPU limits once a second, asks Gs that had their slice to give way (retake.c),
- * prints the schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
+ * Ps from system calls that block (insyscall.c), finds queued work beside an idle P and timers that no M runs,
+ * reaps idle Ms, has memory of dead Gs given back (scavenge.c), has Ms called by their Gs' names (mnames.c),
+ * re-reads the CPU limits once a second, asks Gs that had their slice to give way (retake.c), prints the
+ * schedtrace.  Sleeps deep, costing nothing, while all Ps are idle.
  *
  * Must never: own a P, block on anything a G may hold: so it makes no thread.
  */
@@ -164,7 +164,10 @@ static struct helper sysmon_thread;
 /* seq_cst with sched.sysmonwait and sched.sysmonwake: sysmon_stop() writes this one, then wakes */
 static _Atomic bool sysmon_quits; /* asked to end */
 
-/* A busy server idles for moments: only a longer idleness is worth a deep sleep.  *allidle: looks that found nothing else. */
+/*
+ * A busy server idles for moments: only a longer idleness is worth a deep sleep.  *allidle: looks that found
+ * nothing else.
+ */
 static void sleep_if_idle(uint32_t *allidle, uint32_t delay)
 {
 	if (load_seqcst(&sched.npidle) < load_acquire(&gomaxprocs)) {

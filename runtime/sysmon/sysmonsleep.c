@@ -55,7 +55,8 @@ bool sysmon_saw_running(struct p *pp, struct m *mp)
 
 	return pp->mon.sleepm == mp && sysmon.sleep_ended - sysmon.sleep_began >= SLEPT_MIN &&
 	       !os_thread_cpu(mp->ostid, &cpu) &&
-	       cpu - pp->mon.sleepcpu + SWITCHES >= (sysmon.sleep_ended - sysmon.sleep_began) / SLEPT_PARTS * (SLEPT_PARTS - 1);
+	       cpu - pp->mon.sleepcpu + SWITCHES >=
+		       (sysmon.sleep_ended - sysmon.sleep_began) / SLEPT_PARTS * (SLEPT_PARTS - 1);
 }
 
 /*
@@ -112,8 +113,8 @@ static bool missed_wakeup(uint64_t until)
 
 /*
  * As the poller sysmon has all timers: an M that goes idle leaves its own to it.  Those that came before polluntil was
- * written woke nobody.  One that is due already is an M's, unless that went idle since (npidle is counted before lastpoll
- * is read).
+ * written woke nobody.  One that is due already is an M's, unless that went idle since (npidle is counted
+ * before lastpoll is read).
  */
 static uint64_t next_as_poller(void)
 {
@@ -190,7 +191,10 @@ static uint64_t owed(uint64_t now)
 	uint64_t part = SYSMON_PART;
 	uint64_t cpu, used;
 
-	/* A filter may forbid the clocks that name a thread.  Without a bound sysmon would look each time that work waits. */
+	/*
+	 * A filter may forbid the clocks that name a thread.  Without a bound sysmon would look each time that
+	 * work waits.
+	 */
 	if (os_thread_cpu(sysmon.tid, &cpu))
 		cpu = os_own_cpu();
 	/* It asks one G a look to give way, so where more Ps compute it looks more often. */

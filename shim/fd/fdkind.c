@@ -142,7 +142,8 @@ void fdtable_accepted(int fd, int listener)
 	struct fdslot *s = fdslot_there(fd), *l = fdslot_there(listener);
 	uint32_t was;
 
-	if (!s || !l || fdslot_kindnow(l) != FDK_TCP || !fdslot_is_alone(l) || load_seqcst(&in_use) & ~(uint32_t)NO_EPOLLS)
+	if (!s || !l || fdslot_kindnow(l) != FDK_TCP || !fdslot_is_alone(l) ||
+	    load_seqcst(&in_use) & ~(uint32_t)NO_EPOLLS)
 		return;
 	was = load_seqcst(&s->state);
 	if ((was & 0xff) == FDK_NEW)

@@ -64,7 +64,8 @@ static long own(int fd, const struct thread *th)
 /* It gets another owner. */
 static void disown(int i)
 {
-	direct3(SYS_fcntl, load_acquire(&signote_at(&owners, i)->number), F_SETSIG, load_acquire(&signote_at(&owners, i)->sig));
+	direct3(SYS_fcntl, load_acquire(&signote_at(&owners, i)->number), F_SETSIG,
+		load_acquire(&signote_at(&owners, i)->sig));
 	signote_give(&owners, i);
 }
 

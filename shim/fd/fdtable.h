@@ -79,7 +79,10 @@ static inline struct fdslot *fdslot_there(int fd) /* with or without tries */
  * A filter allows only the calls as they came: fdslot_of() is NULL, and a caller in the middle of a
  * wait makes the call.
  */
-/* All threads'.  seq_cst with pollslot.pd: fdtable_tries_end() writes this one, then reads that; a waiter the other way. */
+/*
+ * All threads'.  seq_cst with pollslot.pd: fdtable_tries_end() writes this one, then reads that; a waiter the
+ * other way.
+ */
 extern _Atomic bool fdtable_notries hidden;
 static inline bool fdtable_tries_ended(void)
 {

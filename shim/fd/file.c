@@ -93,7 +93,8 @@ EXPORT int creat(const char *path, mode_t mode)
 {
 	if (!on_g())
 		return (int)FD_NOTED(openat, real.creat(path, mode), 0);
-	return (int)FD_NOTED(openat, syscall_ret(block4(SYS_openat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode)), 0);
+	return (int)FD_NOTED(openat,
+			     syscall_ret(block4(SYS_openat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode)), 0);
 }
 ALIAS(creat64, creat);
 

@@ -50,9 +50,10 @@ static bool is_callers(int sig)
 }
 
 /*
- * To a group of processes with the caller's in it.  The kernel gives the signal to any kernel thread that lets it in, an
- * idle M0, say, and from there it comes to the caller a moment later.  A caller that is the one to take it has had it
- * when the call returns (POSIX: kill()).  The bound is there for the same reason as sigroute_flush()'s.
+ * To a group of processes with the caller's in it.  The kernel gives the signal to any kernel thread that lets
+ * it in, an idle M0, say, and from there it comes to the caller a moment later.  A caller that is the one to
+ * take it has had it when the call returns (POSIX: kill()).  The bound is there for the same reason as
+ * sigroute_flush()'s.
  */
 static int to_group(pid_t pid, int sig)
 {

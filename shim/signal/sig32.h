@@ -29,7 +29,8 @@ void call_over(struct sigframe *f, uintptr_t end) hidden;
  * begins again.  By a handler.
  */
 void call_again(struct sigframe *f) hidden;
-bool call_cut(const struct sigframe *f) hidden; /* one that the program made by an instruction of its own has just ended with EINTR */
+/* A call that the program made by an instruction of its own has just ended with EINTR. */
+bool call_cut(const struct sigframe *f) hidden;
 /* Such a call, which a handler that runs now ends whatever SA_RESTART says: the kernel has ended it already. */
 bool call_ended_once(const struct sigframe *f) hidden;
 void call_ended(struct sigframe *f, bool restarts) hidden;

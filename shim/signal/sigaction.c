@@ -72,7 +72,10 @@ static int tell(int sig, const struct sigaction *sa)
 	return r;
 }
 
-/* sa is what the kernel has, and becomes what the program has installed: less the flags that the kernel does not know. */
+/*
+ * sa is what the kernel has, and becomes what the program has installed: less the flags that the kernel does
+ * not know.
+ */
 static void as_installed(int sig, struct sigaction *sa)
 {
 	int known = sa->sa_flags | SA_RESETHAND | SA_NODEFER; /* tell() takes these out */

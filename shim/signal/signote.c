@@ -15,7 +15,8 @@
 #include "shim/syscall/tablepart.h"
 #include "shim/thread/tid.h"
 
-enum { WINDOW = 16 }; /* a number's note stands in one of so many places of each level, from number modulo its size on */
+/* A number's note stands in one of so many places of each level, from number modulo its size on. */
+enum { WINDOW = 16 };
 
 static int index_of(int level, unsigned place)
 {
@@ -62,7 +63,8 @@ void signote_fork_child(struct signotes *n)
 		struct signote *level = load_relaxed(&n->level[k]);
 
 		for (int i = 0; i < SIGNOTE_FIRST << k; i++)
-			if (load_relaxed(&level[i].target) != SIGNOTE_FREE) /* else the page would be copied for nothing */
+			/* Else the page would be copied for nothing. */
+			if (load_relaxed(&level[i].target) != SIGNOTE_FREE)
 				store_relaxed(&level[i].target, SIGNOTE_FREE);
 	}
 }

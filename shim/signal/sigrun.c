@@ -232,8 +232,8 @@ static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 	if (ran) /* not the last one's: the first interrupted */
 		th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
 	/*
-	 * One that the call's mask keeps out and that was not handled in the call: it came before the call, whose mask is
-	 * noted before the kernel has it, and does not end it.
+	 * One that the call's mask keeps out and that was not handled in the call: it came before the call,
+	 * whose mask is noted before the kernel has it, and does not end it.
 	 */
 	waitmask_resume(outer, ran && (in_call || !(load_relaxed(&th->waitmask) & SIGBIT(sig))));
 }

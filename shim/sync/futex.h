@@ -14,7 +14,10 @@
  */
 extern _Atomic bool futex_in_kernel hidden;
 
-/* What a waiter expects of a word that is there; under the lot's lock futex_differs() says whether it is another by now. */
+/*
+ * What a waiter expects of a word that is there; under the lot's lock futex_differs() says whether it is
+ * another by now.
+ */
 struct futexword {
 	uint32_t *at, value;
 };

@@ -138,7 +138,9 @@ void inherit_claim(struct claim *c, const int *owner)
 {
 	c->owner = owner;
 	/* The lock that it waits for is counted. */
-	c->th = on_g() && ((schedparam_ordered() && schedparam_priority(&self_thread)) || runtime_holds(getg(), 1)) ? &self_thread : NULL;
+	c->th = on_g() && ((schedparam_ordered() && schedparam_priority(&self_thread)) || runtime_holds(getg(), 1))
+			? &self_thread
+			: NULL;
 	if (likely(!c->th))
 		return;
 	shimlock(&lock);

@@ -349,7 +349,10 @@ EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *rw)
 
 	if (unlikely(!weft_on) || is_shared(rw))
 		return real.pthread_rwlock_trywrlock(rw);
-	/* Refused, it leaves the word as it was: a child of fork may be copied meanwhile, where RW_REVOKING would stay. */
+	/*
+	 * Refused, it leaves the word as it was: a child of fork may be copied meanwhile, where RW_REVOKING
+	 * would stay.
+	 */
 	if (load_relaxed(rwword(rw)) & RW_LANES && rwslot_read(rw))
 		return EBUSY;
 	err = try_write(&w, 0);

@@ -123,9 +123,10 @@ static bool drop_any(const pthread_rwlock_t *rw)
 /*
  * True: it was counted down, and nobody is to be woken.  False: the word has its count.
  *
- * The counts of one lock may move while they are looked for: a reader that leaves takes any, and its own stays for others.
- * So one that found none looks as a writer does, while none can come to a lane: then its count is in the word (the
- * model rwlanes).  No count at all, or a writer that has the lock: the caller does not hold it, and changes nothing.
+ * The counts of one lock may move while they are looked for: a reader that leaves takes any, and its own stays
+ * for others.  So one that found none looks as a writer does, while none can come to a lane: then its count is
+ * in the word (the model rwlanes).  No count at all, or a writer that has the lock: the caller does not hold
+ * it, and changes nothing.
  */
 bool rwslot_leave(pthread_rwlock_t *rw)
 {

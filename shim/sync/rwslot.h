@@ -2,16 +2,17 @@
  * rwslot: where readers of a read-write lock stand that share nothing: a table of slots, a lane for each P.
  *
  * A lock whose word says RW_LANES may be read-locked by counting up a slot of the caller's own lane, while
- * the word stays as it is.  A slot belongs to one lock at a time, by the lock's address; where it is in a lane follows from the
- * address, too, so that a writer has one slot of each lane to look at.  A slot without readers is anyone's.
+ * the word stays as it is.  A slot belongs to one lock at a time, by the lock's address; where it is in a lane
+ * follows from the address, too, so that a writer has one slot of each lane to look at.  A slot without readers
+ * is anyone's.
  *
- * The counts are nobody's by name: a reader that moved to another P counts down whatever slot of its lock has a reader, or the
- * word.  What holds is the sum: the word's count and those of all slots are the readers that hold the lock,
- * and those that tried and have not yet counted down again.
+ * The counts are nobody's by name: a reader that moved to another P counts down whatever slot of its lock has a
+ * reader, or the word.  What holds is the sum: the word's count and those of all slots are the readers that
+ * hold the lock, and those that tried and have not yet counted down again.
  *
  * The reader: counts up, then looks at the word: RW_LANES there and no RW_WRITER, or it counts down again.
- * The writer: sets RW_WRITER, then looks at the slots.  Both are sequentially consistent, so one of the two sees the other.
- * A writer that finds readers moves them into the word, where they wake it.
+ * The writer: sets RW_WRITER, then looks at the slots.  Both are sequentially consistent, so one of the two
+ * sees the other.  A writer that finds readers moves them into the word, where they wake it.
  *
  * Must never: touch the lock once its reader was counted down.
  */
@@ -22,7 +23,8 @@
 
 /*
  * Bits of the word, libc's __readers.  libc never sets the two highest: its count has no overflow there.
- * RW_REVOKING: with RW_WRITER: the writer still looks for readers; the count may be below 0 for the moment, modulo its width.
+ * RW_REVOKING: with RW_WRITER: the writer still looks for readers; the count may be below 0 for the moment,
+ * modulo its width.
  */
 enum {
 	RW_WRITER = 2u,

@@ -1,5 +1,6 @@
 /*
- * scratch: memory for the length of one call (and what is mapped as that is), where a stack may be too small and malloc() is the program's.
+ * scratch: memory for the length of one call (and what is mapped as that is), where a stack may be too small
+ * and malloc() is the program's.
  *
  * A handler that jumps out of the call leaves it behind, so it is for rare cases.
  *

@@ -116,7 +116,8 @@ bool user_word_readable(const uint32_t *at)
 
 /*
  * Nothing is changed: nothing is added to its bits.  Nor is a waiter of the word woken: the kernel wakes one where the
- * comparison holds, though none is asked for (kernel/futex/waitwake.c), so it is one that a word of this sign never meets.
+ * comparison holds, though none is asked for (kernel/futex/waitwake.c), so it is one that a word of this sign
+ * never meets.
  */
 bool user_word_writable(uint32_t *at)
 {

@@ -103,7 +103,8 @@ unsigned schedkernel_differences(const struct attrs *a)
 {
 	const struct attrs *base = &schedkernel_base;
 
-	return (a->policy != base->policy || a->priority != base->priority || policy_has_order(a->policy) ? POLICY : 0) |
-	       (a->nice != base->nice ? NICE : 0) |
+	bool order = a->policy != base->policy || a->priority != base->priority || policy_has_order(a->policy);
+
+	return (order ? POLICY : 0) | (a->nice != base->nice ? NICE : 0) |
 	       (memcmp(a->cpus, base->cpus, sizeof(a->cpus)) ? CPUS : 0);
 }

@@ -67,7 +67,9 @@ struct attrs schedparam_known(struct own *o)
 /* Among those that wait, with o's lock. */
 static int take_place(const struct own *o, struct g *gp)
 {
-	return g_set_priority(gp, own_highest(o, o->set & POLICY && policy_has_order(o->attrs.policy) ? o->attrs.priority : 0));
+	bool order = o->set & POLICY && policy_has_order(o->attrs.policy);
+
+	return g_set_priority(gp, own_highest(o, order ? o->attrs.priority : 0));
 }
 
 /*
@@ -234,8 +236,8 @@ void schedparam_fork_child(void)
 }
 
 /*
- * The spawner makes the Ms, so what it inherited all Ms would have: in a child of a thread with a real-time policy, say.
- * Not the nice value: there is no attribute for that.
+ * The spawner makes the Ms, so what it inherited all Ms would have: in a child of a thread with a real-time
+ * policy, say.  Not the nice value: there is no attribute for that.
  */
 void schedparam_of_native(pthread_attr_t *attr)
 {

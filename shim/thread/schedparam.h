@@ -24,7 +24,10 @@ void schedparam_leave(void) hidden;
  */
 bool schedparam_call(long nr, long a, long b, long c, long d, long *r) hidden;
 void schedparam_fork_child(void) hidden;
-/* A kernel thread of weft's own that the caller is about to make: it begins with what all have, not with the caller's. */
+/*
+ * A kernel thread of weft's own that the caller is about to make: it begins with what all have, not with the
+ * caller's.
+ */
 void schedparam_of_native(pthread_attr_t *attr) hidden;
 
 /* Some thread has, or had, a policy with an order of priorities. */

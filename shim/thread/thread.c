@@ -297,7 +297,10 @@ EXPORT int thrd_create(thrd_t *t, thrd_start_t start, void *arg)
 		return activate_later() ? thrd_error : real.thrd_create(t, start, arg);
 	if (unlikely(dlguest_present(__builtin_return_address(0))))
 		return real.thrd_create(t, start, arg);
-	/* libc's word for want of memory is pthread_create()'s, EAGAIN: of that it makes thrd_error, never thrd_nomem. */
+	/*
+	 * libc's word for want of memory is pthread_create()'s, EAGAIN: of that it makes thrd_error, never
+	 * thrd_nomem.
+	 */
 	return create(t, NULL, NULL, start, arg) ? thrd_error : thrd_success;
 }
 

@@ -14,7 +14,10 @@ pid_t tid_process(pid_t id) hidden;
 struct thread *thread_by_id(long id) hidden;
 enum { KERNEL_SIGINFO = 48 }; /* bytes that the kernel uses of a siginfo_t */
 
-/* Does the kernel let the caller send this to id?  With a code that only the kernel itself gives, to none but oneself. */
+/*
+ * Does the kernel let the caller send this to id?  With a code that only the kernel itself gives, to none but
+ * oneself.
+ */
 bool tid_may_send(long id, const siginfo_t *si) hidden;
 /* The signal calls that name a thread, by number.  True: it was a G, *r is the result or -errno. */
 bool tid_kill(long nr, long a, long b, long c, long d, long *r) hidden;

@@ -28,7 +28,10 @@ static _Atomic int *sends(int row)
 	return &signote_at(&named, row)->mark;
 }
 
-/* ev names a G, main included: TIMER_NAMES, and *to is the event for the kernel.  TIMER_NONE: it does not; else -errno. */
+/*
+ * ev names a G, main included: TIMER_NAMES, and *to is the event for the kernel.  TIMER_NONE: it does not; else
+ * -errno.
+ */
 enum { TIMER_NONE, TIMER_NAMES };
 static int reroute(const struct sigevent *ev, struct sigevent *to)
 {

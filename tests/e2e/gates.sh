@@ -240,6 +240,14 @@ case_of "an operation of prctl" check-syscalls '^PR_SET_TIMERSLACK: no line'
 fresh
 sed -i '/ capset,/d' "$tmp/src/shim/symbols.def"
 case_of "libc's function passes by" check-syscalls "^capset: libc's function is not interposed"
+
+# ---- lines --------------------------------------------------------------------------------------
+
+fresh
+case_of "the tree as it is" check-lines ""
+printf '\t/* %0112d */\n' 0 >"$tmp/src/shim/zz.c"
+case_of "a line of 126 columns" check-lines '^check-lines: shim/zz.c:1: 126 columns'
+
 # ---- names --------------------------------------------------------------------------------------
 
 fresh

@@ -1,6 +1,6 @@
 /*
- * backtrace: which words of a stack are return addresses.  The input up to a NUL is /proc/self/maps; what follows is both
- * the stack and, over and over, the program's text.
+ * backtrace: which words of a stack are return addresses.  The input up to a NUL is /proc/self/maps; what
+ * follows is both the stack and, over and over, the program's text.
  */
 #include "tests/fuzz/fuzz.h"
 

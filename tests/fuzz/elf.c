@@ -1,7 +1,7 @@
 /*
- * elf: the launcher's look at a program: a script's first line, ELF headers, notes, versions.  The input is the file, which
- * the program's interpreter may name again (/self); no other file is opened.  What the kernel would copy is copied by
- * pread(), whose bounds sanitizers know.
+ * elf: the launcher's look at a program: a script's first line, ELF headers, notes, versions.  The input is the
+ * file, which the program's interpreter may name again (/self); no other file is opened.  What the kernel would
+ * copy is copied by pread(), whose bounds sanitizers know.
  */
 #include "tests/fuzz/fuzz.h"
 

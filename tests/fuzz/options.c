@@ -1,6 +1,6 @@
 /*
- * options: the parser of the WEFT variable.  Whatever the text: each bad entry is told with a part of the text, twice the
- * same number of them, and a text option stays terminated.
+ * options: the parser of the WEFT variable.  Whatever the text: each bad entry is told with a part of the text,
+ * twice the same number of them, and a text option stays terminated.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 /*
- * proc: where a thread blocks, as /proc tells.  The parts of the input, each up to a NUL: the file syscall (missing when it
- * is empty), the file stat.
+ * proc: where a thread blocks, as /proc tells.  The parts of the input, each up to a NUL: the file syscall
+ * (missing when it is empty), the file stat.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -25,7 +25,10 @@ static void something_short(void);
 static UNUSED void *other(void *arg)
 {
 	for (int i = 1; !stop; i++) {
-		/* Natively those that yield all the time keep a child's new threads off the CPUs, for a minute at times. */
+		/*
+		 * Natively those that yield all the time keep a child's new threads off the CPUs, for a minute
+		 * at times.
+		 */
 		if (i % RESTS == 0)
 			usleep(100);
 		switch ((long)arg % 3) {

@@ -66,7 +66,8 @@ static struct stat_line stat_of(int how, pid_t tid)
 	CHECK(s = strrchr(buf, ')'));
 	*s = '\0';
 	CHECK_EQ(sscanf(buf, "%d (%63[^\n]", &l.pid, l.name), 2);
-	CHECK_EQ(sscanf(s + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld", &l.state, &l.user, &l.system), 3);
+	CHECK_EQ(sscanf(s + 2, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld", &l.state, &l.user,
+			&l.system), 3);
 	CHECK_EQ(strchr(s + 2, '\n') != NULL, 1);
 	l.user *= tick;
 	l.system *= tick;

@@ -1,6 +1,7 @@
 /*
- * The child of fork(2) or clone(2) by number is to libc the thread that made it: it unlocks an error-checking, recursive or
- * robust mutex that its parent held, and is told that it holds it.  The child of libc's fork() is another thread: EPERM.
+ * The child of fork(2) or clone(2) by number is to libc the thread that made it: it unlocks an error-checking,
+ * recursive or robust mutex that its parent held, and is told that it holds it.  The child of libc's fork() is
+ * another thread: EPERM.
  */
 #include "check.h"
 #include <linux/sched.h>

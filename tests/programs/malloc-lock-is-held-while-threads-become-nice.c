@@ -1,6 +1,7 @@
 /*
  * A program with a malloc of its own, whose lock is a futex by syscall().  One thread holds the lock and sleeps;
- * meanwhile others set a niceness of their own, and wait; main and one more have done so before.  Each round is a process of its own.
+ * meanwhile others set a niceness of their own, and wait; main and one more have done so before.  Each round is
+ * a process of its own.
  */
 #include "check.h"
 #include "ownmalloc.h"

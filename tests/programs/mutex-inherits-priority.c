@@ -1,9 +1,9 @@
 /*
  * A thread that holds a mutex with PTHREAD_PRIO_INHERIT runs at the highest priority of those that wait for
- * it, and loses that when they are served, give up or are called away by a signal; over a chain of such mutexes; private, robust and
- * process-shared; by locks with and without a time-out and by a condition variable's.  On one CPU a thread of
- * a priority between does not run before it.  What the thread is told of its policy stays its own.  (Where
- * real-time policies are refused the same lines are printed.)
+ * it, and loses that when they are served, give up or are called away by a signal; over a chain of such
+ * mutexes; private, robust and process-shared; by locks with and without a time-out and by a condition
+ * variable's.  On one CPU a thread of a priority between does not run before it.  What the thread is told of
+ * its policy stays its own.  (Where real-time policies are refused the same lines are printed.)
  */
 #include "check.h"
 #include <semaphore.h>

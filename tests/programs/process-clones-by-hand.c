@@ -140,8 +140,8 @@ static void share_memory(char *top)
 	/* a thread that libc does not know; the kernel clears a word at its end */
 	open_pipes(&s);
 	s.tid = 1;
-	CHECK_SYS(pid = clone(beside, top, flags | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID, &s,
-			      NULL, NULL, &s.tid));
+	flags |= CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID;
+	CHECK_SYS(pid = clone(beside, top, flags, &s, NULL, NULL, &s.tid));
 	CHECK_EQ(read(s.out[0], &c, 1), 1);
 	CHECK_EQ(write(s.in[1], "b", 1), 1);
 	while (s.tid != 0)

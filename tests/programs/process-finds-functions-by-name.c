@@ -60,7 +60,7 @@ int main(void)
 	find(&ways[0], RTLD_DEFAULT);
 	find(&ways[1], RTLD_NEXT);
 	find(&ways[2], dlopen(NULL, RTLD_NOW));
-	ways[3] = (struct functions){pthread_create,	pthread_join,		pthread_mutex_lock, pthread_mutex_unlock,
+	ways[3] = (struct functions){pthread_create, pthread_join, pthread_mutex_lock, pthread_mutex_unlock,
 				     pthread_cond_wait, pthread_cond_broadcast, sched_yield};
 	for (long i = 0; i < THREADS; i++)
 		CHECK_OK(ways[i % 4].create(&t[i], NULL, takes_turns, (void *)i));

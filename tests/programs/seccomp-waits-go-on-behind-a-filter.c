@@ -15,7 +15,9 @@
 
 enum { PAIRS = 4, ROUNDS = 100 };
 
-static const int forbidden[] = { SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */ };
+static const int forbidden[] = {
+	SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */
+};
 
 static void install(void)
 {

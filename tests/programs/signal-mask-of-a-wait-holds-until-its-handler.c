@@ -1,7 +1,7 @@
 /*
  * A signal that waits for the process because all threads keep it out, one of them by the mask of a
- * call alone: the handler that ends the call runs first, and finds it waiting.  What the thread's own mask keeps out, too, waits on.
- * Of ppoll with and without descriptors, pselect, epoll_pwait and sigsuspend.
+ * call alone: the handler that ends the call runs first, and finds it waiting.  What the thread's own mask
+ * keeps out, too, waits on.  Of ppoll with and without descriptors, pselect, epoll_pwait and sigsuspend.
  */
 #include "check.h"
 #include <stdbool.h>

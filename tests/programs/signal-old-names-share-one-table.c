@@ -1,7 +1,8 @@
 /*
  * Functions that libc keeps for old programs say and do the same as their successors: a handler set
  * by bsd_signal() is what sigaction() sees, an alternate stack set by sigstack() what sigaltstack()
- * sees (of a size that is a guess, so that it cannot be used), and the names with two underscores answer for the calling thread.
+ * sees (of a size that is a guess, so that it cannot be used), and the names with two underscores answer for
+ * the calling thread.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -216,7 +216,8 @@ static void actions_look(void)
 
 		CHECK_SYS(sigaction(sigs[i], NULL, &sa));
 		say("signal %d: ours %d ignored %d flags %x mask %d", sigs[i], sa.sa_sigaction == handler,
-		    sa.sa_handler == SIG_IGN, (unsigned)sa.sa_flags & ~0x4000000u /* SA_RESTORER */, sigismember(&sa.sa_mask, SIGUSR2));
+		    sa.sa_handler == SIG_IGN, (unsigned)sa.sa_flags & ~0x4000000u /* SA_RESTORER */,
+		    sigismember(&sa.sa_mask, SIGUSR2));
 	}
 }
 

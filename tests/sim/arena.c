@@ -1,10 +1,10 @@
 /*
  * arena: the memory of a run, and how all is as before for the next run in the same process.
  *
- * A process for each run would be simpler, and was: but each fork and each wait is a turn of the real kernel's, and on a busy
- * machine a run of half a millisecond waited ten times as long for those.  So a child makes many runs.  Between two of them
- * its variables become what they were at first, and what a run took is given back.  Addresses are the same in each run, in
- * whichever process.
+ * A process for each run would be simpler, and was: but each fork and each wait is a turn of the real kernel's,
+ * and on a busy machine a run of half a millisecond waited ten times as long for those.  So a child makes many
+ * runs.  Between two of them its variables become what they were at first, and what a run took is given back.
+ * Addresses are the same in each run, in whichever process.
  *
  * Memory that the runtime gave back is not used again in the same run: whoever touches it is killed.
  *
@@ -33,8 +33,8 @@ extern char __data_start[], edata[], __bss_start[], end[];
 
 static void *map(void *at, size_t n)
 {
-	void *p = mmap(at, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0),
-		       -1, 0);
+	int fixed = at ? MAP_FIXED_NOREPLACE : 0;
+	void *p = mmap(at, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
 
 	if (p == MAP_FAILED || (at && p != at)) {
 		perror("sim: memory");

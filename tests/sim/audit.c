@@ -2,9 +2,9 @@
  * audit: what must be true of the runtime's state, asked from outside.
  *
  * Quiet: every CPU is idle and time is about to jump.  No thread is between two steps then, so each G is in exactly one
- * place, all counts are right, and whatever the runtime promises to wake is awake already.  sysmon finds lost work within
- * 10 ms; a wake-up that only sysmon would make good is a fault here.  What is sysmon's own task by design is none: a P
- * whose M blocks, in a call or unseen; a queue while no P is idle.
+ * place, all counts are right, and whatever the runtime promises to wake is awake already.  sysmon finds lost
+ * work within 10 ms; a wake-up that only sysmon would make good is a fault here.  What is sysmon's own task by
+ * design is none: a P whose M blocks, in a call or unseen; a queue while no P is idle.
  *
  * Running: once a virtual millisecond, what is late although sysmon had its time.
  *
@@ -236,13 +236,17 @@ static void check_promises(void)
 		return;
 	if (sched.wakeupq.size)
 		sim_fail("%d woken Gs are queued, a P is idle, and all sleep", sched.wakeupq.size);
-	/* A P that is not idle polls, and takes from the global queue what its Gs put there; or sysmon, when that lasts. */
+	/*
+	 * A P that is not idle polls, and takes from the global queue what its Gs put there; or sysmon, when
+	 * that lasts.
+	 */
 	if (load_relaxed(&sched.npidle) < load_relaxed(&gomaxprocs))
 		return;
 	if (sched.runq.size)
 		sim_fail("%d Gs are queued, all Ps are idle, and all sleep", sched.runq.size);
 	if (first && !someone_by(first))
-		sim_fail("a timer is due at %.3f us, all Ps are idle, and all sleep longer", (double)(first - SIM_BEGIN) / 1000);
+		sim_fail("a timer is due at %.3f us, all Ps are idle, and all sleep longer",
+			 (double)(first - SIM_BEGIN) / 1000);
 	if (fd_any_ready() && !any_polls(true))
 		sim_fail("a descriptor is ready, all Ps are idle, and no M polls");
 }
@@ -288,7 +292,10 @@ void audit_running(uint64_t now)
 	if (!sim.judged || sim.over || sim.refused)
 		return;
 	first = timers_next();
-	/* A task waits its turn while Ps outnumber the CPUs, so much longer; with PCT for all others' turns, again and again. */
+	/*
+	 * A task waits its turn while Ps outnumber the CPUs, so much longer; with PCT for all others' turns,
+	 * again and again.
+	 */
 	share = opt.pct ? PCT_SHARE : opt.procs > opt.cpus ? (opt.procs + opt.cpus - 1) / opt.cpus : 1;
 	/* 1: a clock that was set has come to its time. */
 	if (first > 1 && first + share * LOST < now)

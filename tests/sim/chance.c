@@ -1,9 +1,9 @@
 /*
  * chance: every number that the seed decides.
  *
- * Each answer may be recorded, and a run may be given answers instead (shorten.c).  Therefore 0 is always the answer that
- * makes least of a run: the least of anything, no fault, no preemption, the task that runs goes on.  A run that was given
- * too few answers gets 0 for the rest.
+ * Each answer may be recorded, and a run may be given answers instead (shorten.c).  Therefore 0 is always the
+ * answer that makes least of a run: the least of anything, no fault, no preemption, the task that runs goes
+ * on.  A run that was given too few answers gets 0 for the rest.
  *
  * Must never: be asked for what is not in the run: printing, say.
  */

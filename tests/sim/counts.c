@@ -134,7 +134,10 @@ static void visitor(void *arg)
 	progress++;
 }
 
-/* Threads come, wait here and there, and go; each time all that is left of them must go, too, and then they come again. */
+/*
+ * Threads come, wait here and there, and go; each time all that is left of them must go, too, and then they
+ * come again.
+ */
 void workload_single(void)
 {
 	for (uint64_t rounds = some(1, 6); rounds > 0; rounds--) {
@@ -144,7 +147,10 @@ void workload_single(void)
 		join_all();
 		if (sim_random(2))
 			uses();
-		/* It waits for the others for so long that a second time is not needed, but for a kernel that refuses threads. */
+		/*
+		 * It waits for the others for so long that a second time is not needed, but for a kernel that
+		 * refuses threads.
+		 */
 		if (!become_single() && !sim.refused)
 			sim_fail("main is the only thread, and others stay");
 	}

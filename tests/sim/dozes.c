@@ -1,6 +1,6 @@
 /*
- * dozes: workloads for sysmon's own promises: a P that is taken while sysmon goes to its deep sleep, and Gs that compute
- * on without a P.
+ * dozes: workloads for sysmon's own promises: a P that is taken while sysmon goes to its deep sleep, and Gs
+ * that compute on without a P.
  *
  * Must never: change what sysmon reads.
  */
@@ -96,7 +96,8 @@ static void intruder(void *arg)
 			if (load_relaxed(&weft_tls.revoke) == REVOKE_NONE || !since || asked != last_asked())
 				since = sim_now(), asked = last_asked();
 			else if (sim_now() - since > LOST && opt.procs <= opt.cpus && !opt.pct)
-				sim_fail("a G computes without a P, and was not asked for %lu us", (sim_now() - since) / 1000);
+				sim_fail("a G computes without a P, and was not asked for %lu us",
+					 (sim_now() - since) / 1000);
 		}
 		gosched();
 		progress++;

@@ -1,10 +1,11 @@
 /*
  * fair: which task has a CPU when times are measured: a sketch of the kernel's EEVDF scheduler (Linux 6.6 and later).
  *
- * A task's virtual time is its CPU time.  A slice ends at its deadline, a slice after its virtual time when it began; the task
- * with the earliest deadline has the CPU.  A task that wakes is no further behind than the mean of those that run, and takes a
- * CPU from one whose deadline is later: so a task with a short slice (sysmon) does not wait for a long one.
- * Unlike the kernel's there is one queue for all CPUs, and no task is moved for balance: the kernel's is at times less fair.
+ * A task's virtual time is its CPU time.  A slice ends at its deadline, a slice after its virtual time when it
+ * began; the task with the earliest deadline has the CPU.  A task that wakes is no further behind than the mean
+ * of those that run, and takes a CPU from one whose deadline is later: so a task with a short slice (sysmon)
+ * does not wait for a long one.  Unlike the kernel's there is one queue for all CPUs, and no task is moved for
+ * balance: the kernel's is at times less fair.
  *
  * Must never: be asked unless opt.measured.
  */

@@ -1,8 +1,8 @@
 /*
  * guests: a workload of threads of which each keeps the M that it is on (FROMNOW_LOCKED).
  *
- * A G is locked as it leaves its M for the first time, and is woken for the first time at about the same moment.  So each
- * thread here waits once and ends, and its waker does nothing but wake.
+ * A G is locked as it leaves its M for the first time, and is woken for the first time at about the same
+ * moment.  So each thread here waits once and ends, and its waker does nothing but wake.
  *
  * Must never: let a thread wait twice: the second wait tries nothing that other workloads do not.
  */
@@ -75,7 +75,10 @@ void workload_guests(void)
 	store_seqcst(&house.left, hosts * house.each);
 	for (unsigned i = 0; i < hosts; i++)
 		start(host, NULL);
-	/* Not before the first thread: with chaos, and a kernel that refuses sysmon and an M, main would wait for either for good. */
+	/*
+	 * Not before the first thread: with chaos, and a kernel that refuses sysmon and an M, main would wait
+	 * for either for good.
+	 */
 	runtime_fromnow(FROMNOW_LOCKED);
 	t = native_start(bell, NULL);
 	join_all();

@@ -1,16 +1,17 @@
 /*
  * kernel: tasks, CPUs and time of the simulation, and the one place where a choice is made.
  *
- * A task runs on a virtual CPU until it blocks, or until the kernel takes the CPU away.  There is one clock, which each step
- * moves: whichever task on a CPU goes on, no task ever sees a time before another's.  (Rejected: a clock for each CPU, and
- * any within a window may go on.  A thread then woke before the time at which its waker saw it due.)  With `measured` each
- * CPU has a clock, and the task whose clock is least goes on: times are those of a real machine, and little is chosen.
- * When every CPU is idle, time jumps to the first deadline.
+ * A task runs on a virtual CPU until it blocks, or until the kernel takes the CPU away.  There is one clock,
+ * which each step moves: whichever task on a CPU goes on, no task ever sees a time before another's.
+ * (Rejected: a clock for each CPU, and any within a window may go on.  A thread then woke before the time at
+ * which its waker saw it due.)  With `measured` each CPU has a clock, and the task whose clock is least goes
+ * on: times are those of a real machine, and little is chosen.  When every CPU is idle, time jumps to the first
+ * deadline.
  *
  * Random: at a point the task goes on, or any other that may is chosen; how often differs from seed to seed.
  * PCT (Burckhardt and others, ASPLOS 2010): each task has a random priority, the highest that may goes on, and at a few
- * random steps it falls below all others.  A fault of depth d among n tasks in k steps is found with a probability of at
- * least 1 / (n k^(d-1)).
+ * random steps it falls below all others.  A fault of depth d among n tasks in k steps is found with a
+ * probability of at least 1 / (n k^(d-1)).
  *
  * A wake-up takes a random time, now and then a long one.  A signal comes at the next point of its task.
  */
@@ -144,8 +145,8 @@ static uint64_t latency(void)
 }
 
 /*
- * Measured: an idle CPU, the last one first, after the time that waking it takes; or the CPU of the task that is to give
- * way, when it comes to its next point.
+ * Measured: an idle CPU, the last one first, after the time that waking it takes; or the CPU of the task that
+ * is to give way, when it comes to its next point.
  */
 static void place(struct task *t, uint64_t at, bool timer)
 {

@@ -1,10 +1,10 @@
 /*
  * lines: which CPU has which cache line, and what an access takes by that; and how long one lock was held.
  *
- * A line is in the caches of those CPUs that have read it since it was written last.  A load of one that another CPU wrote
- * waits for it, and so does a locked instruction on one that any other CPU has; a store does not: it waits in its CPU's
- * buffer.  Caches have room for all.  Memory that no CPU has touched is as near as the own cache: the runs are short, and what
- * they touch first is not what is measured.
+ * A line is in the caches of those CPUs that have read it since it was written last.  A load of one that
+ * another CPU wrote waits for it, and so does a locked instruction on one that any other CPU has; a store does
+ * not: it waits in its CPU's buffer.  Caches have room for all.  Memory that no CPU has touched is as near as
+ * the own cache: the runs are short, and what they touch first is not what is measured.
  *
  * Must never: be asked unless opt.measured.
  */

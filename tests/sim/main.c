@@ -9,10 +9,12 @@
  *	--trace                 every step of each run; twice: the atomic accesses too
  *	--as-found              a fault is not shortened
  *	--shorten N             so many seconds at most (20)
- *	--reach FILE            where FILE says which functions were entered: an offset into the program a line (tests/sim/reach)
+ *	--reach FILE            where FILE says which functions were entered: an offset into the program a line
+ *	                        (tests/sim/reach)
  *
- * Runs are made in child processes, some hundred in each (arena.c); the one after a fault is in a new one.  The last line says how many runs there were,
- * how many found a fault, and how many steps a second were made.  The exit status is 1 when one did.
+ * Runs are made in child processes, some hundred in each (arena.c); the one after a fault is in a new one.  The
+ * last line says how many runs there were, how many found a fault, and how many steps a second were made.  The
+ * exit status is 1 when one did.
  */
 #include "tests/sim/sim.h"
 
@@ -114,8 +116,8 @@ static void one(uint64_t seed, const struct simopts *given)
 	sim_shared->steps += sim.steps;
 	sim_shared->runs++;
 	if (opt.trace)
-		printf("seed %lu %s procs=%u cpus=%u: %lu steps, %.3f ms, %lu done\n", seed, w->name, opt.procs, opt.cpus, sim.steps,
-		       (double)(sim_now() - SIM_BEGIN) / 1e6, progress);
+		printf("seed %lu %s procs=%u cpus=%u: %lu steps, %.3f ms, %lu done\n", seed, w->name, opt.procs,
+		       opt.cpus, sim.steps, (double)(sim_now() - SIM_BEGIN) / 1e6, progress);
 }
 
 static bool is_over(const struct timespec *until)
@@ -128,7 +130,8 @@ static bool is_over(const struct timespec *until)
 	return now.tv_sec > until->tv_sec || (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec);
 }
 
-static void __attribute__((noreturn)) child(uint64_t seed, uint64_t n, const struct simopts *given, const struct timespec *until)
+static void __attribute__((noreturn)) child(uint64_t seed, uint64_t n, const struct simopts *given,
+					     const struct timespec *until)
 {
 	struct simopts own = *given;
 
@@ -300,7 +303,8 @@ extern const char __executable_start[], etext[];
 
 static void reach_init(void)
 {
-	sim_reach = mmap(NULL, (size_t)(etext - __executable_start), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	sim_reach = mmap(NULL, (size_t)(etext - __executable_start), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
 
 static void reach_write(const char *path)
@@ -325,7 +329,8 @@ int main(int argc, char **argv)
 	double seconds;
 
 	/* Addresses decide where in the parking lot a waiter is: they must be those of the last time. */
-	if (!(personality(0xffffffff) & ADDR_NO_RANDOMIZE) && personality(personality(0xffffffff) | ADDR_NO_RANDOMIZE) >= 0)
+	if (!(personality(0xffffffff) & ADDR_NO_RANDOMIZE) &&
+	    personality(personality(0xffffffff) | ADDR_NO_RANDOMIZE) >= 0)
 		execv("/proc/self/exe", argv);
 	for (int i = 1; i < argc; i++)
 		if (!parse_number(&p, &i, argc, argv) && !parse_word(&p, &i, argc, argv)) {

@@ -1,6 +1,6 @@
 /*
- * numbers: what becomes of the numbers of descriptors while others wait: closed with others, closed unseen and used again,
- * barred, forgotten, moved.
+ * numbers: what becomes of the numbers of descriptors while others wait: closed with others, closed unseen and
+ * used again, barred, forgotten, moved.
  *
  * Must never: leave a number in a state in which its readers could not end.
  */
@@ -174,7 +174,8 @@ static void life_ender(void *arg)
 		else
 			compute(some(0, 5000));
 		/* To forget again would make a lost byte good: its file is watched anew, by another number. */
-		for (unsigned was = load_seqcst(&life.read); once && load_seqcst(&life.read) == was && was != life.rounds;)
+		for (unsigned was = load_seqcst(&life.read);
+		     once && load_seqcst(&life.read) == was && was != life.rounds;)
 			nap(100000);
 	}
 }

@@ -641,8 +641,8 @@ void fd_shut_open(int file)
 bool fd_any_ready(void)
 {
 	for (int i = 0; i < fds(); i++)
-		if (watches[i].used && (watches[i].level || watches[i].edge) && files[watches[i].file].kind == FD_STREAM &&
-		    ready(&files[watches[i].file]) & watches[i].events)
+		if (watches[i].used && (watches[i].level || watches[i].edge) &&
+		    files[watches[i].file].kind == FD_STREAM && ready(&files[watches[i].file]) & watches[i].events)
 			return true;
 	return false;
 }

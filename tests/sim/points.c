@@ -13,10 +13,10 @@
 #include "tests/sim/sim.h"
 
 /*
- * The store buffer of a CPU (--tso).  On x86-64 a store may become visible after later loads of the same CPU, in the order of
- * the stores (Intel SDM 3A 9.2).  So a store that is not sequentially consistent waits here, its own task sees it, and it
- * goes to memory by chance, or at the next locked instruction, store that is, or system call.  To empty the buffer
- * early is always allowed: a plain access to a word that is in it does so.
+ * The store buffer of a CPU (--tso).  On x86-64 a store may become visible after later loads of the same CPU,
+ * in the order of the stores (Intel SDM 3A 9.2).  So a store that is not sequentially consistent waits here,
+ * its own task sees it, and it goes to memory by chance, or at the next locked instruction, store that is, or
+ * system call.  To empty the buffer early is always allowed: a plain access to a word that is in it does so.
  */
 struct entry {
 	volatile void *p;
@@ -132,8 +132,8 @@ static void put(struct entry e)
 }
 
 /*
- * The G's count of its locks is the one plain word that others read (pin()).  Its store comes right after this call and is
- * not held back: instead others see the old value until the entry leaves the buffer.
+ * The G's count of its locks is the one plain word that others read (pin()).  Its store comes right after this
+ * call and is not held back: instead others see the old value until the entry leaves the buffer.
  */
 static void put_off_plain(void *p)
 {
@@ -330,10 +330,14 @@ void __tsan_write4(void *p)
 	put_off_plain(p);
 }
 PLAIN(write1, 1, true) PLAIN(write2, 2, true) PLAIN(write8, 8, true) PLAIN(write16, 16, true)
-PLAIN(unaligned_read2, 2, false) PLAIN(unaligned_read4, 4, false) PLAIN(unaligned_read8, 8, false) PLAIN(unaligned_read16, 16, false)
-PLAIN(unaligned_write2, 2, true) PLAIN(unaligned_write4, 4, true) PLAIN(unaligned_write8, 8, true) PLAIN(unaligned_write16, 16, true)
-PLAIN(volatile_read1, 1, false) PLAIN(volatile_read2, 2, false) PLAIN(volatile_read4, 4, false) PLAIN(volatile_read8, 8, false)
-PLAIN(volatile_write1, 1, true) PLAIN(volatile_write2, 2, true) PLAIN(volatile_write4, 4, true) PLAIN(volatile_write8, 8, true)
+PLAIN(unaligned_read2, 2, false) PLAIN(unaligned_read4, 4, false) PLAIN(unaligned_read8, 8, false)
+PLAIN(unaligned_read16, 16, false)
+PLAIN(unaligned_write2, 2, true) PLAIN(unaligned_write4, 4, true) PLAIN(unaligned_write8, 8, true)
+PLAIN(unaligned_write16, 16, true)
+PLAIN(volatile_read1, 1, false) PLAIN(volatile_read2, 2, false) PLAIN(volatile_read4, 4, false)
+PLAIN(volatile_read8, 8, false)
+PLAIN(volatile_write1, 1, true) PLAIN(volatile_write2, 2, true) PLAIN(volatile_write4, 4, true)
+PLAIN(volatile_write8, 8, true)
 PLAIN(vptr_read, 8, false)
 #define RANGE(name, write)                                                                                    \
 	void __tsan_##name(void *p, unsigned long n);                                                         \

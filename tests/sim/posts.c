@@ -1,5 +1,6 @@
 /*
- * posts: workloads with kernel threads that are no Gs: they wake Gs at moments of their own, or take CPUs from all others.
+ * posts: workloads with kernel threads that are no Gs: they wake Gs at moments of their own, or take CPUs from
+ * all others.
  *
  * Must never: let such a thread wait for a G as a G waits: what it is answered, it sees in a word.
  */

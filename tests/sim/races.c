@@ -1,6 +1,6 @@
 /*
- * races: workloads of which each round rests on one wake-up.  In those of workloads.c the next one would make a lost one
- * good.
+ * races: workloads of which each round rests on one wake-up.  In those of workloads.c the next one would make a
+ * lost one good.
  */
 #include "tests/sim/sim.h"
 
@@ -396,7 +396,10 @@ static void interrupted(void *arg)
 	for (unsigned i = 0; i < target[me].rounds;) {
 		int r = wait_for_ever(me);
 
-		/* One may end two: that which saw it before it queued, and the next, if the look for a waiter comes so late. */
+		/*
+		 * One may end two: that which saw it before it queued, and the next, if the look for a waiter
+		 * comes so late.
+		 */
 		if (r == -EINTR && i >= 2 * load_seqcst(&target[me].sent))
 			sim_fail("a wait ended that was not interrupted");
 		if (r == -EINTR)

@@ -1,5 +1,6 @@
 /*
- * rests: workloads of Ms that wait in the kernel, for an epoll of the program's or in a call that lasts, and of wakers that go on.
+ * rests: workloads of Ms that wait in the kernel, for an epoll of the program's or in a call that lasts, and of
+ * wakers that go on.
  *
  * Must never: leave to a later wake-up what an earlier one should have done: each byte and each item is waited for.
  */

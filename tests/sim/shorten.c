@@ -1,10 +1,11 @@
 /*
  * shorten: makes a run that finds a fault as small as it goes, before a person reads it.
  *
- * A run is the answers of chance.c, and 0 is always the answer that makes least of it.  So pieces of the answers are made
- * 0, or left out: large pieces first, then small ones (delta debugging; Zeller and Hildebrandt, IEEE TSE 2002), then single
- * answers are halved.  What still ends with the same words, and has fewer steps or fewer answers that are not 0, is kept.
- * In this way CPUs, Ps, threads, rounds and preemptions all become fewer.
+ * A run is the answers of chance.c, and 0 is always the answer that makes least of it.  So pieces of the
+ * answers are made 0, or left out: large pieces first, then small ones (delta debugging; Zeller and
+ * Hildebrandt, IEEE TSE 2002), then single answers are halved.  What still ends with the same words, and has
+ * fewer steps or fewer answers that are not 0, is kept.  In this way CPUs, Ps, threads, rounds and preemptions
+ * all become fewer.
  *
  * Must never: take longer than it was given; keep a run with another fault.
  */
@@ -24,8 +25,8 @@ static const struct simopts *with;
 
 static uint32_t *array(void)
 {
-	void *p = mmap(NULL, SIM_ANSWERS * sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
-		       -1, 0);
+	void *p = mmap(NULL, SIM_ANSWERS * sizeof(uint32_t), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED) {
 		perror("sim: answers");

@@ -3,8 +3,9 @@
  *
  * The runtime's own objects are linked with another os.h (os.c): kernel threads are coroutines of one real thread, CPUs
  * and time are numbers, and one seed decides every choice (kernel.c).  A choice may be made at each call of os.h and at
- * each locked instruction (coarse), or at each atomic access (fine): the objects are compiled with -fsanitize=thread, and
- * points.c has what the compiler then calls.  The same seed makes the same run, byte for byte.
+ * each locked instruction (coarse), or at each atomic access (fine): the objects are compiled with
+ * -fsanitize=thread, and points.c has what the compiler then calls.  The same seed makes the same run, byte for
+ * byte.
  *
  * Threads of the simulated kernel are called tasks here: `thread` would be a G's word in the workloads.
  *
@@ -185,7 +186,7 @@ void sim_drain_all(void);
 
 int fd_stream(void);                               /* a stream that others write to */
 int fd_file(int fd);                               /* which file the number names: for its other end */
-bool fd_left(bool (*owned)(int fd));               /* a number of the runtime's, made for a file, that is not one of those */
+bool fd_left(bool (*owned)(int fd));               /* a number that the runtime made for a file, not one of those */
 bool fd_readable(int fd);
 int fd_wait(int fd, uint64_t deadline);            /* in the kernel, until it is readable: 0, -ETIMEDOUT */
 int fd_read(int fd, unsigned most);                /* bytes taken, 0 at the end, -EAGAIN */

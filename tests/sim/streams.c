@@ -40,7 +40,10 @@ static int try_and_park(struct stream *s, struct netwait *w, unsigned most, uint
 	return n;
 }
 
-/* The kernel takes the CPU away between the try that found nothing and the wait, for as long as the poller takes to wake. */
+/*
+ * The kernel takes the CPU away between the try that found nothing and the wait, for as long as the poller
+ * takes to wake.
+ */
 static void dawdle(const struct stream *s)
 {
 	enum { PIECE = 3000 }; /* ns */
@@ -58,7 +61,10 @@ static bool is_short(const struct stream *s, int n, unsigned most)
 	return s->hints && n > 0 && (unsigned)n < most;
 }
 
-/* A try by the number, unless the last read has told that it would find nothing; then the file is held until a try has found something. */
+/*
+ * A try by the number, unless the last read has told that it would find nothing; then the file is held until a
+ * try has found something.
+ */
 int stream_read(struct stream *s, unsigned most, uint64_t deadline)
 {
 	struct netwait w;

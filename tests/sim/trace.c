@@ -177,7 +177,8 @@ static void print_task(const struct task *t)
 
 static void print_p(struct p *pp)
 {
-	static const char *const names[] = { "idle", "running", "in a system call", "stopped", "dead", "asked to give way" };
+	static const char *const names[] = { "idle", "running", "in a system call", "stopped", "dead",
+					     "asked to give way" };
 	uint64_t first = load_relaxed(&pp->timer0);
 
 	printf("  p%d: %s, %u Gs queued", pp->id, names[load_relaxed(&pp->status)], runqlen(pp));
@@ -211,8 +212,8 @@ void sim_fail(const char *fmt, ...)
 		for (unsigned i = nlines > SHOWN ? nlines - SHOWN : 0; i < nlines; i++)
 			print(&lines[i % LINES]);
 	print_state();
-	printf("FAULT seed=%lu workload=%s procs=%u cpus=%u %s%s%s step=%lu: ", opt.seed, opt.workload, opt.procs, opt.cpus,
-	       opt.fine ? "fine" : "coarse", opt.pct ? " pct" : "", opt.tso ? " tso" : "", sim.steps);
+	printf("FAULT seed=%lu workload=%s procs=%u cpus=%u %s%s%s step=%lu: ", opt.seed, opt.workload, opt.procs,
+	       opt.cpus, opt.fine ? "fine" : "coarse", opt.pct ? " pct" : "", opt.tso ? " tso" : "", sim.steps);
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);

@@ -1,9 +1,11 @@
 /*
- * turns: a workload in which the scheduler's queues are refilled again and again, and what stands in another has its turn.
+ * turns: a workload in which the scheduler's queues are refilled again and again, and what stands in another
+ * has its turn.
  *
- * One P, for with more an idle one would take what waits.  Gs pass a baton, so that the P's own queue is never empty; a G
- * that yields stands in the global queue; threads that are no Gs wake others, which stand in the queue of those that were
- * woken without a P.  None of them computes for as long as a slice, so no preemption helps.
+ * One P, for with more an idle one would take what waits.  Gs pass a baton, so that the P's own queue is never
+ * empty; a G that yields stands in the global queue; threads that are no Gs wake others, which stand in the
+ * queue of those that were woken without a P.  None of them computes for as long as a slice, so no preemption
+ * helps.
  *
  * Must never: ask for a time alone: so many others have had their turn, for so long.
  */
@@ -71,7 +73,8 @@ static void runner(void *arg)
 		store_seqcst(&turn.baton[me], 0);
 		fetch_add_seqcst(&turn.local, 1);
 		if (turn.yields && load_seqcst(&turn.global) < turn.yields)
-			check_turn(&global, load_seqcst(&turn.global), load_seqcst(&turn.local), "a G in the global queue");
+			check_turn(&global, load_seqcst(&turn.global), load_seqcst(&turn.local),
+				   "a G in the global queue");
 		sim_charge(some(0, 1500));
 		pass((me + 1) % turn.runners);
 		progress++;

@@ -1,6 +1,6 @@
 /*
- * ways: workloads of what few programs use: Ps and Ms of a thread's own, inherited priorities, child processes, what holds
- * from some moment on, forks.
+ * ways: workloads of what few programs use: Ps and Ms of a thread's own, inherited priorities, child processes,
+ * what holds from some moment on, forks.
  *
  * Must never: end a round without giving back what it took, but at a thread's end, where the runtime must.
  */
@@ -293,7 +293,8 @@ static void passer(void *arg)
 			cond_wait(&two.c, &two.m, 0);
 		two.turn++;
 		sim_charge(some(0, 1u << sim_random(16)));
-		cond_broadcast(&two.c, &two.m); /* the other goes to the queue's tail: each turn is a slice of its own */
+		/* The other goes to the queue's tail: each turn is a slice of its own. */
+		cond_broadcast(&two.c, &two.m);
 	}
 	two.enough = true;
 	mutex_unlock(&two.m);

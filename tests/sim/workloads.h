@@ -25,7 +25,8 @@ struct stream {
 	unsigned dawdle;      /* times that the CPU is lost between a try and the wait, at most */
 };
 void stream_open(struct stream *s);
-int stream_read(struct stream *s, unsigned most, uint64_t deadline); /* also -EBADF, -EAGAIN: again, -ETIMEDOUT, -EINTR */
+/* also -EBADF, -EAGAIN: again, -ETIMEDOUT, -EINTR */
+int stream_read(struct stream *s, unsigned most, uint64_t deadline);
 int stream_poll(struct stream *const *s, unsigned n, uint64_t deadline);
 void stream_write(struct stream *s, unsigned n);
 void stream_end(struct stream *s);

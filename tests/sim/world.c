@@ -125,8 +125,8 @@ static const struct runtime_hooks world_hooks = {
 /* ---- parks ----------------------------------------------------------------------------------- */
 
 /*
- * Where the waiter and its timer were: nothing may be written there once the wait is over.  The frame is that of lot_park(),
- * for both are called by the same function.
+ * Where the waiter and its timer were: nothing may be written there once the wait is over.  The frame is that
+ * of lot_park(), for both are called by the same function.
  */
 static __attribute__((noinline)) void frame_is_left_alone(void)
 {
@@ -189,7 +189,8 @@ static void gmain(struct g *gp)
 /* What a thread of the program's has by what it did, or what others did to it. */
 static void check_new(const struct g *gp)
 {
-	if (load_relaxed(&gp->priority) || load_relaxed(&gp->interrupted) || load_relaxed(&gp->parkaddr) || gp->parked ||
+	if (load_relaxed(&gp->priority) || load_relaxed(&gp->interrupted) || load_relaxed(&gp->parkaddr) ||
+	    gp->parked ||
 	    gp->lockedm || gp->lockdepth || gp->home || gp->rests || gp->shim.ownp || load_relaxed(&gp->shim.holds) ||
 	    gp->shim.sysdepth || gp->cputime)
 		sim_fail("a new thread has what belongs to a former one");
@@ -421,7 +422,8 @@ static int not_contended(void *arg)
 static void mutex_lock_behind(struct mutex *m, uint8_t gives)
 {
 	while (exchange_seqcst(&m->word, 2) != 0) {
-		struct park pk = { .addr = m, .refuse = not_contended, .arg = m, .reason = WaitMutexLock, .gives = gives };
+		struct park pk = { .addr = m, .refuse = not_contended, .arg = m,
+				   .reason = WaitMutexLock, .gives = gives };
 
 		if (park(&pk) == HANDED)
 			return;

@@ -1,8 +1,8 @@
 /*
  * polldesc: two threads read a pipe and wait for it as G's would, one writes, and is the poller; another closes the
  * reading number under them and puts it on another pipe.  Bytes are not counted, for a pipe's end may be closed with
- * some in it.  Descriptors are used by raw calls: ThreadSanitizer takes their use by others for a race, and their handing
- * over for an order.
+ * some in it.  Descriptors are used by raw calls: ThreadSanitizer takes their use by others for a race, and
+ * their handing over for an order.
  */
 #include "tests/tsan/drive.h"
 

@@ -1,8 +1,8 @@
 /*
- * runq: each thread is an M with a P, which takes Gs from its ring and from the others', and queues them again: at first
- * fewer than threads, which are stolen nearly always, then all by way of the global queue, then so many that rings overflow.  One at a
- * time, because each is an order that hides the loss of another.  The thread that has a G counts in it, without any order
- * of its own.
+ * runq: each thread is an M with a P, which takes Gs from its ring and from the others', and queues them again:
+ * at first fewer than threads, which are stolen nearly always, then all by way of the global queue, then so
+ * many that rings overflow.  One at a time, because each is an order that hides the loss of another.  The
+ * thread that has a G counts in it, without any order of its own.
  */
 #include "tests/tsan/drive.h"
 

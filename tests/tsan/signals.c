@@ -1,7 +1,7 @@
 /*
- * signals: what a signal carries comes whole out of the ring (sigring.c) and of the slots of signals that were given back
- * to the kernel (sigrequeue.c).  Two threads defer, one drains, and all keep and take tickets.  The rest of the shim
- * is not linked: what these files ask of it ends the driver.
+ * signals: what a signal carries comes whole out of the ring (sigring.c) and of the slots of signals that were
+ * given back to the kernel (sigrequeue.c).  Two threads defer, one drains, and all keep and take tickets.  The
+ * rest of the shim is not linked: what these files ask of it ends the driver.
  */
 #include "tests/tsan/drive.h"
 

@@ -79,7 +79,8 @@ static void keys_come_and_go(struct driver *d)
 		store_release(&keys[chance(d, PTHREAD_KEYS_MAX)].destructor, NULL);
 		for (unsigned k = 0; k < load_acquire(&nkeys); k += 97)
 			if (load_acquire(&keys[k].destructor))
-				load_acquire(&keys[k].destructor) == destructor ? destructor(NULL) : must(false, "a key");
+				load_acquire(&keys[k].destructor) == destructor ? destructor(NULL)
+										: must(false, "a key");
 	}
 }
 

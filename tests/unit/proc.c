@@ -394,7 +394,8 @@ static unsigned waits(unsigned n, uint64_t sleeping, uint64_t looking)
 
 		looked += looks;
 		/* One that looks for too long sleeps after all. */
-		now += !looks ? sleeping : looking <= POLL_SPIN_MAX ? looking : looking + (sleeping - looking % sleeping);
+		now += !looks ? sleeping :
+		       looking <= POLL_SPIN_MAX ? looking : looking + (sleeping - looking % sleeping);
 		pollspin_ends(now, looks ? 1 : found);
 	}
 	return looked;

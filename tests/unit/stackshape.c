@@ -58,7 +58,8 @@ Test(shape, on_the_programs_own_stack_there_is_no_slot)
 	char mine[64];
 
 	ROWS(sizes, size) ROWS(aligns, align) {
-		struct gattr a = { .stack = mine, .stacksize = size, .guardsize = PAGE, .tlsarea = 4096, .tlsalign = align };
+		struct gattr a = { .stack = mine, .stacksize = size, .guardsize = PAGE, .tlsarea = 4096,
+				   .tlsalign = align };
 		struct shape s;
 
 		cr_assert_eq(stack_shape(&a, &s), 0);

@@ -2,10 +2,10 @@
  * memory.h: what one case of the comparison of bad memory is made of.
  *
  * A case is CALL x ARGUMENT x what is WRONG with the memory that it names x WHERE the call is made.  All
- * other arguments are good.  What went wrong since an earlier call was good for the same call before.  One line tells what the call answered (a result, an error, a signal that
- * ended the process), whether that was before what it waits for came, and how much is left in the
- * descriptors that it may have read.  Each case is a process of its own.  The program knows nothing of
- * weft: its output on libc is the oracle.
+ * other arguments are good.  What went wrong since an earlier call was good for the same call before.  One line
+ * tells what the call answered (a result, an error, a signal that ended the process), whether that was before
+ * what it waits for came, and how much is left in the descriptors that it may have read.  Each case is a
+ * process of its own.  The program knows nothing of weft: its output on libc is the oracle.
  */
 #ifndef COMPARE_MEMORY_H
 #define COMPARE_MEMORY_H

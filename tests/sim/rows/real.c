@@ -1,10 +1,10 @@
 /*
  * real: one row on the real machine.  rowreal ROW CPUS [SCALE]
  *
- * A plain pthread program: it runs natively, or under weft with as many Ps as CPUs.  The process that started it looks at its
- * kernel threads from outside, in the sleeps before and after what is measured: this prints a line when they begin.  It does not
- * wait for an answer: a system call that lasts makes sysmon look more often for a while.
- * Prints at the end: ns, ideal ns, wake-to-run p50 and p99 in ns.
+ * A plain pthread program: it runs natively, or under weft with as many Ps as CPUs.  The process that started
+ * it looks at its kernel threads from outside, in the sleeps before and after what is measured: this prints a
+ * line when they begin.  It does not wait for an answer: a system call that lasts makes sysmon look more often
+ * for a while.  Prints at the end: ns, ideal ns, wake-to-run p50 and p99 in ns.
  *
  * Must never: link or include anything of weft's.
  */

@@ -1,9 +1,9 @@
 /*
  * rows: the workloads of `scripts/bench --sim`.
  *
- * Each is made for a number of CPUs, and has an ideal: the time that its computing takes on so many, and its waits.  Each
- * says for its wake-ups from when on a thread could have run (the call that woke it, the time of a timer), and counts how
- * much later it did.
+ * Each is made for a number of CPUs, and has an ideal: the time that its computing takes on so many, and its
+ * waits.  Each says for its wake-ups from when on a thread could have run (the call that woke it, the time of a
+ * timer), and counts how much later it did.
  *
  * Must never: depend on anything but its parameters; read a clock other than rows_now().
  */
@@ -695,7 +695,8 @@ const struct row rows[] = {
 	{ "sleepers", "16 threads a CPU sleep 1 ms and compute 5 us", sleepers, sleepers_ideal, 20 },
 	{ "server", "4 connections a CPU, half load by requests of 20 us", serve, serve_ideal, 100 },
 #ifndef ROWS_REAL
-	{ "asked", "another process asks for one thing at a time, 5 us on either side, and does not sleep", ask, ask_ideal, 2000 },
+	{ "asked", "another process asks for one thing at a time, 5 us on either side, and does not sleep",
+	  ask, ask_ideal, 2000 },
 #endif
 	{ "prodcons", "producers and consumers of 5 us at a queue for 4 CPUs", prodcons, prodcons_ideal, 1600 },
 	{ "barriers", "2 threads a CPU meet after 20 us", barriers, barriers_ideal, 400 },

@@ -53,9 +53,9 @@ extern const struct row rows[];
 const struct row *row_of(const char *name);
 
 /*
- * One row: a quarter of its rounds first, so that threads and memory are there; then what is measured.  settle is called in
- * between: after it all threads sleep for SETTLE, in which sysmon's looks become rare again.  begun and over are called
- * around what is measured; none of the three may block.
+ * One row: a quarter of its rounds first, so that threads and memory are there; then what is measured.  settle
+ * is called in between: after it all threads sleep for SETTLE, in which sysmon's looks become rare again.
+ * begun and over are called around what is measured; none of the three may block.
  */
 enum { SETTLE = 30000000 };   /* ns */
 struct rowtimes {

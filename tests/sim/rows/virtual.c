@@ -1,8 +1,10 @@
 /*
- * virtual: one row on the simulated machine.  rowbench --row NAME --cpus N [--scale N] [--seed S] [--costs FILE] [--noslack]
+ * virtual: one row on the simulated machine.  rowbench --row NAME --cpus N [--scale N] [--seed S] [--costs
+ * FILE] [--noslack]
  *
- * Prints a line: row, CPUs, ns, ideal ns, wake-to-run p50 and p99 in ns, wake-ups of Ms a second, sysmon's share of a CPU,
- * share of the time for which the scheduler's lock was held, steps.  --list names the rows, --show the costs.
+ * Prints a line: row, CPUs, ns, ideal ns, wake-to-run p50 and p99 in ns, wake-ups of Ms a second, sysmon's
+ * share of a CPU, share of the time for which the scheduler's lock was held, steps.  --list names the rows,
+ * --show the costs.
  */
 #include "tests/sim/rows/rows.h"
 
@@ -171,7 +173,8 @@ static void main_g(void)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: rowbench --row NAME --cpus N [--scale N] [--seed S] [--costs FILE] [--noslack] [--trace] | --list | --show\n");
+	fprintf(stderr, "usage: rowbench --row NAME --cpus N [--scale N] [--seed S] [--costs FILE] [--noslack]"
+			" [--trace] | --list | --show\n");
 	return 2;
 }
 
@@ -179,7 +182,8 @@ int main(int argc, char **argv)
 {
 	bool show = false;
 
-	if (!(personality(0xffffffff) & ADDR_NO_RANDOMIZE) && personality(personality(0xffffffff) | ADDR_NO_RANDOMIZE) >= 0)
+	if (!(personality(0xffffffff) & ADDR_NO_RANDOMIZE) &&
+	    personality(personality(0xffffffff) | ADDR_NO_RANDOMIZE) >= 0)
 		execv("/proc/self/exe", argv);
 	for (int i = 1; i < argc; i++) {
 		const char *o = argv[i];
