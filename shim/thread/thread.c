@@ -33,12 +33,15 @@ static bool ended(void *arg)
 {
 	struct thread *th = arg;
 	bool is_main = th->g == g_main();
+	uint32_t old = fetch_or_seqcst(&th->state, TH_EXITED);
 
-	if (fetch_or_seqcst(&th->state, TH_EXITED) & TH_DETACHED) {
+	if (old & TH_DETACHED) {
 		fetch_or_seqcst(&th->state, TH_GONE);
 		return !is_main;
 	}
-	lot_wake(&th->state, 1, 0, READY_NEXT, NULL, NULL);
+	/* A joiner says that it is one before it looks whether the thread has ended: seq_cst with join(). */
+	if (old & TH_JOINING)
+		lot_wake(&th->state, 1, 0, READY_NEXT, NULL, NULL);
 	return false;
 }
 
