@@ -201,7 +201,8 @@ unsigned long os_fdlimit(void);          /* RLIMIT_NOFILE, soft */
 
 /* ---- machine --------------------------------------------------------------------------------- */
 unsigned os_ncpu(void);                  /* CPUs in the affinity mask, bounded by the cgroup quota */
-size_t os_memory(void);                  /* bytes, bounded by the cgroup limit */
+/* Bytes that are free, and ours, which the caller has of it already; bounded by the cgroup limit. */
+size_t os_memory(size_t ours);
 /*
  * The halves.  CPUs or bytes that the cgroups found below root ("": the real ones) grant, -1: no
  * limit.

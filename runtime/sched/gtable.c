@@ -21,18 +21,23 @@ struct g *g_at(uint32_t i)
 /*
  * There may be so many.  The kernel refuses a thread long before its threads fill the memory, and
  * programs count on it; a G costs so little that a program that makes them without end would drive
- * the machine out of memory.  Only a program with many threads pays for the question.
+ * the machine out of memory.  A third of what would be free without Gs is left: for what threads do, and for others.
+ * Only a program with many threads pays for the question.
  */
 static uint32_t limit(uint32_t have)
 {
-	enum { EACH = 10240, G_FEW = 16384 }; /* bytes of a parked G, and what always may be */
+	/*
+	 * Bytes of a parked G with the default stack: two pages, one of them with the page table that a stack of megabytes
+	 * needs for itself, a thread block's second page shared, and struct g (measured: 14,025); and what always may be.
+	 */
+	enum { EACH = 14 << 10, G_FEW = 16384 };
 	size_t most = nelem(sched.gchunks) * GCHUNK, fit;
 
 	if (weft_opt.threads)
 		return weft_opt.threads < most ? (uint32_t)weft_opt.threads + 1 : (uint32_t)most;
 	if (have < G_FEW)
 		return G_FEW;
-	fit = os_memory() / 4 / EACH; /* they will use more than that */
+	fit = os_memory((size_t)have * EACH) / 3 * 2 / EACH;
 	return (uint32_t)(fit < G_FEW ? G_FEW : fit < most ? fit : most);
 }
 

@@ -861,8 +861,9 @@ unsigned os_ncpu(void)
 	return opt.procs;
 }
 
-size_t os_memory(void)
+size_t os_memory(size_t ours)
 {
+	(void)ours;
 	return (size_t)16 << 30;
 }
 

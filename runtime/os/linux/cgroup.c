@@ -212,13 +212,33 @@ unsigned os_ncpu(void)
 	return cpus;
 }
 
-size_t os_memory(void)
+/* What the kernel could give without swapping, in bytes; where it is not told: half of what there is. */
+static size_t available(void)
+{
+	static const char word[] = "MemAvailable:";
+	struct sysinfo si = { 0 };
+	char buf[512], *at = buf;
+	long kb = -1;
+
+	if (os_slurp("/proc/meminfo", buf, sizeof(buf)) < 0)
+		at = NULL;
+	while (at && strncmp(at, word, sizeof(word) - 1))
+		at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
+	if (at) {
+		for (at += sizeof(word) - 1; *at == ' '; at++)
+			;
+		kb = number(at);
+	}
+	if (kb > 0 && kb < LONG_MAX / 1024)
+		return (size_t)kb * 1024;
+	os_syscall(SYS_sysinfo, (long)&si, 0, 0, 0, 0, 0);
+	return (size_t)si.totalram * si.mem_unit / 2;
+}
+
+size_t os_memory(size_t ours)
 {
 	long limit = os_cgroup_limit("", OS_MEMORY);
-	struct sysinfo si = { 0 };
-	size_t there;
+	size_t there = available() + ours;
 
-	os_syscall(SYS_sysinfo, (long)&si, 0, 0, 0, 0, 0);
-	there = (size_t)si.totalram * si.mem_unit;
 	return limit > 0 && (size_t)limit < there ? (size_t)limit : there;
 }
