@@ -33,7 +33,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
-enum { SIGCANCEL = 32, NEAR = 128 };
+enum { SIGCANCEL = 32, NEAR = 128, WAIT_LEAST_NS = 10000, WAIT_MOST_NS = 200000 };
 
 struct kernel_sigaction {
 	void (*handler)(int, siginfo_t *, void *);
@@ -92,7 +92,7 @@ const char *bridge_probe(struct donor *d, uint32_t step)
 	struct kernel_sigaction ours = {handler, 4 | 0x04000000 /* SA_SIGINFO, SA_RESTORER */,
 					arch_restorer, ~UINT64_C(0)}, old,
 			       ignore = {(void *)SIG_IGN, 0, NULL, 0};
-	uint64_t end = sys_now() + UINT64_C(10000000000);
+	uint64_t end = sys_now() + UINT64_C(10000000000), wait = WAIT_LEAST_NS;
 	long r;
 
 	seen.donor = d;
@@ -109,10 +109,11 @@ const char *bridge_probe(struct donor *d, uint32_t step)
 		return "self-test: no more signals may be queued (ulimit -i)";
 	}
 	donor_send(d, DONOR_PAUSE);
-	/* It may arrive before the sleep has begun: again.  Pairs with the donor's step. */
+	/* It may arrive before the sleep has begun: again, and soon.  Pairs with the donor's step. */
 	while (load_acquire(&d->ready) < step && sys_now() < end) {
 		sys_3(SYS_tgkill, sys_getpid(), d->ostid, SIGCANCEL);
-		sys_futex_wait(&d->ready, step - 1, 200000);
+		sys_futex_wait(&d->ready, step - 1, wait);
+		wait = wait < WAIT_MOST_NS ? 2 * wait : wait;
 	}
 	sys_4(SYS_rt_sigaction, SIGCANCEL, &ignore, NULL, 8);
 	sys_4(SYS_rt_sigaction, SIGCANCEL, &old, NULL, 8);

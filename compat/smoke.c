@@ -12,6 +12,7 @@
 #include "compat/donor.h"
 #include "compat/glibc.h"
 #include "compat/mainarena.h"
+#include "runtime/base/atomic.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -25,7 +26,10 @@ struct smoke {
 	struct tcb *block;
 	const unsigned short *ctype; /* the process's character tables */
 	int at;			     /* the check that runs now, for the report */
+	uint32_t done;		     /* futex: the child has only its exit before it */
 };
+
+static struct smoke test;
 
 static const char *const checks[] = {
 	"a block of ours cannot be run",     "thread pointer on a block of ours",
@@ -37,6 +41,9 @@ static const char *const checks[] = {
 
 static void die(int code)
 {
+	/* Pairs with reap(). */
+	store_release(&test.done, 1);
+	sys_futex_wake(&test.done, 1);
 	for (;;)
 		sys_1(SYS_exit, code);
 }
@@ -125,8 +132,9 @@ static void child(void *arg)
 /* Waits for the child, at most five seconds; its exit code, or -1. */
 static int reap(int pid)
 {
+	enum { YIELDS = 64 };
 	uint64_t end = sys_now() + UINT64_C(5000000000);
-	int status = 0;
+	int status = 0, looks = 0;
 	bool killed = false;
 
 	for (;;) {
@@ -141,7 +149,13 @@ static int reap(int pid)
 			sys_2(SYS_kill, pid, 9);
 			killed = true;
 		}
-		sys_sleep(20000);
+		/* A child that was killed from outside says nothing. */
+		if (!load_acquire(&test.done))
+			sys_futex_wait(&test.done, 0, 1000000);
+		else if (looks++ < YIELDS)
+			sys_1(SYS_sched_yield, 0);
+		else
+			sys_sleep(20000);
 	}
 }
 
@@ -157,19 +171,20 @@ static const unsigned short *global_ctype(void)
 
 const char *smoke_run(struct tcb *t)
 {
-	static struct smoke s;
+	struct smoke *s = &test;
 	char *stack = sys_map(SMOKE_STACK);
 	long pid;
 	int code = -1;
 
 	if (!stack)
 		return "self-test: no memory";
-	s.block = t;
-	s.at = 0;
-	s.ctype = global_ctype();
-	pid = arch_clone(CLONE_FLAGS, stack + SMOKE_STACK, t, child, &s);
+	s->block = t;
+	s->at = 0;
+	store_relaxed(&s->done, 0);
+	s->ctype = global_ctype();
+	pid = arch_clone(CLONE_FLAGS, stack + SMOKE_STACK, t, child, s);
 	if (pid > 0)
 		code = reap((int)pid);
 	sys_unmap(stack, SMOKE_STACK);
-	return code == 0 ? NULL : checks[s.at];
+	return code == 0 ? NULL : checks[s->at];
 }

@@ -55,7 +55,7 @@ struct tables {
 
 struct wanted {
 	const char *name, *version;
-	uint32_t gnu_hash, sysv_hash;
+	uint32_t gnu_hash;
 };
 
 static bool same(const char *a, const char *b)
@@ -109,13 +109,22 @@ static struct wanted want(const char *name, const char *version)
 {
 	struct wanted w = {.name = name, .version = version, .gnu_hash = 5381};
 
-	for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
+	for (const unsigned char *c = (const unsigned char *)name; *c; c++)
 		w.gnu_hash = w.gnu_hash * 33 + *c;
-		w.sysv_hash = (w.sysv_hash << 4) + *c;
-		w.sysv_hash ^= w.sysv_hash >> 24 & 0xf0;
-		w.sysv_hash &= 0x0fffffff;
-	}
 	return w;
+}
+
+/* For objects without the newer table alone. */
+static uint32_t sysv_hash(const char *name)
+{
+	uint32_t h = 0;
+
+	for (const unsigned char *c = (const unsigned char *)name; *c; c++) {
+		h = (h << 4) + *c;
+		h ^= h >> 24 & 0xf0;
+		h &= 0x0fffffff;
+	}
+	return h;
 }
 
 /* Whether the version with this index is the one of that name. */
@@ -182,7 +191,7 @@ static const ElfW(Sym) *by_sysv_hash(const struct tables *t, const struct wanted
 {
 	const uint32_t *h = t->sysv_hash, *buckets = h + 2, *chain = buckets + h[0];
 
-	for (uint32_t i = h[0] ? buckets[w->sysv_hash % h[0]] : 0; i; i = chain[i])
+	for (uint32_t i = h[0] ? buckets[sysv_hash(w->name) % h[0]] : 0; i; i = chain[i])
 		if (matches(t, i, w))
 			return &t->syms[i];
 	return NULL;
@@ -194,21 +203,23 @@ static bool is_called(const struct tables *t, const char *soname)
 }
 
 /* Another build of this library is passed over: its functions are not libc's. */
-static void *look_in(const struct link_map *l, const struct wanted *w, size_t *size)
+static bool worth_a_look(const struct tables *t)
 {
-	struct tables t = tables_of(l);
+	return t->syms && t->strings && !is_called(t, OWN_NAME);
+}
+
+static void *look_in(const struct tables *t, const struct wanted *w, size_t *size)
+{
 	const ElfW(Sym) *s = NULL;
 	uintptr_t at;
 
-	if (!t.syms || !t.strings || is_called(&t, OWN_NAME))
-		return NULL;
-	if (t.gnu_hash)
-		s = by_gnu_hash(&t, w);
-	else if (t.sysv_hash)
-		s = by_sysv_hash(&t, w);
+	if (t->gnu_hash)
+		s = by_gnu_hash(t, w);
+	else if (t->sysv_hash)
+		s = by_sysv_hash(t, w);
 	if (!s)
 		return NULL;
-	at = s->st_shndx == SHN_ABS ? s->st_value : t.base + s->st_value;
+	at = s->st_shndx == SHN_ABS ? s->st_value : t->base + s->st_value;
 	if (size)
 		*size = s->st_size;
 	if (ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC)
@@ -246,7 +257,8 @@ static void __attribute__((constructor)) note_objects(void)
 static void *search(struct link_map *l, const struct wanted *w, size_t *size)
 {
 	for (; l; l = l->l_next) {
-		void *p = look_in(l, w, size);
+		struct tables t = tables_of(l);
+		void *p = worth_a_look(&t) ? look_in(&t, w, size) : NULL;
 
 		if (p || l == objects.last)
 			return p;
@@ -270,6 +282,33 @@ void *symbol_next(const char *name, const char *version)
 	return objects.self && objects.self != objects.last
 		       ? search(objects.self->l_next, &w, NULL)
 		       : NULL;
+}
+
+/* The tables of the first objects are read once for all names; of what stands behind those, for each. */
+void symbol_next_all(unsigned n, struct symbol_name (*name)(unsigned), void *(*found)(unsigned, void *))
+{
+	enum { AT_ONCE = 16 };
+	struct tables t[AT_ONCE];
+	unsigned have = 0;
+	struct link_map *l;
+
+	note_objects();
+	l = objects.self && objects.self != objects.last ? objects.self->l_next : NULL;
+	while (l && have < AT_ONCE) {
+		t[have] = tables_of(l);
+		if (worth_a_look(&t[have]))
+			have++;
+		l = l == objects.last ? NULL : l->l_next;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		struct symbol_name s = name(i);
+		struct wanted w = want(s.name, s.version);
+		void *p = NULL;
+
+		for (unsigned k = 0; k < have && !p; k++)
+			p = look_in(&t[k], &w, NULL);
+		found(i, p || !l ? p : search(l, &w, NULL));
+	}
 }
 
 void *symbol_libc(const char *name, const char *version, size_t *size)

@@ -21,6 +21,13 @@ const char *symbol_second(void) hidden;
  */
 void *symbol_next(const char *name, const char *version) hidden;
 
+struct symbol_name {
+	const char *name, *version;
+};
+
+/* The same of n names, for less: found() gets the number of each and what it is. */
+void symbol_next_all(unsigned n, struct symbol_name (*name)(unsigned), void *(*found)(unsigned, void *)) hidden;
+
 /* The definition that the program itself is bound to, of the objects that came with it. */
 void *symbol_first(const char *name) hidden;
 

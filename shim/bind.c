@@ -17,15 +17,44 @@
 
 #include "compat/symbol.h"
 
+/*
+ * Each name, and behind it its version, empty where that is the default one.  By their places in one text:
+ * the loader writes each pointer of a table at each start of a program, whether or not that makes a thread.
+ */
+#pragma push_macro("NULL")
+#undef NULL
+#define NULL ""
 static const struct {
-	const char *name, *version;
-} table[] = {
-#define SYM(ret, name, version, params) { #name, version },
+#define SYM(ret, name, version, params) char name_##name[sizeof(#name)], version_##name[sizeof(version)];
+#include "shim/symbols.def"
+#undef SYM
+} texts = {
+#define SYM(ret, name, version, params) .name_##name = #name, .version_##name = version,
+#include "shim/symbols.def"
+#undef SYM
+};
+#pragma pop_macro("NULL")
+
+static const uint16_t places[] = {
+#define SYM(ret, name, version, params) offsetof(__typeof__(texts), name_##name),
 #include "shim/symbols.def"
 #undef SYM
 };
 
-enum { NSYM = sizeof(table) / sizeof(table[0]) };
+enum { NSYM = sizeof(places) / sizeof(places[0]) };
+_Static_assert(sizeof(texts) <= UINT16_MAX, "a place has 16 bits");
+
+static struct symbol_name wanted(unsigned i)
+{
+	struct symbol_name s = { (const char *)&texts + places[i], NULL };
+	const char *version = s.name;
+
+	while (*version++)
+		;
+	if (*version)
+		s.version = version;
+	return s;
+}
 
 /* bindstub.S: a stub calls bind_one() with its index here, and jumps on. */
 #define SYM(ret, name, version, params) void bindstub_##name(void) hidden;
@@ -45,20 +74,24 @@ static long lacking(void)
 	return -1;
 }
 
-void *bind_one(unsigned i) hidden __attribute__((used)); /* by the stubs */
-
-void *bind_one(unsigned i)
+static void *found(unsigned i, void *p)
 {
-	void *p = symbol_next(table[i].name, table[i].version);
-
 	if (!p)
 		p = (void *)lacking;
 	store_release((void **)&real + i, p);
 	return p;
 }
 
+void *bind_one(unsigned i) hidden __attribute__((used)); /* by the stubs */
+
+void *bind_one(unsigned i)
+{
+	struct symbol_name s = wanted(i);
+
+	return found(i, symbol_next(s.name, s.version));
+}
+
 void bind_all(void)
 {
-	for (unsigned i = 0; i < NSYM; i++)
-		bind_one(i);
+	symbol_next_all(NSYM, wanted, found);
 }

@@ -89,6 +89,8 @@ static long cpu_v1(const char *root, const char *dir)
 	if (!slurp_at(file, buf, sizeof(buf)))
 		return -1;
 	quota = number(buf);
+	if (quota <= 0)
+		return -1;
 	file[3] = "/cpu.cfs_period_us";
 	if (!slurp_at(file, buf, sizeof(buf)))
 		return -1;
@@ -134,7 +136,7 @@ static long limit_path(const char *root, char *dir, long (*at)(const char *, con
 		if (l > 0 && (best < 0 || l < best))
 			best = l;
 		slash = strrchr(dir, '/');
-		if (!slash || dir[0] == '\0')
+		if (!slash || dir[1] == '\0')
 			return best;
 		*slash = '\0';
 	}
