@@ -202,13 +202,19 @@ static long hold_and_run(struct fdop *op, struct netwait *w, bool parks, bool tr
 }
 
 /*
- * The call may take several steps.  They must all be on one file, so it is held from the first.
+ * The call may take several steps.  They must all be on one file, so it is held from the first.  One that does not
+ * wait is over with its first step: an event loop's sockets need not be watched, and each event of theirs would wake
+ * the poller for nothing.  (That is asked only where the file is not watched yet: thereafter it is known to wait.)
  */
-static bool in_steps(const struct fdop *op)
+static bool in_steps(struct fdop *op)
 {
 	enum { SMALL = 4096 };
 
-	return op->all && (op->dir == NETPOLL_IN || op->vector || op->n > SMALL);
+	if (!op->all || (op->dir == NETPOLL_OUT && !op->vector && op->n <= SMALL))
+		return false;
+	if (!load_relaxed(&op->s->poll.pd) && fdslot_nonblocking(op->s, op->fd, op->dir))
+		op->all = false;
+	return op->all;
 }
 
 /*

@@ -93,7 +93,7 @@ long fd_accept(int fd, struct sockaddr *peer, socklen_t *len, int flags, bool wi
 
 	SET_CALL(&op, with_flags ? SYS_accept4 : SYS_accept, peer, len, flags, 0, 0);
 	/* The call itself does not wait: an event loop's listener, and what it says of it is the kernel's. */
-	if (nonblock_is_stream(kind) && fdslot_nonblocking(s, fd))
+	if (nonblock_is_stream(kind) && fdslot_nonblocking(s, fd, NETPOLL_IN))
 		return fdwait_call(&op);
 	/* Flags that the kernel refuses are refused before a connection is there. */
 	if ((!nonblock_is_stream(kind) && kind != FDK_SEQ) ||
