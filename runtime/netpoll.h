@@ -52,6 +52,7 @@ struct netwait {
 	uint32_t seq;        /* the count before the last try; if it was not registered, netpoll_hold() fills it in */
 	int fd;              /* while trying: the held file's number, which stays until the next park, or release */
 	bool trying;
+	bool oneway;         /* the caller's word: the file tells of one direction, as an epoll does */
 	bool moved;          /* hold found another registration than the look */
 	bool woken;          /* the last park ended by an edge.  The caller found nothing: it makes this false */
 };
@@ -100,6 +101,7 @@ static inline bool netpoll_look(struct netwait *w, pollslot *slot, enum polldir 
 	struct pollseen *s = netpoll_seen(pd);
 
 	w->slot = slot;
+	w->oneway = false;
 	w->dir = dir;
 	w->pd = pd;
 	if (!pd)

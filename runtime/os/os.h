@@ -179,12 +179,15 @@ enum {
 	OS_POLLRDHUP = 0x2000,
 };
 #define OS_POLLEDGE 0x80000000u          /* told once per change, not as long as it lasts */
+#define OS_POLLONCE 0x40000000u          /* told once, until the registration is changed */
 struct os_event {
 	uint32_t events;
 	uint64_t data;
 } ARCH_EPOLL_PACKED;
 int os_poll_create(void);                /* an epoll instance; all descriptors here close on exec */
 int os_poll_add(int ep, int fd, uint32_t events, uint64_t data); /* or changes what is there */
+/* Of one that is there; what is ready by now is told. */
+int os_poll_change(int ep, int fd, uint32_t events, uint64_t data);
 int os_poll_del(int ep, int fd);
 /*
  * Events, 0 at the deadline (CLOCK_MONOTONIC ns; 0: none) or -errno; OS_NOWAIT: only looks.  mask: the

@@ -21,6 +21,7 @@ static void keep_file(struct polldesc *pd, int fd, bool gone)
 		os_close(own); /* no watch to be had: as no number */
 		own = -1;
 	}
+	store_relaxed(&pd->once, false);
 	store_seqcst(&pd->seen.fd, own);
 	os_poll_del(netpoll_fd(), fd);
 	while (load_seqcst(&pd->seen.incalls)) /* in a call that does not block, on the old number */

@@ -48,7 +48,7 @@ struct lock *pd_reglock(int fd)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static struct polldesc *pd_at(uint32_t index)
+struct polldesc *pd_at(uint32_t index)
 {
 	struct polldesc *chunk =
 		index < PD_CHUNK * PD_NCHUNKS ? load_acquire(&pdchunks[index / PD_CHUNK]) : NULL;
@@ -98,6 +98,9 @@ static struct polldesc *pd_get(int fd)
 	store_relaxed(&pd->seen.events, 0);
 	store_relaxed(&pd->seen.emptyseq, 0);
 	store_seqcst(&pd->seen.fd, fd);
+	store_relaxed(&pd->vain, 0);
+	store_relaxed(&pd->once, false);
+	pd->oncerow = 0;
 	pd->users = 1;
 	pd->detached = false;
 	return pd;
@@ -119,9 +122,7 @@ uint64_t pd_data(struct polldesc *pd)
 
 int pd_watch(struct polldesc *pd, int fd)
 {
-	return os_poll_add(netpoll_fd(), fd,
-			   OS_POLLIN | OS_POLLOUT | OS_POLLPRI | OS_POLLRDHUP | OS_POLLEDGE,
-			   pd_data(pd));
+	return os_poll_add(netpoll_fd(), fd, PD_EVENTS, pd_data(pd));
 }
 
 /* ---- holding --------------------------------------------------------------------------------- */
@@ -299,6 +300,8 @@ int netpoll_park(struct netwait *w, uint64_t deadline, enum waitreason reason)
 	int r;
 
 	put_number(w);
+	if (w->oneway)
+		pd_arm(w->pd);
 	park_until_ns(&pk, deadline);
 	/*
 	 * Pairs with polldesc_fire: it raises seq, then reads nwait; we raise nwait, then read seq.

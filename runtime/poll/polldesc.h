@@ -11,11 +11,15 @@
 enum { ENDED = OS_POLLERR | OS_POLLHUP | OS_POLLRDHUP };
 _Static_assert((int)ENDED == (int)NETPOLL_ENDED, "netpoll.h names the same bits");
 enum { REGLOCKS = 64 };
+#define PD_EVENTS (OS_POLLIN | OS_POLLOUT | OS_POLLPRI | OS_POLLRDHUP | OS_POLLEDGE)
 
 struct polldesc {
 	struct pollseen seen;       /* first: netpoll.h */
 	/* seq_cst with seen.seq in pd_wake() */
 	_Atomic uint32_t nwait[2];  /* about to park, or parked */
+	_Atomic uint32_t vain;      /* its last event woke the poller for nobody: pollonce.c */
+	_Atomic bool once;          /* (L) written: watched for one event */
+	uint32_t oncerow;           /* (L pd_reglock()) so many parks more are to watch for one */
 	_Atomic uint32_t gen;       /* of this life; an event of a former one is stale */
 	struct lock lock;           /* rank Polldesc */
 	uint32_t users;             /* (L) */
@@ -36,6 +40,18 @@ void pd_drop(struct polldesc *pd) hidden;                 /* held no more */
 void pd_put(struct polldesc *pd) hidden;                  /* of no use any more */
 int pd_watch(struct polldesc *pd, int fd) hidden;
 uint64_t pd_data(struct polldesc *pd) hidden;             /* what an event of it carries */
+
+struct polldesc *pd_at(uint32_t index) hidden;
+
+/* ---- pollonce.c ---- */
+/* Before a park at what tells of one direction; no number is held. */
+void pd_arm_slow(struct polldesc *pd) hidden;
+static inline void pd_arm(struct polldesc *pd)
+{
+	if (unlikely(load_relaxed(&pd->vain) || load_relaxed(&pd->once)))
+		pd_arm_slow(pd);
+}
+void pd_arm_for_links(struct polldesc *pd) hidden; /* a link was put in, and once seen */
 
 /* ---- pollclose.c ---- */
 void pd_forget(pollslot *slot, struct polldesc *pd, int fd, bool gone) hidden; /* its pd_reglock() held */

@@ -10,9 +10,14 @@
 
 static void link_in(struct polllink *l)
 {
+	bool once;
+
 	lock(&l->pd->lock);
 	list_put(&l->pd->links, &l->link);
+	once = load_relaxed(&l->pd->once);
 	unlock(&l->pd->lock);
+	if (unlikely(once))
+		pd_arm_for_links(l->pd);
 }
 
 static void unlink_from(struct polllink *l)

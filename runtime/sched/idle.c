@@ -144,7 +144,7 @@ static void poll_idle(struct m *mp, uint64_t nap)
 	 */
 	store_seqcst(&sched.polluntil, 0);
 	store_seqcst(&sched.lastpoll, now);
-	if (n && takeidlep(mp)) {
+	if (n && netpoll_awaited(ev, n) && takeidlep(mp)) {
 		/*
 		 * The Gs that waited run here next: waking another M for them costs more than they
 		 * do.
@@ -152,8 +152,8 @@ static void poll_idle(struct m *mp, uint64_t nap)
 		netpoll_ready(ev, n);
 		return;
 	}
-	if (n)
-		netpoll_ready(ev, n);
+	if (n && !netpoll_ready(ev, n))
+		netpoll_vain(ev, n);
 	if (polled && anywork() && takeidlep(mp))
 		setspinning(mp);
 }

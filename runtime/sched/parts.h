@@ -35,6 +35,8 @@ void netpoll_end(void) hidden; /* a filter is about to forbid the poller's calls
 int netpoll_wait(struct os_event *ev, uint64_t deadline, uint64_t spin) hidden;
 /* wakes the waiters of these events: how many */
 unsigned netpoll_ready(const struct os_event *ev, int n) hidden;
+bool netpoll_awaited(const struct os_event *ev, int n) hidden; /* perhaps not any more */
+void netpoll_vain(const struct os_event *ev, int n) hidden; /* these woke the poller, and netpoll_ready() said 0 */
 unsigned netpoll_nowait(void) hidden;   /* both, without sleeping */
 void netpoll_break(void) hidden;
 void wakenetpoller(uint64_t when) hidden; /* the poller must not sleep past this */

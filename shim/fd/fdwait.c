@@ -161,9 +161,12 @@ static bool keeps_untried(const struct fdop *op, const struct netwait *w, long r
 /* Before a try.  True: the last read has told that there is nothing, and this one waits *timeout. */
 static bool look(struct fdop *op, struct netwait *w, uint64_t *timeout)
 {
+	bool read;
+
 	op->gen = fdslot_gen(op->s);
-	return netpoll_look(w, &op->s->poll, op->dir) && op->hints &&
-	       fdslot_short_read_tells(op->s, op->fd, timeout);
+	read = netpoll_look(w, &op->s->poll, op->dir);
+	w->oneway = op->plain;
+	return read && op->hints && fdslot_short_read_tells(op->s, op->fd, timeout);
 }
 
 /* parks: what came before says that a try would block; tried: that was a try. */

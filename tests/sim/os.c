@@ -686,6 +686,22 @@ int os_poll_add(int ep, int fd, uint32_t events, uint64_t data)
 	return 0;
 }
 
+int os_poll_change(int ep, int fd, uint32_t events, uint64_t data)
+{
+	(void)ep;
+	sim_point(POINT_CALL, "epoll_ctl mod");
+	for (int i = 0; i < fds(); i++)
+		if (watches[i].used && watches[i].fd == fd && fd < fds() && watches[i].file == numbers[fd] - 1) {
+			watches[i].events = events;
+			watches[i].data = data;
+			watches[i].edge = (ready(&files[watches[i].file]) & events) != 0;
+			if (watches[i].edge)
+				wake_pollers();
+			return 0;
+		}
+	return -ENOENT;
+}
+
 int os_poll_del(int ep, int fd)
 {
 	(void)ep;
@@ -705,11 +721,13 @@ static int collect(struct os_event *ev, int n)
 
 	for (int k = 0; k < fds() && found < n; k++) {
 		struct watch *w = &watches[(turn + k) % fds()];
-		uint32_t r = w->used ? ready(&files[w->file]) & (w->events | OS_POLLERR | OS_POLLHUP) : 0;
+		uint32_t r = w->used && w->events ? ready(&files[w->file]) & (w->events | OS_POLLERR | OS_POLLHUP) : 0;
 
 		if (!r || (!w->level && !w->edge))
 			continue;
 		w->edge = false;
+		if (w->events & OS_POLLONCE)
+			w->events = 0;
 		ev[found++] = (struct os_event){ r, w->data };
 	}
 	turn++;

@@ -14,6 +14,7 @@ void stream_open(struct stream *s)
 {
 	*s = (struct stream){ .fd = fd_stream(), .dawdle = sim_random(4) ? (unsigned)some(0, 10) : 0,
 			      .hints = sim_random(2) };
+	s->oneway = !s->hints && sim_random(2);
 }
 
 /* Under weft_tls.locks: the file is held. */
@@ -71,6 +72,7 @@ int stream_read(struct stream *s, unsigned most, uint64_t deadline)
 	bool empty = netpoll_look(&w, &s->slot, NETPOLL_IN) && s->hints;
 	int n = empty ? -EAGAIN : fd_read(s->fd, most);
 
+	w.oneway = s->oneway;
 	if (n != -EAGAIN) {
 		if (n > 0)
 			fetch_add_seqcst(&s->got, (unsigned)n);

@@ -21,6 +21,7 @@ struct stream {
 	unsigned sent;
 	_Atomic unsigned got;
 	_Atomic bool closed;
+	bool oneway;          /* struct netwait */
 	bool hints;           /* a read that had less than there was room for has told that there is no more */
 	unsigned dawdle;      /* times that the CPU is lost between a try and the wait, at most */
 };

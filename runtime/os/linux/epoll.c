@@ -35,6 +35,13 @@ int os_poll_add(int ep, int fd, uint32_t events, uint64_t data)
 	return r;
 }
 
+int os_poll_change(int ep, int fd, uint32_t events, uint64_t data)
+{
+	struct os_event ev = { events, data };
+
+	return (int)os_syscall(SYS_epoll_ctl, ep, EPOLL_CTL_MOD, fd, (long)&ev, 0, 0);
+}
+
 int os_poll_del(int ep, int fd)
 {
 	struct os_event none = { 0, 0 };
