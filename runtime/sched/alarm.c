@@ -34,18 +34,27 @@ static bool may(void)
 	return weft_opt.wakeslice && os_has(OS_pick) && os_has(OS_kick) && !fromnow_holds(FROMNOW_OWNCALLS);
 }
 
+static bool one_more(unsigned long most)
+{
+	if (fetch_add_relaxed(&sched.nalarms, 1) < most)
+		return true;
+	fetch_sub_relaxed(&sched.nalarms, 1);
+	return false;
+}
+
+/* Each is one of the signals that the program may queue, and an M that waits in the kernel keeps its own. */
 static bool make(struct m *mp)
 {
-	int timer;
+	unsigned long most = os_alarm_limit() / ALARM_PART;
+	bool made = most >= (unsigned long)load_relaxed(&gomaxprocs) && one_more(most);
+	int timer = ALARM_NONE;
 
-	/* Each is one of the signals that the program may queue. */
-	if (os_alarm_limit() / ALARM_PART < (unsigned long)load_relaxed(&gomaxprocs) ||
-	    os_alarm_make(mp->ostid, SIGWEFT, &timer)) {
-		mp->alarm.timer = ALARM_NONE;
-		return false;
+	if (made && os_alarm_make(mp->ostid, SIGWEFT, &timer)) {
+		fetch_sub_relaxed(&sched.nalarms, 1);
+		made = false;
 	}
-	mp->alarm.timer = timer + 1;
-	return true;
+	mp->alarm.timer = made ? timer + 1 : ALARM_NONE;
+	return made;
 }
 
 bool alarm_is_set(const struct m *mp, uint64_t now)
@@ -80,6 +89,7 @@ static bool set(struct m *mp, uint64_t at, uint64_t now)
 		/* It is the parent's, where this process was made by a call that weft did not see. */
 		store_relaxed(&mp->alarm.when, 0);
 		mp->alarm.timer = 0;
+		fetch_sub_relaxed(&sched.nalarms, 1);
 	}
 	mp->alarm.setting = false;
 	return made;
@@ -93,8 +103,10 @@ void alarm_off(struct m *mp)
 
 void alarm_end(struct m *mp)
 {
-	if (mp->alarm.timer > 0)
+	if (mp->alarm.timer > 0) {
 		os_alarm_delete(mp->alarm.timer - 1);
+		fetch_sub_relaxed(&sched.nalarms, 1);
+	}
 	mp->alarm = (struct malarm){ 0 };
 }
 

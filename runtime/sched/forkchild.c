@@ -58,6 +58,7 @@ static void reset_sched(void)
 	store_relaxed(&sched.midle, NULL);
 	sched.mdead = sched.mfree = NULL;
 	sched.nmidle = 0;
+	store_relaxed(&sched.nalarms, 0);
 	store_relaxed(&sched.napper, NULL);
 	sched.pidle = sched.pstart = NULL;
 	store_relaxed(&sched.npstart, 0);
