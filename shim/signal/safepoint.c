@@ -35,7 +35,7 @@ struct range {
 	uintptr_t start, end;
 };
 
-static struct range libc_text, loader_text, weft_text;
+static struct range libc_text, loader_text;
 static int (*find_object)(void *pc, struct dl_find_object *); /* NULL: a libc before 2.35 */
 
 static bool inside(const struct range *r, uintptr_t pc)
@@ -85,18 +85,12 @@ void safepoint_init(void)
 {
 	libc_text = text_of((const void *)real.read);
 	loader_text = text_of(symbol_loader());
-	weft_text = text_of((const void *)safepoint_init);
 	find_object = (__typeof__(find_object))symbol_libc("_dl_find_object", NULL, NULL);
 }
 
 bool safepoint_at_caller(const void *caller)
 {
 	return !inside(&libc_text, (uintptr_t)caller) && !inside(&loader_text, (uintptr_t)caller);
-}
-
-bool safepoint_in_program(const void *pc)
-{
-	return safepoint_at_caller(pc) && !inside(&weft_text, (uintptr_t)pc);
 }
 
 /*

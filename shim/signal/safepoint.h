@@ -15,7 +15,6 @@ bool safepoint_at_pc(uintptr_t pc, bool forced) hidden;
 
 /* The caller is not libc or the loader, which may hold another lock while they call us. */
 bool safepoint_at_caller(const void *caller) hidden;
-bool safepoint_in_program(const void *pc) hidden; /* nor weft */
 /*
  * Functions that libc calls: while the PC is in one of them, libc counts as interrupted.  They stay
  * in the order of the file; a compiler that lacks the attribute never changes it.

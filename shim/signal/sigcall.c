@@ -166,17 +166,14 @@ void call_again(struct sigframe *f)
 		mcontext_call_again(mc, nr);
 }
 
-/*
- * Those of libc begin again by themselves, or their callers see to that; those of the stubs by call_again(); weft makes
- * its own again: a poll that asks, and does not wait, says EINTR, too, when a signal is there.
- */
+/* Those of libc begin again by themselves, or their callers see to that; those of the stubs by call_again(). */
 bool call_cut(const struct sigframe *f)
 {
 	const mcontext_t *mc = &f->uc.mc;
 	uintptr_t pc = mcontext_pc(mc);
 
 	return mcontext_call_result(mc) == -EINTR && mcontext_call_made(mc, pc) && pc != (uintptr_t)cp_end &&
-	       pc != (uintptr_t)nocp_end && safepoint_in_program((const void *)pc);
+	       pc != (uintptr_t)nocp_end && safepoint_at_caller((const void *)pc);
 }
 
 bool call_ended_once(const struct sigframe *f)
