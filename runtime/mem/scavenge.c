@@ -81,18 +81,25 @@ uint64_t scavenge_when(void)
 
 /* ---- spawner --------------------------------------------------------------------------------- */
 
-/* False: it keeps its stack. */
-static bool strip(struct g *gp)
+/* Of the first of n, and of those beside it.  How many; 0: the first one keeps its stack. */
+static uint32_t strip(struct g *const *gs, uint32_t n)
 {
-	if (!stack_free(&gp->stack))
-		return false;
-	if (gp->shim.fs) {
+	uint32_t stripped = stack_free_row(gs, n), blocks = 0;
+	struct g *had[SCAVENGE_BATCH];
+
+	for (uint32_t i = 0; i < stripped; i++) {
+		struct g *gp = gs[i];
+
+		if (!gp->shim.fs)
+			continue;
 		hooks.dropblock(gp->shim.fs);
 		gp->shim.fs = NULL; /* gp->tls still leads to memory: the area stays, of zeroes */
-		tlsarea_discard(gp);
+		had[blocks++] = gp;
 	}
-	g_bare(gp);
-	return true;
+	tlsarea_discard(had, blocks);
+	for (uint32_t i = 0; i < stripped; i++)
+		g_bare(gs[i]);
+	return stripped;
 }
 
 /* Some that are cold, of one class.  False: there are none. */
@@ -100,18 +107,24 @@ static bool batch(uint32_t class)
 {
 	struct gfreelist cold = { 0 }, kept = { 0 };
 	int32_t over = gfree_take_cold(class, SCAVENGE_BATCH, &cold) - KEEP_GS;
-	struct g *gp;
-	bool any = cold.head != NULL;
+	struct g *gs[SCAVENGE_BATCH], *gp;
+	uint32_t n = 0, most, i = 0;
 
-	while ((gp = gfree_pop(&cold))) {
-		if (over-- > 0 && strip(gp))
+	while (n < SCAVENGE_BATCH && (gp = gfree_pop(&cold)))
+		gs[n++] = gp;
+	most = over <= 0 ? 0 : (uint32_t)over < n ? (uint32_t)over : n;
+	while (i < n) {
+		uint32_t k = i < most ? strip(gs + i, most - i) : 0;
+
+		i += k;
+		if (k)
 			continue;
-		stack_discard(&gp->stack);
-		gfree_push(&kept, gp);
+		stack_discard(&gs[i]->stack);
+		gfree_push(&kept, gs[i++]);
 	}
-	if (any)
+	if (n)
 		gfree_put_cold(class, &kept);
-	return any;
+	return n > 0;
 }
 
 uint64_t scavenge_step(void)

@@ -240,6 +240,43 @@ bool stack_free(struct stack *s)
 	return done;
 }
 
+/*
+ * The same of the first of n dead Gs, and of those after it that lie beside one another: one system call, and the
+ * kernel cuts no mapping in pieces that go next.  How many; 0: the first one's stays, and its pages are gone.
+ */
+uint32_t stack_free_row(struct g *const *gs, uint32_t n)
+{
+	char *from = gs[0]->stack.slot, *to = from + gs[0]->stack.size;
+	struct stack was[SCAVENGE_BATCH];
+	uint32_t k = 1;
+
+	for (; from && k < n && k < SCAVENGE_BATCH; k++) {
+		const struct stack *s = &gs[k]->stack;
+
+		if (s->slot == to)
+			to += s->size;
+		else if (s->slot && s->slot + s->size == from)
+			from = s->slot;
+		else
+			break;
+	}
+	if (k == 1)
+		return stack_free(&gs[0]->stack);
+	lock(&stacklock);
+	for (uint32_t i = 0; i < k; i++) {
+		was[i] = gs[i]->stack;
+		gs[i]->stack = (struct stack){ 0 }; /* as stack_free() */
+	}
+	fence_compiler();
+	if (os_free(from, (size_t)(to - from))) {
+		for (uint32_t i = 0; i < k; i++)
+			gs[i]->stack = was[i];
+		k = 0;
+	}
+	unlock(&stacklock);
+	return k ? k : stack_free(&gs[0]->stack);
+}
+
 /* The pages that a dead G's stack touched go back. */
 void stack_discard(struct stack *s)
 {

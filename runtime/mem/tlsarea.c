@@ -129,25 +129,52 @@ static bool in_use(const struct areas *as, const char *page)
 	return false;
 }
 
-/* Its thread block is gone: the pages go back, and the area reads as zeroes. */
-void tlsarea_discard(struct g *gp)
+/* The pages of an area, but those where others have, or had, a block: what lies there is made zeroes (L area). */
+static void unused_pages(const struct g *gp, char **low, char **high)
 {
 	size_t page = os_pagesize();
-	char *from = gp->area, *to = from + areasize, *low = page_of(from), *high = page_of(to - 1) + page;
+	char *from = gp->area, *to = from + areasize;
+
+	*low = page_of(from);
+	*high = page_of(to - 1) + page;
+	if (in_use(gp->areas, *low)) {
+		*low += page;
+		memset(from, 0, (size_t)((*low < to ? *low : to) - from));
+	}
+	if (*low < *high && in_use(gp->areas, *high - page)) {
+		*high -= page;
+		memset(*high, 0, (size_t)(to - *high));
+	}
+}
+
+/*
+ * Their thread blocks are gone: the pages go back, and the areas read as zeroes.  What lies side by side goes by one
+ * system call.
+ */
+void tlsarea_discard(struct g *const *gs, uint32_t n)
+{
+	char *from = NULL, *to = NULL, *low, *high;
 
 	/* Until the end: a neighbour that comes back writes there. */
 	lock(&arealock);
-	gp->areas->used &= ~bit_of(gp);
-	if (in_use(gp->areas, low)) {
-		low += page;
-		memset(from, 0, (size_t)((low < to ? low : to) - from));
+	for (uint32_t i = 0; i < n; i++)
+		gs[i]->areas->used &= ~bit_of(gs[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		unused_pages(gs[i], &low, &high);
+		if (low >= high)
+			continue;
+		if (from && low <= to && high >= from) {
+			from = low < from ? low : from;
+			to = high > to ? high : to;
+			continue;
+		}
+		if (from)
+			os_discard(from, (size_t)(to - from));
+		from = low;
+		to = high;
 	}
-	if (low < high && in_use(gp->areas, high - page)) {
-		high -= page;
-		memset(high, 0, (size_t)(to - high));
-	}
-	if (low < high)
-		os_discard(low, (size_t)(high - low));
+	if (from)
+		os_discard(from, (size_t)(to - from));
 	unlock(&arealock);
 }
 

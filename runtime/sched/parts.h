@@ -78,6 +78,7 @@ char *reservation_cut(struct reservation *r, size_t each, size_t guard) hidden;
 void reservation_trim(struct reservation *r) hidden;       /* what is not cut yet goes back */
 bool stack_alloc(struct stack *s, const struct gattr *a) hidden; /* shaped */
 bool stack_free(struct stack *s) hidden;
+uint32_t stack_free_row(struct g *const *gs, uint32_t n) hidden;
 bool stack_is_whole(const struct stack *s) hidden;
 void stack_discard(struct stack *s) hidden;
 void stack_fork_child(void) hidden;
@@ -86,7 +87,7 @@ void stacks_make_executable(void) hidden;
 bool tlsarea_alloc(struct g *gp, const struct gattr *a) hidden;
 /* As many pieces of this size as may be reserved at once, when next is what use would justify. */
 uint32_t reserve_count(uint32_t next, size_t each) hidden;
-void tlsarea_discard(struct g *gp) hidden;
+void tlsarea_discard(struct g *const *gs, uint32_t n) hidden;
 bool tlsarea_take_over(struct g *gp) hidden;
 void tlsarea_trim(void) hidden;
 void tlsarea_fork_child(void) hidden;

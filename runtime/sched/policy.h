@@ -423,7 +423,7 @@ enum {
 	OTHER_LOOKS = 64,
 	/* ns, scavenge.c: between two looks for memory that no thread needed.  From: trying. */
 	SCAVENGE_PERIOD = 1000000000,
-	/* Gs, scavenge.c: whose memory is given back at a time, for libc's locks are held.  From: trying. */
+	/* Gs, scavenge.c stack.c: whose memory is given back at a time, for libc's locks are held.  From: trying. */
 	SCAVENGE_BATCH = 64,
 	/* Gs, scavenge.c: of a class, that keep their thread block.  From: GFREE_HIGH, a P's own. */
 	KEEP_GS = 64,

@@ -318,7 +318,7 @@ Test(g, a_thread_block_goes_without_its_neighbours)
 	for (size_t gone = 0; gone < nelem(gs); gone++) {
 		size_t i = gone * 7 % nelem(gs);
 
-		tlsarea_discard(&gs[i]);
+		tlsarea_discard(&(struct g *){ &gs[i] }, 1);
 		gs[i].areas = NULL; /* no more */
 		for (size_t k = 0; k < nelem(gs); k++)
 			for (size_t at = 0; at < a.tlsarea; at += 64)
@@ -334,7 +334,7 @@ Test(g, a_thread_block_comes_back_beside_one_that_goes)
 	for (size_t k = 0; k < nelem(gs); k++)
 		cr_assert(tlsarea_alloc(&gs[k], &a));
 	for (size_t k = 0; k < nelem(gs); k++)
-		tlsarea_discard(&gs[k]);
+		tlsarea_discard(&(struct g *){ &gs[k] }, 1);
 	for (size_t k = 0; k < nelem(gs); k += 2) {
 		char *was = gs[k].area;
 
@@ -343,7 +343,7 @@ Test(g, a_thread_block_comes_back_beside_one_that_goes)
 		memset(gs[k].area, (int)k + 1, a.tlsarea);
 	}
 	for (size_t k = 1; k < nelem(gs); k += 2)
-		tlsarea_discard(&gs[k]);
+		tlsarea_discard(&(struct g *){ &gs[k] }, 1);
 	for (size_t k = 0; k < nelem(gs); k++)
 		for (size_t at = 0; at < a.tlsarea; at += 64)
 			cr_assert_eq(gs[k].area[at], (char)(k % 2 ? 0 : k + 1));
