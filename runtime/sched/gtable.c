@@ -27,8 +27,9 @@ struct g *g_at(uint32_t i)
 static uint32_t limit(uint32_t have)
 {
 	/*
-	 * Bytes of a parked G with the default stack: two pages, one of them with the page table that a stack of megabytes
-	 * needs for itself, a thread block's second page shared, and struct g (measured: 14,025); and what always may be.
+	 * Bytes of a parked G with the default stack: two pages, one of them with the page table that a stack of
+	 * megabytes needs for itself, a thread block's second page shared, and struct g (measured: 14,025); and what
+	 * always may be.
 	 */
 	enum { EACH = 14 << 10, G_FEW = 16384 };
 	size_t most = nelem(sched.gchunks) * GCHUNK, fit;

@@ -98,8 +98,8 @@ void runqput(struct p *pp, struct g *gp, bool next)
 }
 
 /*
- * Where many take turns none of them is in the cache: of the G after the next its struct is fetched now, and of the next,
- * whose struct has come, the top of its stack and its weft_tls.  Only a hint: a thief may have taken it.
+ * Where many take turns none of them is in the cache: of the G after the next its struct is fetched now, and of
+ * the next, whose struct has come, the top of its stack and its weft_tls.  Only a hint: a thief may have taken it.
  */
 static inline void fetch_ahead(struct p *pp, uint32_t h)
 {

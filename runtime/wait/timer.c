@@ -24,8 +24,8 @@
 #define LISTED (UINT32_MAX - 1) /* of one in the list */
 
 /*
- * A slot has the deadline beside the timer: a look at a timer itself, on the stack of a thread that has waited for long,
- * is a miss of the cache.  The four children of a slot are one line of it: slot 1 begins one.
+ * A slot has the deadline beside the timer: a look at a timer itself, on the stack of a thread that has waited for
+ * long, is a miss of the cache.  The four children of a slot are one line of it: slot 1 begins one.
  */
 enum { LEAD = LINE - sizeof(struct timerslot) };
 
