@@ -3,8 +3,11 @@
  *
  * O_NONBLOCK is asked for before each park that follows a call that would have blocked.  The park
  * after a short read makes no system call, so it needs a file whose attributes are known: what was asked
- * is kept for files that no other process has (alone), until a flag changes (epoch).  So is that a file does not
- * wait: an event loop's calls are to cost no question each.
+ * is kept for files that no other process has (alone), until a flag changes (epoch).
+ *
+ * That a file has O_NONBLOCK is not kept: EAGAIN cannot be taken back, and others may have cleared the flag where
+ * weft does not see it (a child that shares the table, pidfd_getfd, a receiver of SCM_RIGHTS, io_uring, an
+ * instruction of the program's own).  A file that is thought to wait does no harm: it is asked again before it parks.
  *
  * Must never: change a flag of the program's open file.
  */
@@ -26,18 +29,12 @@ bool fdslot_is_alone(const struct fdslot *s)
 	return load_acquire(&s->alone) == load_acquire(&alone);
 }
 
-enum { BLOCKING = 1, BEING_WRITTEN = 2, NO_WAITS = 4 };
+enum { BLOCKING = 1, BEING_WRITTEN = 2 };
 
 /* What was asked in this epoch and this life of the number carries this. */
 static uint64_t key_at(const struct fdslot *s, uint32_t e)
 {
 	return (uint64_t)e << 32 | (uint64_t)fdslot_gen(s) << 8 | BLOCKING;
-}
-
-/* The same of a file with O_NONBLOCK. */
-static uint64_t no_waits_key(uint64_t key)
-{
-	return key - BLOCKING + NO_WAITS;
 }
 
 /*
@@ -86,20 +83,14 @@ enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, uint64_
 	/* Before the questions: a change, a close or another process that comes after them ends it. */
 	uint64_t key = s ? key_at(s, load_acquire(&epoch)) : 0;
 	bool keep = s && fdslot_is_alone(s);
-	long flags;
+	long flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
 
-	if (keep && remembered(&s->memo[dir], no_waits_key(key), timeout))
-		return NONBLOCKING;
-	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
 	if (flags < 0)
 		return OTHER_FILE;
 	if (!open_for(flags, dir))
 		return NOT_OPEN_FOR_IT;
-	if (flags & O_NONBLOCK) {
-		if (keep)
-			remember(&s->memo[dir], no_waits_key(key), 0);
+	if (flags & O_NONBLOCK)
 		return NONBLOCKING;
-	}
 	if (keep && remembered(&s->memo[dir], key, timeout))
 		return MAY_PARK;
 	*timeout = ask_timeout(s, fd, dir);
@@ -110,20 +101,13 @@ enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, uint64_
 
 bool fdslot_nonblocking(struct fdslot *s, int fd, enum polldir dir)
 {
-	uint64_t timeout, key = key_at(s, load_acquire(&epoch));
-	bool keep = fdslot_is_alone(s);
+	uint64_t timeout;
 	long flags;
 
-	if (keep && remembered(&s->memo[dir], no_waits_key(key), &timeout))
-		return true;
-	if (keep && remembered(&s->memo[dir], key, &timeout))
+	if (fdslot_is_alone(s) && remembered(&s->memo[dir], key_at(s, load_acquire(&epoch)), &timeout))
 		return false;
 	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
-	if (flags < 0 || !(flags & O_NONBLOCK))
-		return false;
-	if (keep && open_for(flags, dir))
-		remember(&s->memo[dir], no_waits_key(key), 0);
-	return true;
+	return flags >= 0 && flags & O_NONBLOCK;
 }
 
 /*
