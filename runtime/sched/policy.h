@@ -30,11 +30,6 @@ enum {
 	 */
 	RUNQ_SIZE = 256,
 	/*
-	 * Gs, runq.c: from such a local queue on what the next ones need is fetched into the cache; fewer are there
-	 * still.  From: 10,000 sleepers (646 ns a sleep, then 567); what 16 Gs touch is 32 KB, a first-level cache.
-	 */
-	FETCH_ROW = 16,
-	/*
 	 * schedules, findrunnable.c sched_inline.h: every 61st takes from the global queue and looks at the
 	 * descriptors first.  From: Go.
 	 */

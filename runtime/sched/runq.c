@@ -97,26 +97,6 @@ void runqput(struct p *pp, struct g *gp, bool next)
 	}
 }
 
-/*
- * Where many take turns none of them is in the cache: of the G after the next its struct is fetched now, and of
- * the next, whose struct has come, the top of its stack and its weft_tls.  Only a hint: a thief may have taken it.
- */
-static inline void fetch_ahead(struct p *pp, uint32_t h)
-{
-	const struct g *gp = load_relaxed(&pp->runq[(h + 2) % RUNQ_SIZE]);
-	const char *sp;
-
-	__builtin_prefetch(&gp->shim);
-	__builtin_prefetch(&gp->sp);
-	__builtin_prefetch(&gp->m);
-	__builtin_prefetch(&gp->parkaddr);
-	gp = load_relaxed(&pp->runq[(h + 1) % RUNQ_SIZE]);
-	sp = (const char *)load_relaxed(&gp->sp);
-	__builtin_prefetch(sp);
-	__builtin_prefetch(sp + LINE);
-	__builtin_prefetch(load_relaxed(&gp->tls));
-}
-
 struct g *runqget_ring(struct p *pp)
 {
 	for (;;) {
@@ -127,11 +107,8 @@ struct g *runqget_ring(struct p *pp)
 		if (t == h)
 			return NULL;
 		gp = load_relaxed(&pp->runq[h % RUNQ_SIZE]);
-		if (cas_release(&pp->runqhead, &h, h + 1)) {
-			if (t - h >= FETCH_ROW)
-				fetch_ahead(pp, h);
+		if (cas_release(&pp->runqhead, &h, h + 1))
 			return gp;
-		}
 	}
 }
 

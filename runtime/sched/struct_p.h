@@ -24,11 +24,6 @@ struct timer {
 	struct timer *next;       /* (L timers) in timerlist */
 };
 
-struct timerslot {                /* of a heap of timers */
-	uint64_t when;            /* the timer's */
-	struct timer *t;
-};
-
 struct idcache {
 	uint64_t next, end;
 };
@@ -162,7 +157,7 @@ struct p {
 
 	/* The holder of timerslock: the owner, whoever adds a timer here, thieves, sysmon. */
 	_Alignas(LINE) struct lock timerslock;   /* rank Timers */
-	struct timerslot *timers; /* (L timers) 4-ary heap */
+	struct timer **timers;    /* (L timers) 4-ary heap */
 	uint32_t ntimers, captimers;
 	struct timer *timerlist;  /* (L timers) timers for which the heap had no room */
 	/* seq_cst with sched.polluntil in wakenetpoller(), sched.sysmonuntil in sysmon_wake_by() */

@@ -11,7 +11,7 @@
  * clock that was set back is noticed when the timer is due, one that was set forward by the poller
  * (netpoll_clock()), and then all such timers are aimed anew.
  *
- * Four children a node: shallower, one cache line per step.
+ * Four children a node: shallower, one cache line of pointers per step.
  *
  * A heap that cannot grow loses no wake-up: the timers that found no room are in a list, which is
  * searched linearly.  Slow, and only while memory is short.
@@ -23,32 +23,26 @@
 #define NOWHERE UINT32_MAX	  /* idx of a timer between two heaps */
 #define LISTED (UINT32_MAX - 1) /* of one in the list */
 
-/*
- * A slot has the deadline beside the timer: a look at a timer itself, on the stack of a thread that has waited for
- * long, is a miss of the cache.  The four children of a slot are one line of it: slot 1 begins one.
- */
-enum { LEAD = LINE - sizeof(struct timerslot) };
-
-static void place(struct p *pp, uint32_t i, struct timerslot s)
+static void place(struct p *pp, uint32_t i, struct timer *t)
 {
-	pp->timers[i] = s;
-	s.t->idx = i;
+	pp->timers[i] = t;
+	t->idx = i;
 }
 
-static void siftup(struct p *pp, uint32_t i, struct timerslot s)
+static void siftup(struct p *pp, uint32_t i, struct timer *t)
 {
 	while (i > 0) {
 		uint32_t parent = (i - 1) / 4;
 
-		if (pp->timers[parent].when <= s.when)
+		if (pp->timers[parent]->when <= t->when)
 			break;
 		place(pp, i, pp->timers[parent]);
 		i = parent;
 	}
-	place(pp, i, s);
+	place(pp, i, t);
 }
 
-static void siftdown(struct p *pp, uint32_t i, struct timerslot s)
+static void siftdown(struct p *pp, uint32_t i, struct timer *t)
 {
 	for (;;) {
 		uint32_t first = 4 * i + 1, best = first;
@@ -56,19 +50,19 @@ static void siftdown(struct p *pp, uint32_t i, struct timerslot s)
 		if (first >= pp->ntimers)
 			break;
 		for (uint32_t c = first + 1; c < first + 4 && c < pp->ntimers; c++)
-			if (pp->timers[c].when < pp->timers[best].when)
+			if (pp->timers[c]->when < pp->timers[best]->when)
 				best = c;
-		if (s.when <= pp->timers[best].when)
+		if (t->when <= pp->timers[best]->when)
 			break;
 		place(pp, i, pp->timers[best]);
 		i = best;
 	}
-	place(pp, i, s);
+	place(pp, i, t);
 }
 
 static struct timer *first(const struct p *pp)
 {
-	struct timer *best = pp->ntimers ? pp->timers[0].t : NULL;
+	struct timer *best = pp->ntimers ? pp->timers[0] : NULL;
 
 	for (struct timer *t = pp->timerlist; unlikely(t != NULL); t = t->next)
 		if (!best || t->when < best->when)
@@ -84,12 +78,12 @@ static void heap_check(const struct p *pp)
 	uint32_t from = pp->ntimers > CHECK_MOST ? load_relaxed(&pp->schedtick) % pp->ntimers : 0, n = 0;
 
 	for (uint32_t i = from; i < pp->ntimers && n < CHECK_MOST; i++, n++) {
-		const struct timer *t = pp->timers[i].t;
+		const struct timer *t = pp->timers[i];
 
-		if (t->idx != i || load_relaxed(&t->pp) != pp || t->when != pp->timers[i].when)
+		if (t->idx != i || load_relaxed(&t->pp) != pp)
 			throw("heap_check: p%d: a timer at %u has its place at %u, or on another P", pp->id, i,
 			      t->idx);
-		if (i && pp->timers[(i - 1) / 4].when > t->when)
+		if (i && pp->timers[(i - 1) / 4]->when > t->when)
 			throw("heap_check: p%d: the timer at %u is due before its parent", pp->id, i);
 	}
 	for (const struct timer *t = pp->timerlist; t; t = t->next)
@@ -122,18 +116,18 @@ static void unlist(struct p *pp, struct timer *t)
 static void unheap(struct p *pp, struct timer *t)
 {
 	uint32_t i = t->idx;
-	struct timerslot last;
+	struct timer *last;
 
 	if (unlikely(i == LISTED)) {
 		unlist(pp, t);
 		return;
 	}
-	if (unlikely(i >= pp->ntimers || pp->timers[i].t != t))
+	if (unlikely(i >= pp->ntimers || pp->timers[i] != t))
 		throw("timer: p%d has another one at %u of %u", pp->id, i, pp->ntimers);
 	last = pp->timers[--pp->ntimers];
 	t->idx = NOWHERE;
-	if (last.t != t) {
-		if (i > 0 && last.when < pp->timers[(i - 1) / 4].when)
+	if (last != t) {
+		if (i > 0 && last->when < pp->timers[(i - 1) / 4]->when)
 			siftup(pp, i, last);
 		else
 			siftdown(pp, i, last);
@@ -161,15 +155,15 @@ static uint64_t aim(const struct timer *t)
 static bool grow(struct p *pp)
 {
 	uint32_t cap = pp->captimers ? pp->captimers * 2 : 512;
-	char *mem = os_alloc(LEAD + cap * sizeof(*pp->timers));
+	struct timer **heap = os_alloc(cap * sizeof(*heap));
 
-	if (!mem)
+	if (!heap)
 		return false;
 	if (pp->timers) {
-		memcpy(mem + LEAD, pp->timers, pp->ntimers * sizeof(*pp->timers));
-		os_free((char *)pp->timers - LEAD, LEAD + pp->captimers * sizeof(*pp->timers));
+		memcpy(heap, pp->timers, pp->ntimers * sizeof(*heap));
+		os_free(pp->timers, pp->captimers * sizeof(*heap));
 	}
-	pp->timers = (struct timerslot *)(mem + LEAD);
+	pp->timers = heap;
 	pp->captimers = cap;
 	return true;
 }
@@ -177,7 +171,7 @@ static bool grow(struct p *pp)
 static void push(struct p *pp, struct timer *t)
 {
 	if (likely(pp->ntimers < pp->captimers || grow(pp))) {
-		siftup(pp, pp->ntimers++, (struct timerslot){ t->when, t });
+		siftup(pp, pp->ntimers++, t);
 	} else {
 		t->idx = LISTED;
 		t->next = pp->timerlist;
@@ -203,12 +197,9 @@ static bool too_early(struct p *pp, struct timer *t, uint64_t now)
 void timers_reaim(struct p *pp)
 {
 	lock(&pp->timerslock);
-	for (uint32_t i = 0; i < pp->ntimers; i++) {
-		struct timerslot *s = &pp->timers[i];
-
-		if (s->t->wall)
-			s->when = s->t->when = aim(s->t);
-	}
+	for (uint32_t i = 0; i < pp->ntimers; i++)
+		if (pp->timers[i]->wall)
+			pp->timers[i]->when = aim(pp->timers[i]);
 	for (struct timer *t = pp->timerlist; t; t = t->next)
 		if (t->wall)
 			t->when = aim(t);
