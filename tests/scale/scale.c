@@ -3,7 +3,8 @@
  *
  * Usage: scale ROW N.  Prints `ROW N NAME VALUE UNIT` lines; where a limit ends it, `ROW N ! WHY` and exit status 0.
  *
- *	threads		make, memory, switch, wake and join of N threads that park in one condition variable
+ *	threads		make and memory of N threads that park in one condition variable; turn: waking them, a ring
+ *			of turns and joining them, for each turn
  *	sleepers	processor time of a sleep of 1 ms, N threads, each at least twice
  *	locks		lock and unlock of N mutexes in turn, signal of N condition variables without a waiter
  *
@@ -14,6 +15,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +30,8 @@ static long n;
 static pthread_t *threads;
 static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t parked_cond = PTHREAD_COND_INITIALIZER, go_cond = PTHREAD_COND_INITIALIZER;
-static long parked, turns;
-static int go;
+static long parked, turns, sleeps;
+static bool go;
 static sem_t *sems;
 
 static double clock_of(clockid_t id)
@@ -75,17 +77,23 @@ static double memory(void)
 	return (double)kb * 1024;
 }
 
-/* Parks, takes turns round a ring of semaphores, parks again until the end. */
+/* Until wake(); the last that comes tells make(). */
+static void park(void)
+{
+	pthread_mutex_lock(&mu);
+	if (++parked == n)
+		pthread_cond_signal(&parked_cond);
+	while (!go)
+		pthread_cond_wait(&go_cond, &mu);
+	pthread_mutex_unlock(&mu);
+}
+
+/* Parks, then takes turns round a ring of semaphores. */
 static void *parker(void *arg)
 {
 	long i = (long)(intptr_t)arg;
 
-	pthread_mutex_lock(&mu);
-	if (++parked == n)
-		pthread_cond_signal(&parked_cond);
-	while (go < 1)
-		pthread_cond_wait(&go_cond, &mu);
-	pthread_mutex_unlock(&mu);
+	park();
 	for (long t = i; t < turns; t += n) {
 		while (sem_wait(&sems[i]))
 			;
@@ -96,17 +104,10 @@ static void *parker(void *arg)
 
 static void *sleeper(void *arg)
 {
-	long each = (long)(intptr_t)arg;
-
-	pthread_mutex_lock(&mu);
-	if (++parked == n)
-		pthread_cond_signal(&parked_cond);
-	while (go < 1)
-		pthread_cond_wait(&go_cond, &mu);
-	pthread_mutex_unlock(&mu);
-	for (long k = 0; k < each; k++)
+	park();
+	for (long k = 0; k < sleeps; k++)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	return NULL;
+	return arg;
 }
 
 static void *room(size_t size)
@@ -118,7 +119,7 @@ static void *room(size_t size)
 	return p;
 }
 
-static void make(void *(*fn)(void *), intptr_t arg)
+static void make(void *(*fn)(void *))
 {
 	pthread_attr_t a;
 
@@ -126,7 +127,7 @@ static void make(void *(*fn)(void *), intptr_t arg)
 	pthread_attr_init(&a);
 	pthread_attr_setstacksize(&a, STACK < PTHREAD_STACK_MIN ? PTHREAD_STACK_MIN : STACK);
 	for (long i = 0; i < n; i++) {
-		int err = pthread_create(&threads[i], &a, fn, (void *)(fn == parker ? i : arg));
+		int err = pthread_create(&threads[i], &a, fn, (void *)(intptr_t)i);
 
 		if (err)
 			ended("pthread_create", i, err);
@@ -141,7 +142,7 @@ static void make(void *(*fn)(void *), intptr_t arg)
 static void wake(void)
 {
 	pthread_mutex_lock(&mu);
-	go = 1;
+	go = true;
 	pthread_cond_broadcast(&go_cond);
 	pthread_mutex_unlock(&mu);
 }
@@ -162,7 +163,7 @@ static void row_threads(void)
 	turns = n > TURNS ? n : TURNS / n * n;
 	before = memory();
 	start = now();
-	make(parker, 0);
+	make(parker);
 	report("make", (now() - start) / (double)n, "ns");
 	report("memory", (memory() - before) / (double)n, "bytes");
 	start = now();
@@ -174,16 +175,16 @@ static void row_threads(void)
 
 static void row_sleepers(void)
 {
-	long each = n * 2 > SLEEPS ? 2 : SLEEPS / n;
 	double cpu, start;
 
-	make(sleeper, each);
+	sleeps = n * 2 > SLEEPS ? 2 : SLEEPS / n;
+	make(sleeper);
 	cpu = clock_of(CLOCK_PROCESS_CPUTIME_ID);
 	start = now();
 	wake();
 	join();
-	report("sleep-cpu", (clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu) / (double)(n * each), "ns");
-	report("round", (now() - start) / (double)each, "ns");
+	report("sleep-cpu", (clock_of(CLOCK_PROCESS_CPUTIME_ID) - cpu) / (double)(n * sleeps), "ns");
+	report("round", (now() - start) / (double)sleeps, "ns");
 }
 
 static void row_locks(void)
