@@ -60,7 +60,6 @@ static void say(const char *part)
 static const char *prove_lock(struct donors *ds)
 {
 	uint64_t end = sys_now() + UINT64_C(5000000000);
-	enum { YIELDS = 64 };
 	int v = 0, looks = 0;
 	bool contended = false;
 
@@ -72,11 +71,8 @@ static const char *prove_lock(struct donors *ds)
 		/* The creator's second step: it came through without the lock. */
 		if (!contended && load_acquire(&ds->first.ready) >= 2)
 			break;
-		/* A short while without a sleep, which takes several times as long as what it waits for. */
-		if (!contended && looks < YIELDS)
-			sys_1(SYS_sched_yield, 0);
-		else if (!contended)
-			sys_sleep(20000);
+		if (!contended)
+			sys_look_again(looks);
 		if (!contended && ++looks % 500 == 0 && donors_hang())
 			break; /* on another lock, unless it has come to this one just now */
 	}

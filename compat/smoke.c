@@ -132,7 +132,6 @@ static void child(void *arg)
 /* Waits for the child, at most five seconds; its exit code, or -1. */
 static int reap(int pid)
 {
-	enum { YIELDS = 64 };
 	uint64_t end = sys_now() + UINT64_C(5000000000);
 	int status = 0, looks = 0;
 	bool killed = false;
@@ -152,10 +151,8 @@ static int reap(int pid)
 		/* A child that was killed from outside says nothing. */
 		if (!load_acquire(&test.done))
 			sys_futex_wait(&test.done, 0, 1000000);
-		else if (looks++ < YIELDS)
-			sys_1(SYS_sched_yield, 0);
 		else
-			sys_sleep(20000);
+			sys_look_again(looks++);
 	}
 }
 

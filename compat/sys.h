@@ -61,6 +61,20 @@ static inline void sys_sleep(uint64_t ns)
 	sys_2(SYS_nanosleep, &ts, NULL);
 }
 
+/*
+ * Before the ith look, from 0 on, for what another thread is about to do: first it gives way alone, for a sleep of
+ * 20 us takes three times that, and several times as long as what is waited for.
+ */
+static inline void sys_look_again(int i)
+{
+	enum { YIELDS = 64 };
+
+	if (i < YIELDS)
+		sys_1(SYS_sched_yield, 0);
+	else
+		sys_sleep(20000);
+}
+
 static inline uint64_t sys_now(void)
 {
 	struct sys_timespec ts = {0, 0};

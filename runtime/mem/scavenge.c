@@ -84,7 +84,7 @@ uint64_t scavenge_when(void)
 /* Of the first of n, and of those beside it.  How many; 0: the first one keeps its stack. */
 static uint32_t strip(struct g *const *gs, uint32_t n)
 {
-	uint32_t stripped = stack_free_row(gs, n), blocks = 0;
+	uint32_t stripped = stack_free(gs, n), blocks = 0;
 	struct g *had[SCAVENGE_BATCH];
 
 	for (uint32_t i = 0; i < stripped; i++) {
@@ -176,7 +176,7 @@ static bool unmap_all(void)
 	bool any = false;
 
 	while ((gp = gfree_take_any())) {
-		if (stack_free(&gp->stack)) {
+		if (stack_free(&gp, 1)) {
 			g_bare(gp);
 			any = true;
 		} else {

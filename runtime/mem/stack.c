@@ -222,32 +222,33 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 	return true;
 }
 
-/* Of a dead G.  False: the kernel will not unmap it (too many mappings); its pages are gone. */
-bool stack_free(struct stack *s)
+/* The stacks of k dead Gs, which lie from there on.  False: the kernel will not unmap them (too many mappings). */
+static bool unmap(struct g *const *gs, uint32_t k, char *from, size_t size)
 {
-	struct stack was = *s;
+	struct stack was[SCAVENGE_BATCH];
 	bool done;
 
 	lock(&stacklock);
-	*s = (struct stack){ 0 }; /* first: for stack_is_whole() what stands in a G is mapped */
+	for (uint32_t i = 0; i < k; i++) {
+		was[i] = gs[i]->stack;
+		gs[i]->stack = (struct stack){ 0 }; /* first: for stack_is_whole() what stands in a G is mapped */
+	}
 	fence_compiler();
-	done = !was.slot || !os_free(was.slot, was.size);
-	if (!done)
-		*s = was;
+	done = !from || !os_free(from, size);
+	for (uint32_t i = 0; i < k && !done; i++)
+		gs[i]->stack = was[i];
 	unlock(&stacklock);
-	if (!done)
-		stack_discard(s);
 	return done;
 }
 
 /*
- * The same of the first of n dead Gs, and of those after it that lie beside one another: one system call, and the
- * kernel cuts no mapping in pieces that go next.  How many; 0: the first one's stays, and its pages are gone.
+ * Of the first of n dead Gs, and of those after it that lie beside one another: by one system call, and the kernel
+ * cuts no mapping in pieces that go next.  How many; 0: the first one's stays, and its pages are gone.
  */
-uint32_t stack_free_row(struct g *const *gs, uint32_t n)
+uint32_t stack_free(struct g *const *gs, uint32_t n)
 {
-	char *from = gs[0]->stack.slot, *to = from + gs[0]->stack.size;
-	struct stack was[SCAVENGE_BATCH];
+	struct stack *first = &gs[0]->stack;
+	char *from = first->slot, *to = from + first->size;
 	uint32_t k = 1;
 
 	for (; from && k < n && k < SCAVENGE_BATCH; k++) {
@@ -260,21 +261,12 @@ uint32_t stack_free_row(struct g *const *gs, uint32_t n)
 		else
 			break;
 	}
-	if (k == 1)
-		return stack_free(&gs[0]->stack);
-	lock(&stacklock);
-	for (uint32_t i = 0; i < k; i++) {
-		was[i] = gs[i]->stack;
-		gs[i]->stack = (struct stack){ 0 }; /* as stack_free() */
-	}
-	fence_compiler();
-	if (os_free(from, (size_t)(to - from))) {
-		for (uint32_t i = 0; i < k; i++)
-			gs[i]->stack = was[i];
-		k = 0;
-	}
-	unlock(&stacklock);
-	return k ? k : stack_free(&gs[0]->stack);
+	if (unmap(gs, k, from, (size_t)(to - from)))
+		return k;
+	if (k > 1 && unmap(gs, 1, first->slot, first->size))
+		return 1;
+	stack_discard(first);
+	return 0;
 }
 
 /* The pages that a dead G's stack touched go back. */

@@ -77,8 +77,7 @@ size_t ostack_tight(size_t net) hidden; /* helper.c: of a stack of weft's own fo
 char *reservation_cut(struct reservation *r, size_t each, size_t guard) hidden;
 void reservation_trim(struct reservation *r) hidden;       /* what is not cut yet goes back */
 bool stack_alloc(struct stack *s, const struct gattr *a) hidden; /* shaped */
-bool stack_free(struct stack *s) hidden;
-uint32_t stack_free_row(struct g *const *gs, uint32_t n) hidden;
+uint32_t stack_free(struct g *const *gs, uint32_t n) hidden;
 bool stack_is_whole(const struct stack *s) hidden;
 void stack_discard(struct stack *s) hidden;
 void stack_fork_child(void) hidden;
