@@ -54,7 +54,7 @@ struct netwait {
 	bool trying;
 	bool oneway;         /* the caller's word: the file tells of one direction, as an epoll does */
 	bool moved;          /* hold found another registration than the look */
-	bool woken;          /* the last park ended by an edge.  The caller found nothing: it makes this false */
+	bool woken;          /* the last park ended by an edge, which netpoll_release() passes on */
 };
 
 /* What a waiter reads of a registration: the first member of struct polldesc, so that it is read in line. */

@@ -7,9 +7,9 @@
  * READY mark that a waiter consumes; two threads may read one socket, and both must see an edge
  * that came between their try and their park.)
  *
- * One edge may stand for much data, so a waiter that was woken and succeeded passes the wake-up on
- * (netpoll_release).  A waiter that found nothing need not: what comes later is a new edge.  An end or
- * an error wakes every waiter.
+ * One edge may stand for much data, so a waiter that was woken passes the wake-up on as it leaves
+ * (netpoll_release).  One that found nothing, too: its edge may have ended a watch for one event, which only a
+ * park renews (pollonce.c).  An end or an error wakes every waiter.
  *
  * Waiting for several is in pollmany.c, what becomes of a number that ends in pollclose.c.
  *

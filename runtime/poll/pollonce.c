@@ -12,9 +12,8 @@
  *
  * Locks: the registration changes under Pollreg of its number, as in polldesc.c.
  *
- * Must never: leave a parked G with a watch that is over.  So each park renews it while oncerow or once says so; a
- * waiter that was woken and finds nothing parks again; one that finds something passes its wake-up on
- * (netpoll_release()).
+ * Must never: leave a parked G with a watch that is over.  So each park renews it while oncerow or once says so, and
+ * a waiter that was woken and does not park again passes its wake-up on (netpoll_release()), whatever it found.
  */
 #include "runtime/poll/polldesc.h"
 

@@ -35,7 +35,7 @@ enum fdkind {
 /* What was asked of an open file, for one direction. */
 struct fdmemo {
 	/* seq_cst with timeout between two equal keys: remembered() */
-	_Atomic uint64_t key;     /* epoch << 32 | life << 8 | what it says; written by one thread at a time */
+	_Atomic uint64_t key;     /* epoch << 32 | life << 8 | flags; written by one thread at a time */
 	/* seq_cst with key in remembered() */
 	_Atomic uint64_t timeout; /* SO_RCVTIMEO or SO_SNDTIMEO in ns; 0: none */
 };
@@ -149,7 +149,7 @@ enum verdict { MAY_PARK, NONBLOCKING, OTHER_FILE, NOT_OPEN_FOR_IT };
  * 0: without end)?  s NULL: fd is a number of ours for it, and nothing is noted.
  */
 enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, uint64_t *timeout) hidden;
-/* Does O_NONBLOCK stand?  Not asked where it is known. */
+/* Does O_NONBLOCK stand?  Not asked of one that is known to block. */
 bool fdslot_nonblocking(struct fdslot *s, int fd, enum polldir dir) hidden;
 /* A short read of this file says that there is no more, and the next read would wait *timeout. */
 bool fdslot_short_read_tells(struct fdslot *s, int fd, uint64_t *timeout) hidden;

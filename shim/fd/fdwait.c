@@ -100,11 +100,7 @@ static long try_held(struct fdop *op, struct netwait *w)
 	self_thread.catches_sigpipe = true;
 	r = op->attempt(op, w->fd);
 	self_thread.catches_sigpipe = false;
-	if (r == -EAGAIN)
-		r = waits_on(op, w);
-	if (r == FDWAIT_PARK)
-		w->woken = false;
-	return r;
+	return r == -EAGAIN ? waits_on(op, w) : r;
 }
 
 /*

@@ -33,8 +33,6 @@ static int try_and_park(struct stream *s, struct netwait *w, unsigned most, uint
 		}
 		w->moved = false;
 		n = w->fd < 0 ? -EBADF : fd_read(w->fd, most);
-		if (n == -EAGAIN)
-			w->woken = false;
 	}
 	if (n > 0)
 		fetch_add_seqcst(&s->got, (unsigned)n);
