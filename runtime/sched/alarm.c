@@ -15,7 +15,8 @@
  * sysmon does it as it takes the P (revokep()).  A call that the program makes by an instruction of its own
  * ends when the alarm is sooner.  The handler sees that (call_cut()), and from then on there are no alarms in
  * this process (FROMNOW_OWNCALLS): the code that makes one such call makes more.  Beforehand nobody could say
- * so: the number of a call that has ended is lost, so it cannot begin again.
+ * so: the number of a call that has ended is lost, so it cannot begin again.  A poll of weft's own counts, too
+ * (shim/signal/sigcall.c), so a program that polls has none soon.
  *
  * sysmon leaves a P alone while its M has set one (p_sees_itself()).  Where there is none (RLIMIT_SIGPENDING, a
  * filter, such calls), it does all of this, as often as it may.
