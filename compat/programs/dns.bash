@@ -12,6 +12,19 @@ dns_run() {
 	stop_server
 }
 
+dns_load() {	# dns_load PORT: three seconds of dnsperf, 64 questions outstanding
+	local log=$scratch_dir/dnsperf
+
+	printf 'one.test A\ntwo.test A\n' >"$scratch_dir/queries"
+	load_begins
+	if ! bounded 30 dnsperf -s 127.0.0.1 -p "$1" -d "$scratch_dir/queries" -l 3 -q 64 -c 8 >"$log" 2>&1; then
+		why="dnsperf: $why$(first_line "$log")"
+		return 1
+	fi
+	load_ended load "$(awk '/Queries per second/ { printf "%d", $4 }' "$log")" queries/s \
+		"$(awk '/Queries completed/ { print $3 }' "$log")"
+}
+
 dns_answers() {
 	local port=$1 i
 
@@ -29,4 +42,5 @@ dns_answers() {
 		why="answers: ${answer:0:100}"
 		return 1
 	fi
+	[ -z "${with_load-}" ] || ! have dnsperf || dns_load "$port"
 }

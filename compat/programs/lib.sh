@@ -139,6 +139,15 @@ load_ended() {
 			'BEGIN { printf "%.1f", ms * 1000 / n }')" us/op
 }
 
+# quantiles LABEL FILE: lines `quantile PERCENT MICROSECONDS` of FILE as figures LABEL-pPERCENT.
+quantiles() {
+	local word percent us
+
+	while read -r word percent us; do
+		[ "$word" != quantile ] || measured "$1-p$percent" "$us" us
+	done <"$2"
+}
+
 digest() { sha256sum "$@" | cut -c1-16; }
 
 # sample_file MEGABYTES: the path of a file whose bytes depend on its size alone. Half is text that
@@ -457,7 +466,8 @@ http_load() {
 	local log=$scratch_dir/wrk
 
 	load_begins
-	if ! bounded 30 wrk -t 1 -c "$2" -d 3s --timeout 20s "$1" >"$log" 2>&1; then
+	if ! bounded 30 wrk -t 1 -c "$2" -d 3s --timeout 20s -s "$weft_root/compat/programs/quantiles.lua" "$1" \
+		>"$log" 2>&1; then
 		why="wrk: $why$(first_line "$log")"
 		return 1
 	fi
@@ -471,6 +481,7 @@ http_load() {
 		return 1
 	fi
 	load_ended "$3" "$figure" req/s "$(awk '/requests in/ { print $1 }' "$log")"
+	quantiles "$3" "$log"
 }
 
 # http_answers URL [REQUESTS CONNECTIONS]: asks a server over kept connections; adds what it got to answer.
@@ -487,7 +498,8 @@ http_answers() {
 	unit=run
 }
 
-# serve_http PORT PATH COMMAND...: a server that is started, asked for PATH and stopped.
+# serve_http PORT PATH COMMAND...: a server that is started, asked for PATH and stopped.  Where figures are wanted it is
+# loaded, too: by questions for load_path, if the caller sets it.
 serve_http() {
 	local port=$1 path=$2
 
@@ -496,6 +508,8 @@ serve_http() {
 	# With prime set one request goes first, for servers that keep what another gave them.
 	[ -z "${prime-}" ] || http_answers "http://127.0.0.1:$port$path" 1 1 || abandon_server || return 1
 	http_answers "http://127.0.0.1:$port$path" || abandon_server || return 1
+	[ -z "${with_load-}" ] || ! have wrk || http_load "http://127.0.0.1:$port${load_path:-$path}" 64 load ||
+		abandon_server || return 1
 	stop_server
 }
 

@@ -34,12 +34,25 @@ mariadb_step() {
 
 	load_begins
 	if ! mariadb_sysbench 120 "oltp_$1" --threads="$2" --events=0 --time="${SECONDS_EACH:-3}" \
-		 --mysql-ignore-errors=1213,1020,1205 run >"$log" 2>&1; then
+		 --histogram --mysql-ignore-errors=1213,1020,1205 run >"$log" 2>&1; then
 		why="$1 with $2 connections: $why: $(grep -m1 -i -e fatal -e error "$log")"
 		return 1
 	fi
 	figure=$(sed -n 's/.*queries: .*(\([0-9]*\).*per sec.*/\1/p' "$log")
 	load_ended "$1-$2" "$figure" queries/s "$(awk '$1 == "queries:" { print $2 }' "$log")"
+	mariadb_quantiles "$log" >"$scratch_dir/quantiles"
+	quantiles "$1-$2" "$scratch_dir/quantiles"
+}
+
+# Of sysbench's histogram of events: lines `MS |*** COUNT`.
+mariadb_quantiles() {
+	awk '$2 ~ /^\|/ && $1 + 0 > 0 { ms[++n] = $1; count[n] = $NF; all += $NF }
+		END {
+			for (i = 1; i <= n; i++)
+				for (seen += count[i]; k < 5 && seen >= all * limit(k); k++)
+					printf "quantile %s %d\n", limit(k) * 100, ms[i] * 1000
+		}
+		function limit(k) { return k == 0 ? 0.5 : k == 1 ? 0.9 : k == 2 ? 0.99 : k == 3 ? 0.999 : 0.9999 }' "$1"
 }
 
 # The end of what SIGHUP starts is a report in the error log.

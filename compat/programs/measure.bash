@@ -25,6 +25,7 @@ measure_recipe() {	# measure_recipe NAME [PROCS...]
 			under "$mode"
 			why=
 			measures=()
+			answer=
 			if recipe_run "${prefix[@]}"; then
 				want=${want:-$answer}
 				[ "$answer" = "$want" ] || why="answer $answer, expected $want"

@@ -35,6 +35,8 @@ recipe_run() {
 		return 1
 	fi
 	load_ended set "$(sed -n 's/^"SET","\([0-9]*\).*/\1/p' "$log")" req/s "${OPERATIONS:-20000}"
+	awk -F'"' '/^"SET"/ { print "quantile 50", $10 * 1000; print "quantile 99", $14 * 1000 }' "$log" >"$scratch_dir/quantiles"
+	quantiles set "$scratch_dir/quantiles"
 	for i in $(seq 100); do
 		redis-cli -h 127.0.0.1 -p "$port" INFO persistence | grep -q 'bgsave_in_progress:0' && break
 		sleep 0.1

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,12 +269,23 @@ void print_quantiles(const struct bench *b, uint64_t *ns, long n)
 	report(b->name, "-p99", (double)ns[n - 1 - n / 100], "ns");
 }
 
-static const struct bench *lookup(const char *name)
+/* A row of the table; or echoN, or echoNxM: N connections, M requests outstanding. */
+static bool lookup(char *name, struct bench *row)
 {
+	char *end;
+
 	for (size_t i = 0; i < NTABLE; i++)
-		if (!strcmp(table[i].name, name))
-			return &table[i];
-	return NULL;
+		if (!strcmp(table[i].name, name)) {
+			*row = table[i];
+			return true;
+		}
+	if (strncmp(name, "echo", 4))
+		return false;
+	*row = (struct bench){ .name = name, .run = bench_echo };
+	row->a = row->b = strtol(name + 4, &end, 10);
+	if (*end == 'x')
+		row->b = strtol(end + 1, &end, 10);
+	return row->a > 0 && row->b > 0 && !*end;
 }
 
 static int usage(FILE *to, int status)
@@ -309,14 +321,12 @@ int main(int argc, char **argv)
 	if (i >= argc || target_ns <= 0 || count < 0)
 		return usage(stderr, 2);
 	for (; i < argc; i++) {
-		const struct bench *b = lookup(argv[i]);
 		struct bench row;
 
-		if (!b) {
+		if (!lookup(argv[i], &row)) {
 			fprintf(stderr, "weft-bench: %s: no such benchmark (see --list)\n", argv[i]);
 			return 2;
 		}
-		row = *b;
 		if (count)
 			row.a = count;
 		row.run(&row);

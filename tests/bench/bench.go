@@ -590,6 +590,21 @@ func echo(name string, connections, outstanding int) {
 	report(name+"-switches", float64(switches)/float64(requests), "/req")
 }
 
+// echoN, or echoNxM: N connections, M requests outstanding.
+func echoRow(name string) (func(), bool) {
+	numbers, found := strings.TrimPrefix(name, "echo"), strings.HasPrefix(name, "echo")
+	n, m, both := strings.Cut(numbers, "x")
+	if !both {
+		m = n
+	}
+	connections, err := strconv.Atoi(n)
+	outstanding, err2 := strconv.Atoi(m)
+	if !found || err != nil || err2 != nil {
+		return nil, false
+	}
+	return func() { echo(name, connections, outstanding) }, true
+}
+
 var rows = map[string]func(){
 	"create":       func() { measure("create", 100, create) },
 	"createmany":   func() { createMany(10000) },
@@ -618,11 +633,6 @@ var rows = map[string]func(){
 	"signalled":    func() { signalled(300, 2*time.Millisecond) },
 	"park":         func() { park(20000) },
 	"compute":      func() { measure("compute", 1000, compute) },
-	"echo100x1":    func() { echo("echo100x1", 100, 1) },
-	"echo100":      func() { echo("echo100", 100, 100) },
-	"echo1000":     func() { echo("echo1000", 1000, 1000) },
-	"echo8000":     func() { echo("echo8000", 8000, 8000) },
-	"echo8000x64":  func() { echo("echo8000x64", 8000, 64) },
 }
 
 func main() {
@@ -635,6 +645,9 @@ func main() {
 	}
 	for _, name := range args {
 		row, ok := rows[name]
+		if !ok {
+			row, ok = echoRow(name)
+		}
 		if !ok {
 			fmt.Fprintf(os.Stderr, "weft-bench-go: %s: has no equivalent in Go\n", name)
 			os.Exit(3)

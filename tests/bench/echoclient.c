@@ -30,6 +30,7 @@
 #define WARM_NS 200000000u
 #define RUN_NS 1000000000u
 #define MAX_SAMPLES 2000000L
+#define PER_ADDRESS 20000 /* connections from one address: its ports are 28,000 (ip_local_port_range) */
 
 void echo_write(int fd, const char *p, size_t n)
 {
@@ -219,6 +220,16 @@ static void drive(struct load *l)
 	}
 }
 
+/* All of 127.0.0.0/8 is here. The kernel chooses the port as it connects: only pairs of addresses need to differ. */
+static void from_address(int fd, long k)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK + (uint32_t)k)};
+	int on = 1;
+
+	must_sys(setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on)));
+	must_sys(bind(fd, (struct sockaddr *)&addr, sizeof(addr)));
+}
+
 static void connect_all(struct load *l, int port)
 {
 	struct sockaddr_in addr = {.sin_family = AF_INET,
@@ -232,6 +243,8 @@ static void connect_all(struct load *l, int port)
 		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 		must_sys(fd);
+		if (i >= PER_ADDRESS)
+			from_address(fd, i / PER_ADDRESS);
 		must_sys(connect(fd, (struct sockaddr *)&addr, sizeof(addr)));
 		must_sys(echo_no_delay(fd));
 		must_sys(epoll_ctl(l->epfd, EPOLL_CTL_ADD, fd, &ev));

@@ -1,5 +1,5 @@
 # medians.awk: lines `MODE NAME VALUE UNIT` into arrays, medians out of them; `MODE NAME ! WHY` is a run that failed.
-# What both tables of scripts/bench begin with.
+# What the tables and drawings of scripts/bench begin with.
 function median(mode, name,    i, j, k, t, list) {
 	k = count[mode, name]
 	if (!k)
@@ -16,6 +16,12 @@ function median(mode, name,    i, j, k, t, list) {
 function show(x) {
 	if (x == "") return "-"
 	return x >= 100 ? sprintf("%d", x + 0.5) : sprintf("%.1f", x)
+}
+function higher_is_better(unit) { return unit == "req/s" || unit == "%" || unit == "loops/us" }
+function better(a, b, unit) {
+	if (a == "") return b
+	if (b == "") return a
+	return (higher_is_better(unit) ? a > b : a < b) ? a : b
 }
 $3 == "!" { failed[$1, $2] = $4 == "hangs" ? "hang" : "fail" }
 $3 != "!" { value[$1, $2, ++count[$1, $2]] = $3 + 0 }

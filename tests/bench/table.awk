@@ -1,5 +1,4 @@
 # table.awk: a line per figure, a column per mode, ratios at the end (with medians.awk in front).
-function higher_is_better(unit) { return unit == "req/s" || unit == "%" || unit == "loops/us" }
 function cell(mode, name,    x) {
 	x = median(mode, name)
 	if (x != "")
@@ -10,11 +9,6 @@ function ratio(other, mine, unit) {
 	if (other == "" || mine == "" || unit == "threads" || !(mine > 0) || !(other > 0))
 		return "-"
 	return sprintf("%.2f", higher_is_better(unit) ? mine / other : other / mine)
-}
-function better(a, b, unit) {
-	if (a == "") return b
-	if (b == "") return a
-	return (higher_is_better(unit) ? a > b : a < b) ? a : b
 }
 $3 == "!" {
 	if (!($2 in seen_any))
