@@ -183,6 +183,7 @@ void names_look(uint64_t now) hidden; /* now and then; 0: before a long sleep */
 
 /* ---- dump.c ---- */
 void dump_fork_child(void) hidden;
+void layout_fork_child(void) hidden;
 
 /* ---- blockreport.c ---- */
 enum { BLOCKREPORT_NONE = -2 };
