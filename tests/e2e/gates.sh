@@ -30,7 +30,7 @@ fresh()
 	chmod -R u+w "$tmp"
 	rm -rf "$tmp/src" "$tmp/build"
 	mkdir -p "$tmp/src" "$tmp/build"
-	cp -r "$top"/{launcher,shim,runtime,compat,include} "$tmp/src/"
+	cp -r "$top"/{launcher,ctl,shim,runtime,compat,include} "$tmp/src/"
 	chmod -R u+w "$tmp/src"
 }
 
