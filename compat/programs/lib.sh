@@ -58,6 +58,25 @@ under() {
 	[ -z "${server_cpu:-}" ] || prefix=(taskset -c "$server_cpu" "${prefix[@]}")
 }
 
+# compile TARGET SOURCE...: a program for measuring, by the C compiler or Go's, unless it is newer than the sources and
+# the headers beside them.
+compile() {
+	local target=$1 f fresh=
+
+	shift
+	if [ -x "$target" ]; then
+		fresh=yes
+		for f in "$@" "$(dirname "$1")"/*.h; do
+			[ ! "$f" -nt "$target" ] || fresh=
+		done
+	fi
+	[ -z "$fresh" ] || return 0
+	case $1 in
+	*.go) (cd "$(dirname "$1")" && GO111MODULE=off go build -o "$target" "$(basename "$1")") ;;
+	*) "${CC:-cc}" -std=gnu11 -O2 -g -pthread -o "$target" "$@" ;;
+	esac
+}
+
 # Sets why and fails unless the launcher really preloads: a missing library would go unnoticed.
 weft_works() {
 	if [ ! -x "$weft_launcher" ]; then
