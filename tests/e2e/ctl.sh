@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# ctl: what `weftctl ps` shows of processes under weft, of those that are not, and of another user's.
+
+. "$(dirname "$0")/lib.sh"
+weftctl=$build/weftctl
+
+# N threads that wait until standard input ends; `closed` closes all other descriptors first, `fork` waits in a child.
+cat >"$tmp/waits.c" <<'X'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+
+static void *waits(void *arg)
+{
+	pthread_mutex_lock(&m);
+	pthread_mutex_unlock(&m);
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	int n = atoi(argv[1]);
+	pthread_t t;
+	char c;
+
+	pthread_mutex_lock(&m);
+	if (argc > 2 && !strcmp(argv[2], "closed"))
+		for (int fd = 3; fd < 1024; fd++)
+			close(fd);
+	if (argc > 2 && !strcmp(argv[2], "fork")) {
+		pthread_create(&t, NULL, waits, NULL);
+		if (fork()) {
+			wait(NULL);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < n; i++)
+		if (pthread_create(&t, NULL, waits, NULL))
+			return 1;
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	return read(0, &c, 1) < 0;
+}
+X
+"${CC:-gcc}" -O2 -pthread -o "$tmp/waits" "$tmp/waits.c" || exit 2
+mkfifo "$tmp/end"
+exec 5<>"$tmp/end"
+started=()
+
+# start COMMAND...: sets at to the id of the process that waits.
+start()
+{
+	: >"$tmp/id"
+	"$@" <"$tmp/end" >"$tmp/id" 2>"$tmp/err" &
+	started+=($!)
+	for _ in $(seq 600); do
+		at=$(cat "$tmp/id")
+		[ -z "$at" ] || return
+		sleep 0.1
+	done
+	at=none
+}
+
+row()	# row PID: its line, with single blanks
+{
+	"$weftctl" ps 2>"$tmp/ctl.err" | awk -v pid="$1" '$1 == pid { $1 = $1; print }'
+}
+
+same()	# same NAME PATTERN WHAT
+{
+	[[ $3 =~ $2 ]]
+	verdict $? "$1" "\"$3\", wanted $2"
+}
+
+start "$weft" --procs=2 -- "$tmp/waits" 100
+same "a process of 100 threads" "^$at waits [0-9.]+ 101 [0-9]+ 2$" "$(row "$at")"
+start "$weft" --procs=1 -- "$tmp/waits" 3 closed
+same "one that has closed all descriptors" "^$at waits [0-9.]+ 4 [0-9]+ 1$" "$(row "$at")"
+start "$weft" --procs=1 -- "$tmp/waits" 2 fork
+same "a child by fork" "^$at waits [0-9.]+ 3 [0-9]+ 1$" "$(row "$at")"
+start "$weft" -- "$tmp/waits" 0
+same "one that has made no thread" "^$at waits [0-9.]+ - - -$" "$(row "$at")"
+start "$tmp/waits" 3
+same "one that is not under weft" '^$' "$(row "$at")"
+
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$tmp"
+	start "$weft" --procs=1 -- setpriv --reuid=65534 --clear-groups "$tmp/waits" 3
+	same "another user's, for root" "^$at waits [0-9.]+ 4 [0-9]+ 1$" "$(row "$at")"
+	start "$weft" --procs=1 -- "$tmp/waits" 3
+	same "root's, for another user" '^$' "$(cp "$weftctl" "$tmp/weftctl"; weftctl="setpriv --reuid=65534 --clear-groups $tmp/weftctl"
+		$weftctl ps 2>"$tmp/ctl.err" | awk -v pid="$at" '$1 == pid')"
+	same "and nothing is said of it" '^$' "$(cat "$tmp/ctl.err")"
+fi
+
+"$weftctl" ps more >"$tmp/out" 2>&1
+same "an argument too many" '^2 usage: weftctl ps' "$? $(cat "$tmp/out")"
+"$weftctl" >"$tmp/out" 2>&1
+same "no verb" '^2 usage: weftctl VERB' "$? $(cat "$tmp/out")"
+"$weftctl" nothing >"$tmp/out" 2>&1
+same "a verb that is none" '^2 weftctl: nothing: no such verb' "$? $(cat "$tmp/out")"
+"$weftctl" ps >/dev/full 2>"$tmp/out"
+same "a full disk" '^1 weftctl: standard output: ' "$? $(cat "$tmp/out")"
+
+{
+	kill -9 "${started[@]}"
+	pkill -9 -f "^$tmp/waits"
+	wait
+} 2>/dev/null
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
