@@ -18,20 +18,25 @@
  * A signal to one's own process is queued at once on a thread that lets it in: as natively, that
  * thread has it before it does anything else, and it is not lost to threads that end meanwhile.
  * What the kernel must act on goes to the kernel.  True: done, *err is 0 or an errno value.
+ * False: the caller gives it to the kernel; and *err is ESRCH where it waits there, for all keep it out.
  */
 static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 {
 	struct g *gp;
 
+	*err = 0;
 	if (!on_g() || sig < 1 || sig > NSIG_ || runtime_busy() ||
 	    pid != (pid_t)direct3(SYS_getpid, 0, 0, 0) || !(action_handled() & SIGBIT(sig)))
 		return false;
 	gp = sigroute_choose(sig, si, getg());
 	*err = gp ? thread_kill_shared(g_shim(gp)->thread, sig, si) : ESRCH;
-	if (*err != ESRCH)
+	if (*err != ESRCH) {
+		if (gp != getg())
+			signals_follow(gp, sig);
 		return true;
+	}
 	if (!sigroute_started())
-		return false; /* one kernel thread, which keeps it out as its G does */
+		return *err = 0, false; /* one kernel thread, which keeps it out as its G does */
 	/* The kernel says whether there is room for it, and the caller hears that. */
 	if (sigroute_kept_out(SIGBIT(sig)))
 		return false;
@@ -39,7 +44,19 @@ static bool to_self(pid_t pid, int sig, const siginfo_t *si, int *err)
 	*err = 0;
 	sigroute_defer(sig, si);
 	sigroute_flush();
+	sigroute_settle(SIGBIT(sig));
 	return true;
+}
+
+/*
+ * The kernel was given it, for all kept it out (why is ESRCH).  A thread that lets it in by now would have the next
+ * one first, which needs no kernel on its way.
+ */
+static int had_by_kernel(int sig, int why, int r)
+{
+	if (unlikely(why == ESRCH) && sigroute_choose(sig, NULL, getg()))
+		sigroute_catch_up();
+	return r;
 }
 
 /* Would the caller take it, of all threads? */
@@ -79,7 +96,7 @@ EXPORT int kill(pid_t pid, int sig)
 	si.si_pid = pid = tid_process(pid);
 	si.si_uid = own_uid();
 	if (!to_self(pid, sig, &si, &err))
-		return to_group(pid, sig);
+		return had_by_kernel(sig, err, to_group(pid, sig));
 	return err ? (errno = err, -1) : 0;
 }
 
@@ -99,7 +116,7 @@ EXPORT int sigqueue(pid_t pid, int sig, const union sigval value)
 	si.si_uid = own_uid();
 	si.si_value = value;
 	if (!to_self(pid, sig, &si, &err))
-		return real.sigqueue(pid, sig, value);
+		return had_by_kernel(sig, err, real.sigqueue(pid, sig, value));
 	return err ? (errno = err, -1) : 0;
 }
 
@@ -112,7 +129,7 @@ static long queue_own(int id, int sig, siginfo_t *si)
 		return -EPERM;
 	if (to_self((pid_t)direct3(SYS_getpid, 0, 0, 0), sig, si, &err))
 		return -err;
-	return sigroute_requeue(sig, si) ? 0 : -EAGAIN;
+	return had_by_kernel(sig, err, sigroute_requeue(sig, si) ? 0 : -EAGAIN);
 }
 
 /* rt_sigqueueinfo(2). */

@@ -31,9 +31,34 @@ void keepout_add(uint64_t set)
 	sigmask_set_allblocked(fetch_or_seqcst(&blocked, set) | set);
 }
 
+/*
+ * What nobody lets in any more stays kept out: unblocked, it would be in this thread's hands, on its way back
+ * to the kernel, when a thread lets it in and is sent the next one.  The wish goes first, then the masks are
+ * read: a G lets a signal in, then wishes.
+ */
+static uint64_t wished(void)
+{
+	uint64_t set = load_seqcst(&to_unblock), kept;
+
+	if (likely(!set))
+		return 0;
+	kept = keepout_by_all(set);
+	if (unlikely(kept)) {
+		fetch_and_seqcst(&to_unblock, ~kept);
+		set &= ~keepout_by_all(kept);
+	}
+	return set;
+}
+
+void keepout_again(uint64_t set)
+{
+	keepout_add(set);
+	fetch_and_seqcst(&to_unblock, ~set);
+}
+
 static void apply_to_unblock(void)
 {
-	uint64_t set = load_seqcst(&to_unblock);
+	uint64_t set = wished();
 
 	if (!set)
 		return;
@@ -109,7 +134,8 @@ static bool blocked_everywhere(uint64_t set)
 
 bool sigroute_kept_out(uint64_t set)
 {
-	if (keepout_by_all(set) != set || !blocked_everywhere(set))
+	/* Where a wish is left of a thread that let it in before, the signal thread may be about to take it. */
+	if (keepout_by_all(set) != set || !blocked_everywhere(set) || load_seqcst(&to_unblock) & set)
 		return false;
 	if (unlikely(!sigring_empty()))
 		sigroute_flush();
@@ -154,6 +180,11 @@ void sigroute_keep_out(uint64_t set)
 	sigring_wake();
 	sigroute_flush();
 	await_blocked(set);
+}
+
+uint64_t sigroute_waits(uint64_t set)
+{
+	return set & load_seqcst(&blocked) & action_handled();
 }
 
 void sigroute_blocked(uint64_t set)

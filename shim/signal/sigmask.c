@@ -5,7 +5,7 @@
  * threads keep out the signal thread keeps out too, so that it stays pending; it is told of every
  * change:
  *
- *	pthread_sigmask, a jump, setcontext		sigroute_mask_changed()
+ *	pthread_sigmask, a jump, setcontext		sigroute_mask_change()
  *	a new thread's attribute			sigroute_unblocked(), in thread.c
  *	a handler's sa_mask, from its call to its end	sigroute_mask_closed(); signals_rest()
  *	the mask that a handler leaves in its frame	signals_rest()
@@ -13,6 +13,7 @@
  *
  * Must never: let a program block 32 or 33.
  */
+#include "shim/signal/sigpending.h"
 #include "shim/signal/sigroute.h"
 #include "shim/syscall/usermem.h"
 
@@ -47,8 +48,23 @@ uint64_t sigmask_finds_out(void)
 	return action_handled() & ~load_relaxed(&counted);
 }
 
-void sigroute_mask_changed(uint64_t was, uint64_t mask)
+/*
+ * The mask opens in the notes, for senders, before it opens in the kernel: what is queued on the caller already
+ * comes before what waits in the kernel.
+ */
+static void open_in_order(uint64_t mask)
 {
+	signode_queued(&self_thread);
+	sigmask_set(getg(), mask, true);
+	fence_seqcst(); /* seq_cst with the mailbox, as in signals_rest() */
+	signals_deliver();
+}
+
+void sigroute_mask_change(uint64_t was, uint64_t mask)
+{
+	if (was & ~mask && unlikely(load_relaxed(mailbox(&self_thread)) || self_thread.held))
+		open_in_order(mask);
+	sigmask_set(getg(), mask, false);
 	if (was & ~mask) {
 		signals_recall(was & ~mask);
 		sigroute_flush();
@@ -89,10 +105,8 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 	 */
 	if (old && !user_put(old, &was, sizeof(was)))
 		err = EFAULT;
-	if (mask != was) {
-		sigmask_set(gp, mask, false);
-		sigroute_mask_changed(was, mask);
-	}
+	if (mask != was)
+		sigroute_mask_change(was, mask);
 	return err;
 }
 
@@ -127,8 +141,7 @@ static void before_jump(struct __jmp_buf_tag *env)
 	if (env->__mask_was_saved) {
 		uint64_t mask = sigs_of(&env->__saved_mask) & ~SIGS_NEVER, was = sigmask_of(getg());
 
-		sigmask_set(getg(), mask, false);
-		sigroute_mask_changed(was, mask);
+		sigroute_mask_change(was, mask);
 	}
 }
 

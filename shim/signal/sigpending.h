@@ -53,6 +53,11 @@ void signode_fork_child(void) hidden;
 void signode_collect(struct thread *th) hidden;
 /* One of sig is off its list; there is another only if a timer sent one of them. */
 void signode_gone(struct thread *th, int sig, bool shared) hidden;
+/*
+ * sigsend.c: a standard signal is pending once: for the thread, and once more if it was sent to the process.  It is
+ * from before it is queued until it is taken, whichever list it is in.
+ */
+bool signode_first(struct thread *th, int sig, bool shared) hidden;
 /* The next signal of set, out of its node, and taking is still set; 0: none. */
 int signode_take(uint64_t set, siginfo_t *si) hidden;
 uint64_t signode_queued(struct thread *th) hidden; /* all numbers */

@@ -82,14 +82,25 @@ uint64_t signals_kept(uint64_t set)
 	return kept;
 }
 
+/* The ith turn of a wait for other threads to look. */
+static void let_look(int i)
+{
+	struct timespec nap = { 0, RECALL_SLEEP_NS };
+
+	if (!runtime_busy())
+		gosched();
+	if (i < RECALL_YIELDS)
+		own3(SYS_sched_yield, 0, 0, 0);
+	else
+		own3(SYS_nanosleep, &nap, NULL, 0);
+}
+
 /*
  * The caller lets set in, or waits for it: those threads hand on what they have.  Each does so at its next
  * look; the bound is there for the same reason as sigroute_flush()'s.
  */
 void signals_recall(uint64_t set)
 {
-	struct timespec nap = { 0, RECALL_SLEEP_NS };
-
 	set &= ~REALTIME;
 	for (int i = 0; i < RECALL_YIELDS + FLUSH_SLEEPS && unlikely(signals_kept(set)); i++) {
 		uint32_t at = 0;
@@ -97,11 +108,20 @@ void signals_recall(uint64_t set)
 		for (struct g *gp; (gp = g_next(&at));)
 			if (gp != getg() && kept_from_others(gp, set))
 				sigroute_kick(gp);
-		if (!runtime_busy())
-			gosched();
-		if (i < RECALL_YIELDS)
-			own3(SYS_sched_yield, 0, 0, 0);
-		else
-			own3(SYS_nanosleep, &nap, NULL, 0);
+		let_look(i);
+	}
+}
+
+/*
+ * The caller chose gp for a real-time signal and queued it there, and gp has begun to keep it out in between.  What
+ * the caller sends next waits in the kernel, and would be first if gp let it in before it has looked.
+ */
+void signals_follow(struct g *gp, int sig)
+{
+	if (likely(!(SIGBIT(sig) & REALTIME & thread_mask(g_shim(gp)->thread))))
+		return;
+	for (int i = 0; i < RECALL_YIELDS + FLUSH_SLEEPS && load_seqcst(&g_shim(gp)->mailbox); i++) {
+		sigroute_kick(gp);
+		let_look(i);
 	}
 }

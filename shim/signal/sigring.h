@@ -44,6 +44,8 @@ uint64_t keepout_by_all(uint64_t set) hidden; /* of set, what no G lets in; none
 void keepout_begin(void) hidden;
 void keepout_apply(void) hidden; /* what was asked for */
 void keepout_add(uint64_t set) hidden;
+/* The same; and the wishes of before, to let set in, no longer count: the caller looks at the masks next. */
+void keepout_again(uint64_t set) hidden;
 void keepout_let_in(uint64_t set) hidden; /* what no G keeps out of it */
 void keepout_nobody(void) hidden; /* it has ended */
 void keepout_reset(void) hidden;

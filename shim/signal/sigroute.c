@@ -46,12 +46,25 @@ static enum given give_back(int sig, siginfo_t *si)
 {
 	uint64_t mask = SIGBIT(sig);
 
-	keepout_add(mask);
+	keepout_again(mask);
 	if (sigroute_choose(sig, si, NULL)) {
 		sigroute_unblocked(mask);
 		return WANTED;
 	}
 	return sigroute_requeue(sig, si) ? GIVEN : NO_ROOM;
+}
+
+/* A G lets in what was just given back: what is sent from now on is queued on it at once, and must come later. */
+static bool taken_back(int sig, siginfo_t *si)
+{
+	struct timespec zero = { 0, 0 };
+	uint64_t set = SIGBIT(sig);
+
+	if (likely(!sigroute_choose(sig, si, NULL)) ||
+	    direct4(SYS_rt_sigtimedwait, &set, si, &zero, sizeof(set)) != sig)
+		return false;
+	sigroute_original(si);
+	return true;
 }
 
 static int direct_at(struct thread *th, int sig, const siginfo_t *si, bool shared)
@@ -88,7 +101,7 @@ static bool route(long named, int sig, siginfo_t *si)
 			return err != EAGAIN;
 		}
 		given = give_back(sig, si);
-		if (given != WANTED)
+		if (given != WANTED && !(given == GIVEN && taken_back(sig, si)))
 			return given == GIVEN;
 	}
 }

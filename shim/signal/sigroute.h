@@ -85,18 +85,21 @@ void sigroute_blocked(uint64_t set) hidden; /* the caller lets these in no more,
 void sigroute_keep_out(uint64_t set) hidden; /* the same, also of signals that have a handler */
 /* What is sent now of set waits in the kernel, behind all that was sent before. */
 bool sigroute_kept_out(uint64_t set) hidden;
+/* Of set, what may wait in the kernel, where no kernel thread takes it: it has a handler, and all kept it out. */
+uint64_t sigroute_waits(uint64_t set) hidden;
 /* Of set, what all keep out waits where sigpending finds it. */
 void sigroute_settle(uint64_t set) hidden;
 /*
- * sigmask.c.  The calling G's mask has changed, in the kernel and in the notes; or it only keeps out
+ * sigmask.c.  The calling G's mask changes, in the kernel and in the notes; or it has changed, and only keeps out
  * more than before.
  */
-void sigroute_mask_changed(uint64_t was, uint64_t mask) hidden;
+void sigroute_mask_change(uint64_t was, uint64_t mask) hidden;
 void sigroute_mask_closed(uint64_t set) hidden;
 void signals_hand_on(uint64_t out) hidden; /* the calling G keeps these out from now on */
 /* Of set, standard signals that wait for the process on a thread that keeps them out. */
 uint64_t signals_kept(uint64_t set) hidden;
 void signals_recall(uint64_t set) hidden; /* the caller lets these in: others that do not hand them on */
+void signals_follow(struct g *gp, int sig) hidden; /* sig was just queued on gp, for the process */
 void signals_described(uint64_t set) hidden; /* a signalfd was made for these */
 /*
  * The G that takes a signal sent to the process now; here (or NULL) comes before others that are

@@ -191,15 +191,13 @@ void signals_rest(struct delivery *d)
 	struct thread *th = &self_thread;
 
 	th->leaving = true;
-	for (;;) {
-		while (handle_next(d, ~(d->kernel & d->noted), d->f->uc.mask))
-			;
+	do {
+		if (unlikely(sigroute_waits(~d->noted)))
+			signode_queued(th); /* older than what waits: signode_collect() */
 		sigmask_set(getg(), d->noted & ~SIGS_NEVER, true);
 		/* seq_cst with the mailbox in thread_signal(): it queues, then looks at the mask. */
 		fence_seqcst();
-		if (likely(!load_relaxed(mailbox(th))))
-			break;
-	}
+	} while (handle_next(d, ~(d->kernel & d->noted), d->f->uc.mask));
 	sigroute_unblocked(~d->noted);
 	sigroute_mask_closed(d->noted & ~d->was);
 }

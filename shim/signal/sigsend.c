@@ -14,11 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/*
- * A standard signal is pending once: for the thread, and once more if it was sent to the process.
- * It is from before it is queued until it is taken, whichever list it is in.
- */
-static bool signode_first(struct thread *th, int sig, bool shared)
+bool signode_first(struct thread *th, int sig, bool shared)
 {
 	return sig >= 34 || !(fetch_or_acq_rel(&th->pending[shared], SIGBIT(sig)) & SIGBIT(sig));
 }

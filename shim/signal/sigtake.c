@@ -38,13 +38,46 @@ static void forget(struct thread *th)
 	}
 }
 
+/* Of set, what waits in the kernel comes to the list: each number's in their order.  While taking. */
+static void fetch(struct thread *th, uint64_t set)
+{
+	static const struct overrun no_timer = { -1, 0 };
+	struct timespec zero = { 0, 0 };
+	struct signode *n;
+	int sig;
+
+	/* Its place in the list is there before it is taken: what cannot be kept stays in the kernel. */
+	while ((n = signode_get())) {
+		sig = (int)direct4(SYS_rt_sigtimedwait, &set, &n->info, &zero, sizeof(set));
+		if (sig > 0)
+			sigroute_original(&n->info);
+		if (sig <= 0 || sigroute_pass_on(sig, &n->info) || !signode_first(th, sig, true)) {
+			signode_put(n);
+			if (sig <= 0)
+				return;
+			continue;
+		}
+		n->sig = sig;
+		n->shared = true;
+		n->of = no_timer;
+		n->life = g_id(th->g);
+		n->round = sigforget_round(sig); /* after signode_first(): see sigforget.c */
+		sigpending_put(&th->held, n);
+	}
+}
+
 /*
- * Moves what arrived to held, oldest first.  Between this and sigpending_take() no handler may come:
- * taking.
+ * Moves what arrived to held, oldest first.  Between this and sigpending_take() no handler may come: taking.
+ *
+ * All threads kept it out, and now this one lets it in: what waits in the kernel then was sent before what the
+ * mailbox has, for its sender found the mask open only afterwards.  So the mailbox is read first and added last.
+ * (What was in the mailbox before the mask closed is older still: signals_rest() and sigroute_mask_change()
+ * collect it while the mask is closed.)
  */
 void signode_collect(struct thread *th)
 {
 	struct signode *n, *fifo = NULL;
+	uint64_t waits;
 
 	forget(th);
 	n = exchange_seqcst(mailbox(th), NULL);
@@ -60,6 +93,9 @@ void signode_collect(struct thread *th)
 		}
 		n = next;
 	}
+	waits = sigroute_waits(~(thread_mask(th) & sigmask_of(th->g)));
+	if (unlikely(waits))
+		fetch(th, waits);
 	while (fifo) {
 		n = fifo;
 		fifo = n->next;

@@ -63,8 +63,7 @@ void *ucontext_note(const ucontext_t *to, bool swap)
 		syscall_reset(); /* the jump may leave a handler that interrupted a call */
 		weft_tls.handlersp = 0;
 		if (unlikely(mask != was)) {
-			sigmask_set(getg(), mask, false);
-			sigroute_mask_changed(was, mask);
+			sigroute_mask_change(was, mask);
 			if (swap)
 				sigmask_set(getg(), was, false); /* libc saves it, then changes it */
 		}
