@@ -94,6 +94,7 @@ struct gshim {
 	/* enum gstatus; the runtime's: changed by the thread that owns the G in that state */
 	_Atomic uint32_t status;
 	uint64_t goid;            /* number of this life; the runtime's */
+	uintptr_t entry;          /* function of the program at which it begins (c); 0: main, which has none */
 	uint64_t sigmask;         /* the program's thread's: sigmask.h */
 	/* union gname, written and read by any thread: half of one name and half of another is harmless */
 	_Atomic uint64_t name[2];

@@ -8,8 +8,11 @@
 #include "runtime/debug/layout.h"
 
 #include "runtime/sched/gmp.h"
+#include "runtime/sched/tracefile.h"
 
 #include <stddef.h>
+
+extern struct trace_control trace_control hidden;
 
 struct layout_mailbox layout_mailbox;
 

@@ -31,6 +31,7 @@ static bool hand_over(struct g *gp)
 	gp->handed = true;
 	gp->handwaits = os_own_waits();
 	store_relaxed(&gp->shim.status, Gsyscall);
+	TRACE(SYSBLOCK, gp->shim.goid, 0, pp, 0, true);
 	handoffp(releasep(mp));
 	return true;
 }
@@ -76,6 +77,7 @@ static bool give_p(struct g *gp, pollslot *epoll, int fd)
 	if (epoll)
 		return rest_begins(gp, mp, epoll, fd);
 	store_relaxed(&gp->shim.status, Gsyscall);
+	TRACE(SYSBLOCK, gp->shim.goid, 0, mp->p, 0, true);
 	/*
 	 * No M waits for a signal with a P: releasep() sees to that.  oldp stays NULL: any
 	 * P will do.
@@ -160,6 +162,7 @@ void regainp(struct g *gp)
 	struct m *mp = getm();
 	struct p *pp;
 
+	TRACE(SYSLOST, gp->shim.goid, 0, NULL, 0, false);
 	lock(&sched.lock);
 	pp = pidleget();
 	if (gp->rests)
@@ -169,10 +172,13 @@ void regainp(struct g *gp)
 		acquirep(mp, pp);
 		count_up(&pp->syscalltick);
 		store_relaxed(&gp->shim.status, Grunning);
+		trace_run(gp, pp);
 		return;
 	}
-	if (realtime_keeps(gp, 0) && realtime_keep(gp))
+	if (realtime_keeps(gp, 0) && realtime_keep(gp)) {
+		trace_run(gp, mp->p);
 		return;
+	}
 	mcall(exitsyscall0);
 }
 
@@ -191,6 +197,7 @@ static void exitsyscall_outermost(struct g *gp)
 		store_relaxed(&pp->m, mp);
 		count_up(&pp->syscalltick);
 		store_relaxed(&gp->shim.status, Grunning);
+		TRACE(SYSEXIT, gp->shim.goid, 0, pp, 0, false);
 		return;
 	}
 	regainp(gp);

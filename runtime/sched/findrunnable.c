@@ -85,6 +85,7 @@ static struct g *stealwork(struct m *mp, bool *inherit, bool *again)
 					waker_seen(v, alone);
 				*inherit = false;
 				mp->stole = true;
+				trace_steal(gp, v, pp);
 				mp->left = runqlen(pp) + runqlen(v);
 				return gp;
 			}

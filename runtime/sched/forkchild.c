@@ -168,6 +168,7 @@ void runtime_fork_child(void)
 	blockreport_fork_child();
 	procfs_fork_child();
 	dump_fork_child();
+	trace_fork_child();
 	layout_fork_child();
 	unpin();
 }

@@ -6,6 +6,7 @@
  * Must never: make one run (proc.c).
  */
 #include "runtime/sched/gmp.h"
+#include "runtime/sched/tracehook.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,6 +16,7 @@ _Atomic bool g_named;
 
 static void entry(void *arg)
 {
+	trace_begin(weft_tls.g);
 	unpin(); /* g_start pinned it */
 	hooks.gmain(arg);
 }

@@ -20,12 +20,16 @@
  * too late.  M0 is set aside for main alone; a G that cannot leave it has none.
  */
 #include "runtime/sched/gmp.h"
+#include "runtime/sched/tracehook.h"
 
 /* On g0, of a G that is locked to another M, which is asleep or about to be: that one gets the P. */
 static void gohome_m(void *arg)
 {
 	struct g *gp = arg;
-	struct m *mp = offm(gp);
+	struct m *mp;
+
+	TRACE(YIELD, gp->shim.goid, 0, NULL, 0, false);
+	mp = offm(gp);
 
 	if (gp->lockedm == mp) /* it was switched on the way, and is there */
 		execute(mp, gp, true);

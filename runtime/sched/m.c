@@ -7,6 +7,7 @@
  * and its like reach them; the spawner joins those that left and frees their stacks.
  */
 #include "runtime/sched/gmp.h"
+#include "runtime/sched/tracehook.h"
 
 #include <errno.h>
 
@@ -67,6 +68,7 @@ void mexit(struct m *mp)
 {
 	m_sidestack_drop(mp);
 	alarm_end(mp);
+	trace_leave(mp);
 	lock(&sched.lock);
 	list_take(&mp->all);
 	sched.nm--;
@@ -387,6 +389,7 @@ int g_start_locked(struct g *gp)
 	gp->tls->locks = 1; /* as in g_start() */
 	store_release(&gp->shim.status, Grunnable);
 	pin();
+	trace_create(gp);
 	lock(&sched.lock);
 	globrunqput(gp, false); /* any M may find it, and wakes mp */
 	unlock(&sched.lock);

@@ -18,6 +18,7 @@
  * kernel's that does not return.
  */
 #include "runtime/sched/gmp.h"
+#include "runtime/sched/tracehook.h"
 
 /* sched.lock held. */
 static bool take_m0_off(void)
@@ -29,9 +30,11 @@ static bool take_m0_off(void)
 static void to_m0(void *arg)
 {
 	struct g *gp = arg;
-	struct m *mp = offm(gp);
+	struct m *mp;
 	bool idle;
 
+	TRACE(YIELD, gp->shim.goid, 0, NULL, 0, false);
+	mp = offm(gp);
 	runqput(mp->p, gp, true);
 	lock(&sched.lock);
 	idle = take_m0_off();

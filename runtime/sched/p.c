@@ -6,6 +6,7 @@
  * spinning G would delay the change without bound, and nothing here needs all of them still.)
  */
 #include "runtime/sched/gmp.h"
+#include "runtime/sched/tracehook.h"
 
 #include <string.h>
 
@@ -16,6 +17,7 @@ void acquirep(struct m *mp, struct p *pp)
 	store_relaxed(&mp->p, pp);
 	store_relaxed(&pp->m, mp);
 	store_seqcst(&pp->status, Prunning);
+	TRACE(PSTART, 0, 0, pp, 0, false);
 }
 
 struct p *releasep(struct m *mp)
@@ -24,6 +26,7 @@ struct p *releasep(struct m *mp)
 
 	if (!pp || pp->m != mp)
 		throw("releasep: m%d does not own its P", mp->id);
+	TRACE(PSTOP, 0, 0, pp, 0, false);
 	store_relaxed(&mp->p, NULL);
 	store_relaxed(&pp->m, NULL);
 	p_leave(pp, Pidle);
@@ -87,6 +90,7 @@ bool p_retire_if_dying(struct m *mp)
 		mp->spinning = false;
 		fetch_sub_seqcst(&sched.nmspinning, 1);
 	}
+	TRACE(PSTOP, 0, 0, pp, 0, false);
 	store_relaxed(&mp->p, NULL);
 	store_relaxed(&pp->m, NULL);
 	p_leave(pp, Pidle);

@@ -69,6 +69,7 @@ void gopark_pinned(enum waitreason why, const void *addr)
 	lockrank_none("gopark");
 	gp->waitreason = (uint8_t)why;
 	gp->waitaddr = addr;
+	trace_park(gp, why, addr);
 	if (weft_opt.dumpsig || weft_opt.schedtrace)
 		gp->waitsince = nanotime();
 	if (!to_next(mp, gp, finish_park))
@@ -131,6 +132,7 @@ void goready_pinned(struct g *gp, enum readyhow how)
 	if (unlikely(s != Gwaiting))
 		throw("goready: g%lu has status %u", gp->shim.goid, s);
 	store_relaxed(&gp->shim.status, Grunnable);
+	trace_ready(gp);
 	ready_pinned(gp, how);
 }
 
@@ -208,6 +210,7 @@ void goexit(bool (*ended)(void *arg), void *arg)
 	if (unlikely(gp->home != NULL))
 		home_leave(gp);
 	gp->drop = ended(arg);
+	trace_exit(gp);
 	if (!to_next(getm(), gp, finish_exit))
 		mcall(goexit0);
 	__builtin_unreachable();

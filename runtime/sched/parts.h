@@ -185,6 +185,12 @@ void names_look(uint64_t now) hidden; /* now and then; 0: before a long sleep */
 void dump_fork_child(void) hidden;
 void layout_fork_child(void) hidden;
 
+/* ---- trace.c ---- */
+void trace_start(void) hidden;            /* the option; before the first thread */
+void trace_look(uint64_t now) hidden;     /* sysmon only: begins and ends what weftctl asked for */
+void trace_leave(struct m *mp) hidden;    /* it ends */
+void trace_fork_child(void) hidden;
+
 /* ---- blockreport.c ---- */
 enum { BLOCKREPORT_NONE = -2 };
 int blockreport_begin(struct g *gp, const struct os_where *w) hidden; /* a site for blockreport_end */

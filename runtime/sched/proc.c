@@ -152,6 +152,7 @@ int g_start(struct g *gp, bool locked)
 	gp->tls->locks = 1; /* pinned as everything that was switched away; entry() unpins */
 	store_release(&gp->shim.status, Grunnable);
 	pin();
+	trace_create(gp);
 	pp = getp();
 	if (pp && !pp->own) {
 		/*
@@ -179,6 +180,7 @@ static void gosched_m(void *arg)
 {
 	struct g *gp = arg;
 
+	TRACE(YIELD, gp->shim.goid, 0, NULL, 0, false);
 	offm(gp);
 	lock(&sched.lock);
 	globrunqput(gp, false);
@@ -190,6 +192,7 @@ static void goyield_m(void *arg)
 {
 	struct g *gp = arg;
 
+	TRACE(YIELD, gp->shim.goid, 0, NULL, 0, false);
 	runqput(offm(gp)->p, gp, false);
 	schedule(NULL);
 }

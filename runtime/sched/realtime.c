@@ -66,6 +66,7 @@ static void own_in_call(struct g *gp, struct m *mp, struct p *pp)
 
 	if (left && cas_seqcst(&left->status, &s, Pidle)) {
 		fetch_add_relaxed(&left->syscalltick, 1);
+		trace_handoff(left, mp);
 		handoffp(left);
 	}
 	if (gp->rests) {
@@ -116,6 +117,7 @@ static void own_leave(struct g *gp, struct m *mp, uint8_t why)
 	if (gp->shim.sysdepth) {
 		pp = mp->oldp; /* sysmon takes none of these */
 		mp->oldp = NULL;
+		trace_handoff(pp, mp);
 		store_seqcst(&pp->status, Pidle);
 	} else {
 		pp = releasep(mp);

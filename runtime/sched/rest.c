@@ -25,6 +25,7 @@
  * Must never: wake an M while one that sleeps could be the poller; be called inside entersyscall.
  */
 #include "runtime/sched/gmp.h"
+#include "runtime/sched/tracehook.h"
 
 /* Descriptors and timers need a poller, and there is none; or none that could follow it when it has work. */
 static bool lacks_poller(void)
@@ -76,6 +77,7 @@ static bool promises(struct g *gp, struct m *mp)
 static struct p *leave(struct g *gp, struct m *mp)
 {
 	store_relaxed(&gp->shim.status, Gsyscall);
+	TRACE(SYSBLOCK, gp->shim.goid, 0, mp->p, 0, true);
 	return releasep(mp);
 }
 

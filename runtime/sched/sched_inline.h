@@ -9,6 +9,7 @@
 #define WEFT_SCHED_INLINE_H
 
 #include "runtime/sched/gmp.h"
+#include "runtime/sched/tracehook.h"
 
 static inline struct g *runqget(struct p *pp, bool *inherit)
 {
@@ -83,6 +84,7 @@ static inline void prepare_switch(struct m *mp, struct g *gp, bool inherit)
 	else
 		store_relaxed(&gp->m, mp);
 	store_relaxed(&gp->shim.status, Grunning);
+	trace_run(gp, mp->p);
 	gp->shim.lane = (uint16_t)mp->p->id;
 	count_up(&mp->p->runs);
 	if (!inherit)
@@ -117,6 +119,7 @@ static inline __attribute__((always_inline)) void reentersyscall(struct g *gp)
 	store_relaxed(&pp->m, NULL);
 	store_relaxed(&pp->sysm, mp);
 	store_relaxed(&gp->shim.status, Gsyscall);
+	TRACE(SYSCALL, gp->shim.goid, 0, pp, 0, true);
 	p_leave(pp, Psyscall);
 	if (unlikely(load_seqcst(&sched.sysmonwait)) && !pp->own)
 		sysmon_wake();

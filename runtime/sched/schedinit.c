@@ -109,6 +109,7 @@ static int start_main(void *tls, uint32_t tid)
 		weft_tls = (struct weft_tls){ 0 }; /* no G: every wrapper passes through for good */
 		return -ENOMEM;
 	}
+	trace_start();
 	weft_on = 1;
 	return 0;
 }

@@ -17,6 +17,13 @@ struct malarm {
 	bool due;                 /* (o) a G parks that is due at some time, and what runs next looks when */
 };
 
+/* Where it writes the events of a trace (runtime/debug/trace.c). */
+struct tracewriter {
+	struct trace_chunk *chunk; /* NULL: none */
+	uint64_t count;           /* events so far */
+	uint32_t run;             /* trace of which chunk and count are */
+};
+
 struct m {
 	uintptr_t sp;             /* where mstart goes on when this M leaves for good (c) */
 	void *g0top;              /* g0's stack starts here on every mcall (c) */
@@ -53,6 +60,7 @@ struct m {
 	uint64_t cpustart;        /* its CPU clock when curg came (cputime.c) */
 	uint64_t sysstart;        /* the kernel's part of cpustart; SYS_UNKNOWN */
 	struct malarm alarm;
+	struct tracewriter trace; /* (o) */
 	uint64_t napns;           /* (o) current nap of an idle M */
 	/* (o) a P with queued work that this M's last look found too young; NULL: it found none */
 	struct p *young;

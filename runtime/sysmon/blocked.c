@@ -51,6 +51,7 @@
  * Must never: take a P from a G inside the runtime; run on anything but sysmon.
  */
 #include "runtime/sched/gmp.h"
+#include "runtime/sched/tracehook.h"
 
 static uint64_t last_check, last_work;
 static uint32_t last_delay, suspect_delay;
@@ -242,6 +243,7 @@ static bool revokep(struct p *pp, struct m *mp, uint64_t cpu, uint64_t since, ui
 		alarm_off(mp);
 	/* Release: pairs with pin_slow's acquire. */
 	store_release(&tls->revoke, REVOKE_TAKEN);
+	trace_unseen(gp, pp, mp);
 	pp->mon.blocked_m = NULL;
 	sysmon_note_retaken();
 	handoffp(pp);

@@ -18,6 +18,7 @@
  * Must never: run on anything but sysmon; take a P otherwise than by compare-and-swap from Psyscall.
  */
 #include "runtime/sysmon/sysmon.h"
+#include "runtime/sched/tracehook.h"
 
 /* us until the next look at a call that may be blocked; the less often that proved true, the longer. */
 static uint32_t suspect_gap = BLOCKED_GAP_SUSPECT;
@@ -105,6 +106,8 @@ static bool look(struct p *pp, uint64_t now, bool *taken)
 		store_relaxed(&mp->retaken, true);
 	fetch_add_relaxed(&pp->syscalltick, 1);
 	*taken = true;
+	if (mp)
+		trace_handoff(pp, mp);
 	sysmon_note_retaken();
 	handoffp(pp);
 	return false;

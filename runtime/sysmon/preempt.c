@@ -35,6 +35,7 @@
  * Must never: be asked for by any other thread; switch on g0, pinned, or inside entersyscall.
  */
 #include "runtime/sysmon/sysmon.h"
+#include "runtime/sched/tracehook.h"
 
 #include <errno.h>
 
@@ -119,6 +120,7 @@ static void gopreempt_m(void *arg)
 	struct p *pp = weft_tls.m->p;
 
 	store_relaxed(&gp->sliceused, pp->preemptused);
+	trace_preempt(gp, pp);
 	offm(gp);
 	/* So that sysmon knows when the next slice began without a look at that moment. */
 	store_relaxed(&pp->hint.switchwhen, nanotime());

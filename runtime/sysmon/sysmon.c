@@ -237,6 +237,7 @@ static void *sysmon_main(void *arg)
 			spawner_wake();
 		reap_idle(now);
 		names_look(now);
+		trace_look(now);
 		scavenge_tick(now);
 		if (weft_opt.schedtrace &&
 		    now - lasttrace >= (uint64_t)weft_opt.schedtrace * 1000000) {

@@ -271,6 +271,7 @@ static int create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(voi
 	th->start11 = start11;
 	th->arg = arg;
 	g_shim(gp)->thread = th;
+	g_shim(gp)->entry = start ? (uintptr_t)start : (uintptr_t)start11;
 	err = inherit(th, attr, gp, &lets);
 	*out = (pthread_t)g_tls(gp);
 	if (!err)

@@ -9,6 +9,7 @@
 #include "runtime/os/os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -75,6 +76,23 @@ void *os_reserve_dense(size_t n)
 void os_populate(void *p, size_t n)
 {
 	os_syscall(SYS_madvise, (long)p, (long)n, MADV_POPULATE_WRITE, 0, 0, 0);
+}
+
+void *os_map_file(const char *path, size_t n, long *err)
+{
+	long fd = os_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600, 0, 0), r;
+
+	if (fd < 0) {
+		*err = fd;
+		return NULL;
+	}
+	/* Not only as long as that: a full disk would be a SIGBUS at some event. */
+	r = os_syscall(SYS_fallocate, fd, 0, 0, (long)n, 0, 0);
+	if (!r)
+		r = os_syscall(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	os_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+	*err = r;
+	return (unsigned long)r > -4096UL ? NULL : (void *)r;
 }
 
 int os_free(void *p, size_t n)

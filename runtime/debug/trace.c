@@ -1,0 +1,287 @@
+/*
+ * trace: execution traces: what becomes of each G, M and P, as events in memory (tracefile.h).
+ *
+ * Begun by weftctl(1), which writes to trace_control and reads the memory while it is written, or by the option
+ * `trace`, whose memory is a file that is mapped shared: what was written stays when the process dies.  sysmon begins
+ * and ends a trace; no M waits for that.  An M takes a chunk when it has its first event, and the next when that is
+ * full.  Its position is published by a store-release of `n`; a reader that finds another `use` afterwards throws away
+ * what it copied.
+ *
+ * The memory of a trace that ended is given back page by page and stays reserved: an M that was stopped in the middle
+ * of an event may write one more.
+ *
+ * Rejected: a ring for each M.  Ms are many and most of them sleep, so a ring that is large enough for a busy one is
+ * wasted on the others.  A clock of our own (rdtsc): 10 ns instead of 22 for an event, and then the order of causes is
+ * not the order of times.
+ *
+ * Must never: wait for a reader; call libc but for its copies of memory; be entered unpinned.
+ */
+#include "runtime/debug/trace.h"
+
+#include <string.h>
+
+_Atomic uint32_t trace_on;
+struct trace_control trace_control;
+
+static struct trace_header *buffer;      /* sysmon's, and before the first thread main's; NULL: there was no trace */
+static size_t room;                      /* bytes of it */
+static bool into_file;
+static uint64_t rest;                    /* ns: not before that the memory may be unmapped */
+static _Atomic uint32_t run;             /* changes with each trace: chunks of the last one are not to be used */
+
+static struct lock nativelock = LOCK_INIT(Trace);
+static struct tracewriter native;        /* nativelock: of what is no M */
+
+/* ---- chunks ---------------------------------------------------------------------------------- */
+
+static struct trace_chunk *chunk_at(struct trace_header *h, uint64_t i)
+{
+	return (struct trace_chunk *)((char *)h + TRACE_HEAD + i * TRACE_CHUNK);
+}
+
+/* The oldest that no writer fills; NULL: each has one. */
+static struct trace_chunk *chunk_take(struct trace_header *h, uint64_t use)
+{
+	for (uint32_t i = 0; i < h->nchunks; i++) {
+		struct trace_chunk *c = chunk_at(h, (use + i) % h->nchunks);
+		uint32_t s = load_relaxed(&c->state);
+
+		if (s != TRACE_FILLS && cas_acquire(&c->state, &s, TRACE_FILLS))
+			return c;
+	}
+	return NULL;
+}
+
+/* False: there is no room, and the event is lost. */
+static bool chunk_next(struct tracewriter *w, uint32_t writer, int tid)
+{
+	struct trace_header *h = load_acquire(&buffer);
+	uint64_t use = fetch_add_relaxed(&h->taken, 1);
+	struct trace_chunk *c;
+
+	if (w->run != load_relaxed(&run)) {
+		w->run = load_relaxed(&run);
+		w->chunk = NULL;
+		w->count = 0;
+	}
+	if (w->chunk)
+		store_release(&w->chunk->state, TRACE_FULL);
+	w->chunk = c = chunk_take(h, use);
+	if (!c)
+		return false;
+	/* A reader looks at use before and after. */
+	store_relaxed(&c->use, 0);
+	fence_seqcst(); /* seq_cst with the reader, another process: it reads use, copies, then reads use again */
+	store_relaxed(&c->n, 0);
+	c->writer = writer;
+	c->tid = (uint32_t)tid;
+	c->first = w->count;
+	store_release(&c->use, use + 1);
+	return true;
+}
+
+/* An M ends: what it has filled may be used again. */
+void trace_leave(struct m *mp)
+{
+	if (mp->trace.chunk && mp->trace.run == load_relaxed(&run))
+		store_release(&mp->trace.chunk->state, TRACE_FULL);
+	mp->trace.chunk = NULL;
+}
+
+static inline void put(struct tracewriter *w, uint32_t writer, int tid, const struct trace_event *e)
+{
+	struct trace_chunk *c = w->chunk;
+	uint32_t n = c ? load_relaxed(&c->n) : 0;
+
+	if (unlikely(!c || n >= TRACE_CHUNK_EVENTS || w->run != load_relaxed(&run))) {
+		if (!chunk_next(w, writer, tid)) {
+			w->count++;
+			return;
+		}
+		c = w->chunk;
+		n = 0;
+	}
+	c->event[n] = *e;
+	w->count++;
+	store_release(&c->n, n + 1);
+}
+
+void trace_event(enum trace_kind kind, uint64_t g, uint64_t arg, const struct p *pp, unsigned reason, bool stack)
+{
+	struct m *mp = getm();
+	const struct p *on = pp || !mp ? pp : mp->p;
+	struct trace_event e = {
+		.time = nanotime(),
+		.g = g,
+		.arg = arg,
+		.p = on ? (uint16_t)on->id : TRACE_NOP,
+		.kind = (uint8_t)kind,
+		.reason = (uint8_t)reason,
+	};
+
+	if (stack && weft_tls.g)
+		e.stack = trace_stack(load_acquire(&buffer), __builtin_frame_address(0));
+	if (likely(mp)) {
+		put(&mp->trace, (uint32_t)mp->id, mp->ostid, &e);
+		return;
+	}
+	lock(&nativelock);
+	put(&native, TRACE_NATIVE, 0, &e);
+	unlock(&nativelock);
+}
+
+/* ---- begin and end --------------------------------------------------------------------------- */
+
+static void read_maps(struct trace_header *h)
+{
+	ssize_t n = os_slurp("/proc/self/maps", (char *)h + TRACE_PAGE, TRACE_MAPS);
+
+	store_release(&h->mapsused, n > 0 ? (uint32_t)n : 0);
+}
+
+static void begin(struct trace_header *h, size_t bytes)
+{
+	*h = (struct trace_header){
+		.magic = TRACE_MAGIC,
+		.header = sizeof(*h),
+		.maps = TRACE_MAPS,
+		.stacks = TRACE_STACKS,
+		.stack = TRACE_STACK_BYTES,
+		.chunk = TRACE_CHUNK,
+		.nchunks = (uint32_t)((bytes - TRACE_HEAD) / TRACE_CHUNK),
+		.pid = (uint32_t)os_getpid(),
+		.start = nanotime(),
+	};
+	os_clock_gettime(OS_CLOCK_REALTIME, &h->realtime);
+	read_maps(h);
+	trace_stack_begin();
+	room = bytes;
+	store_release(&buffer, h);
+	fetch_add_release(&run, 1);
+	store_release(&trace_on, 1);
+}
+
+/* At least two chunks, or two writers would have no room. */
+static size_t size_of(uint64_t bytes)
+{
+	enum { FEWEST = 2, TRACE_MOST = 1 << 30 };
+
+	bytes = bytes < TRACE_MOST ? bytes / TRACE_CHUNK * TRACE_CHUNK : TRACE_MOST;
+	return TRACE_HEAD + (bytes > FEWEST * TRACE_CHUNK ? bytes : FEWEST * TRACE_CHUNK);
+}
+
+/* As weftctl asked for. */
+static bool begin_asked(uint64_t now)
+{
+	size_t bytes = size_of(load_relaxed(&trace_control.bytes));
+	struct trace_header *h = buffer;
+
+	if (h && room != bytes && now > rest) {
+		store_relaxed(&buffer, NULL);
+		os_free(h, room);
+		h = NULL;
+	}
+	if (!h)
+		h = os_alloc(bytes);
+	else
+		bytes = room;
+	if (!h)
+		return false;
+	begin(h, bytes);
+	store_release(&trace_control.at, (uintptr_t)h);
+	return true;
+}
+
+static void end(uint64_t now)
+{
+	enum { REST = 1000000000 };
+
+	store_release(&trace_on, 0);
+	store_relaxed(&buffer->end, now);
+	rest = now + REST;
+	trace_stack_end();
+	/* The first page stays: a reader that comes late sees that it is over. */
+	os_discard((char *)buffer + TRACE_PAGE, room - TRACE_PAGE);
+}
+
+/* sysmon, at each look. */
+void trace_look(uint64_t now)
+{
+	uint64_t until = load_acquire(&trace_control.until);
+
+	if (likely(!until) || into_file)
+		return;
+	if (!load_relaxed(&trace_on) && now < until && begin_asked(now))
+		return;
+	if (now < until && load_relaxed(&trace_on))
+		return;
+	if (load_relaxed(&trace_on))
+		end(now);
+	/* Asked for again meanwhile: the next look begins it. */
+	if (cas_relaxed(&trace_control.until, &until, 0)) {
+		store_relaxed(&trace_control.at, 0);
+		fetch_add_release(&trace_control.ended, 1);
+	}
+}
+
+/* A process that lives writes to it. */
+static bool is_taken(const char *path)
+{
+	struct trace_header h;
+	struct outbuf o = OUTBUF_INIT;
+	char comm[32];
+
+	if (os_slurp(path, (char *)&h, sizeof(h)) < (ssize_t)(sizeof(h) - 1) ||
+	    memcmp(h.magic, TRACE_MAGIC, sizeof(h.magic)) != 0 || h.end || h.pid == (uint32_t)os_getpid())
+		return false;
+	weft_print(&o, "/proc/%u/comm%c", h.pid, 0);
+	return os_slurp(o.data, comm, sizeof(comm)) > 0;
+}
+
+/* Before the first thread: the option. */
+void trace_start(void)
+{
+	size_t bytes = size_of(weft_opt.tracesize);
+	struct outbuf path = OUTBUF_INIT;
+	struct trace_header *h;
+	long err;
+
+	if (!weft_opt.trace[0])
+		return;
+	weft_print(&path, "%s%c", weft_opt.trace, 0);
+	if (is_taken(path.data)) {
+		path.len = 0;
+		weft_print(&path, "%s.%d%c", weft_opt.trace, os_getpid(), 0);
+	}
+	h = os_map_file(path.data, bytes, &err);
+	if (!h) {
+		weft_say("trace: %s: error %ld (no trace is written)", path.data, -err);
+		return;
+	}
+	into_file = true;
+	begin(h, bytes);
+	store_release(&trace_control.at, (uintptr_t)h);
+}
+
+/* At exit: libraries that came after the start have names, too. */
+static void __attribute__((destructor)) trace_exit_process(void)
+{
+	if (!into_file || !load_relaxed(&trace_on))
+		return;
+	read_maps(buffer);
+	store_relaxed(&buffer->end, nanotime());
+}
+
+/* The parent's goes on without this process. */
+void trace_fork_child(void)
+{
+	store_relaxed(&trace_on, 0);
+	trace_stack_end();
+	buffer = NULL; /* the mapping is left: it may be the parent's file */
+	into_file = false;
+	room = 0;
+	native = (struct tracewriter){ 0 };
+	lock_init(&nativelock, Trace);
+	trace_control = (struct trace_control){ 0 };
+	fetch_add_relaxed(&run, 1);
+}
