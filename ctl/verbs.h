@@ -13,6 +13,7 @@
 enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 
 int verb_ps(int argc, char **argv);
+int verb_dump(int argc, char **argv);
 int verb_trace(int argc, char **argv);
 
 /* "weftctl: ..." on standard error. */

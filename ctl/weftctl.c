@@ -22,6 +22,8 @@ static const struct verb {
 	const char *arguments, *help;
 } verbs[] = {
 	{ "ps", verb_ps, "", "processes that run under weft" },
+	{ "dump", verb_dump, "[-x] PID",
+	  "every thread: what it waits for, since when, held by whom, from where; -x: each by itself" },
 	{ "trace", verb_trace, "PID [TIME] -o FILE [-b BYTES] | -f RAW -o FILE",
 	  "an execution trace for go tool trace, or for Perfetto (FILE.perfetto)" },
 };

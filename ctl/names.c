@@ -1,0 +1,344 @@
+/*
+ * names: names of places and variables of another process, by libdw over its files.
+ *
+ * A file is opened where the process sees it (/proc/PID/root), and only if it is the one that is mapped; one that was
+ * deleted is read from its memory.  Nothing is fetched from a network (DEBUGINFOD_URLS is not followed).
+ *
+ * Must never: take a name for true that another file under the same path gave.
+ */
+#include "ctl/stackparts.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+struct range {
+	uint64_t from, to;
+};
+
+static FILE *open_maps(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	return fopen(path, "re");
+}
+
+static void read_code(struct stacks *s)
+{
+	FILE *f = open_maps(s->p->pid);
+	struct range *r = NULL, *more, one;
+	size_t n = 0, room = 0;
+	char line[4608], mode[8];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx %7s", &one.from, &one.to, mode) != 3 || mode[2] != 'x')
+			continue;
+		if (n == room) {
+			room = room * 2 + 64;
+			more = realloc(r, room * sizeof(*r));
+			if (!more)
+				break;
+			r = more;
+		}
+		r[n++] = one;
+	}
+	if (f)
+		fclose(f);
+	free(s->code);
+	s->code = r;
+	s->ncode = n;
+}
+
+bool names_is_code(struct stacks *s, uint64_t pc)
+{
+	const struct range *r = s->code;
+	size_t lo = 0, hi = s->ncode;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (pc < r[mid].from)
+			hi = mid;
+		else if (pc >= r[mid].to)
+			lo = mid + 1;
+		else
+			return true;
+	}
+	return false;
+}
+
+#ifdef HAVE_LIBDW
+
+/* libdw does not hand on whose modules it asks for. */
+static pid_t whose;
+
+/* The file that is mapped at base, by device and inode. */
+static bool mapped_file(pid_t pid, uint64_t base, dev_t *dev, ino_t *ino)
+{
+	FILE *f = open_maps(pid);
+	unsigned major, minor;
+	uint64_t from, to;
+	unsigned long inode;
+	char line[4608];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%lx-%lx %*s %*x %x:%x %lu", &from, &to, &major, &minor, &inode) == 5 &&
+		    base >= from && base < to) {
+			*dev = makedev(major, minor);
+			*ino = inode;
+			found = true;
+		}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static int find_elf(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base, char **file, Elf **elf)
+{
+	pid_t pid = whose;
+	char path[4608];
+	struct stat st;
+	dev_t dev;
+	ino_t ino;
+	int fd;
+
+	if (name[0] != '/' || !mapped_file(pid, base, &dev, &ino))
+		return dwfl_linux_proc_find_elf(mod, userdata, name, base, file, elf);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	/* Of an overlay the two devices differ: the inode has to do. */
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == ino) {
+		*file = strdup(path);
+		return fd;
+	}
+	if (fd >= 0)
+		close(fd);
+	snprintf(path, sizeof(path), "%s (deleted)", name);
+	return dwfl_linux_proc_find_elf(mod, userdata, path, base, file, elf);
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+};
+
+static bool report(struct stacks *s)
+{
+	dwfl_report_begin(s->dwfl);
+	return dwfl_linux_proc_report(s->dwfl, s->p->pid) == 0 && dwfl_report_end(s->dwfl, NULL, NULL) == 0;
+}
+
+struct stacks *stacks_open(struct proc *p)
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->p = p;
+	whose = p->pid;
+	read_code(s);
+	unsetenv("DEBUGINFOD_URLS");
+	s->dwfl = dwfl_begin(&callbacks);
+	if (s->dwfl && (!report(s) || !dwfl_attach_state(s->dwfl, NULL, p->pid, &stack_callbacks, s))) {
+		dwfl_end(s->dwfl);
+		s->dwfl = NULL;
+	}
+	return s;
+}
+
+void stacks_close(struct stacks *s)
+{
+	if (!s)
+		return;
+	if (s->dwfl)
+		dwfl_end(s->dwfl);
+	free(s->code);
+	free(s);
+}
+
+void stacks_renew(struct stacks *s)
+{
+	whose = s->p->pid;
+	read_code(s);
+	if (s->dwfl)
+		report(s);
+}
+
+/* C++ and Rust by libstdc++'s own function, where that is installed. */
+static void demangle(const char *name, char *to, size_t n)
+{
+	typedef char *demangler(const char *, char *, size_t *, int *);
+	static demangler *fn;
+	static bool looked;
+	char *text = NULL;
+	int status = 0;
+
+	if (!looked) {
+		void *lib = dlopen("libstdc++.so.6", RTLD_LAZY);
+
+		looked = true;
+		*(void **)&fn = lib ? dlsym(lib, "__cxa_demangle") : NULL;
+	}
+	if (fn && strncmp(name, "_Z", 2) == 0)
+		text = fn(name, NULL, NULL, &status);
+	snprintf(to, n, "%s", text ? text : name);
+	free(text);
+}
+
+bool stacks_place(struct stacks *s, uint64_t pc, bool first, struct place *at)
+{
+	Dwarf_Addr where = first ? pc : pc - 1, start;
+	Dwfl_Module *mod = s->dwfl ? dwfl_addrmodule(s->dwfl, where) : NULL;
+	const char *name, *file;
+	Dwfl_Line *line;
+	GElf_Sym sym;
+	GElf_Off off;
+
+	*at = (struct place){ .offset = pc };
+	if (!mod)
+		return false;
+	name = dwfl_module_info(mod, NULL, &start, NULL, NULL, NULL, NULL, NULL);
+	snprintf(at->module, sizeof(at->module), "%s", name ? name : "");
+	at->offset = pc - start;
+	name = dwfl_module_addrinfo(mod, where, &off, &sym, NULL, NULL, NULL);
+	if (name) {
+		snprintf(at->raw, sizeof(at->raw), "%s", name);
+		demangle(name, at->function, sizeof(at->function));
+		at->offset = off + (pc - where);
+	}
+	line = dwfl_module_getsrc(mod, where);
+	file = line ? dwfl_lineinfo(line, NULL, &at->line, NULL, NULL, NULL) : NULL;
+	if (file)
+		snprintf(at->file, sizeof(at->file), "%s", file);
+	return true;
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+void stacks_text(struct stacks *s, uint64_t pc, bool first, char *text, size_t n)
+{
+	struct place at;
+
+	if (!stacks_place(s, pc, first, &at))
+		snprintf(text, n, "0x%lx", pc);
+	else if (at.function[0] && at.file[0])
+		snprintf(text, n, "%s (%s:%d)", at.function, base_of(at.file), at.line);
+	else if (at.function[0])
+		snprintf(text, n, "%s (%s)", at.function, base_of(at.module));
+	else
+		snprintf(text, n, "%s+0x%lx", base_of(at.module), at.offset);
+}
+
+void stacks_variable(struct stacks *s, uint64_t addr, char *text, size_t n)
+{
+	Dwfl_Module *mod = s->dwfl ? dwfl_addrmodule(s->dwfl, addr) : NULL;
+	const char *name;
+	GElf_Sym sym;
+	GElf_Off off;
+
+	text[0] = '\0';
+	name = mod ? dwfl_module_addrinfo(mod, addr, &off, &sym, NULL, NULL, NULL) : NULL;
+	if (!name || GELF_ST_TYPE(sym.st_info) != STT_OBJECT)
+		return;
+	demangle(name, text, n);
+	if (off)
+		snprintf(text + strlen(text), n - strlen(text), "+%lu", off);
+}
+
+struct each {
+	bool (*fn)(const char *, uint64_t, uint64_t, const void *, int, void *);
+	void *arg;
+};
+
+static int one_module(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr start, void *arg)
+{
+	const struct each *e = arg;
+	const unsigned char *id = NULL;
+	Dwarf_Addr end, at;
+	int idlen;
+
+	(void)userdata;
+	dwfl_module_info(mod, NULL, NULL, &end, NULL, NULL, NULL, NULL);
+	idlen = dwfl_module_build_id(mod, &id, &at);
+	return e->fn(name, start, end, id, idlen > 0 ? idlen : 0, e->arg) ? DWARF_CB_OK : DWARF_CB_ABORT;
+}
+
+void stacks_each_module(struct stacks *s,
+			bool (*fn)(const char *path, uint64_t start, uint64_t end, const void *id, int idlen, void *arg),
+			void *arg)
+{
+	struct each e = { fn, arg };
+
+	if (s->dwfl)
+		dwfl_getmodules(s->dwfl, one_module, &e, 0);
+}
+
+#else
+
+struct stacks *stacks_open(struct proc *p)
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+
+	if (s) {
+		s->p = p;
+		read_code(s);
+	}
+	return s;
+}
+
+void stacks_close(struct stacks *s)
+{
+	if (s)
+		free(s->code);
+	free(s);
+}
+
+void stacks_renew(struct stacks *s)
+{
+	read_code(s);
+}
+
+bool stacks_place(struct stacks *s, uint64_t pc, bool first, struct place *at)
+{
+	(void)s, (void)first;
+	*at = (struct place){ .offset = pc };
+	return false;
+}
+
+void stacks_text(struct stacks *s, uint64_t pc, bool first, char *text, size_t n)
+{
+	(void)s, (void)first;
+	snprintf(text, n, "0x%lx", pc);
+}
+
+void stacks_variable(struct stacks *s, uint64_t addr, char *text, size_t n)
+{
+	(void)s, (void)addr, (void)n;
+	text[0] = '\0';
+}
+
+void stacks_each_module(struct stacks *s,
+			bool (*fn)(const char *path, uint64_t start, uint64_t end, const void *id, int idlen, void *arg),
+			void *arg)
+{
+	(void)s, (void)fn, (void)arg;
+}
+
+#endif
+
+void stacks_stop(struct stacks *s)
+{
+	s->may_stop = true;
+}

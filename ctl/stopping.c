@@ -1,0 +1,103 @@
+/*
+ * stopping: where a kernel thread is, and what its registers are while it computes.
+ *
+ * The thread is seized and interrupted (ptrace), its registers and the top of its stack are copied, and it goes on:
+ * some tens of microseconds.  Only one that was on a CPU is stopped, for a call that waits in the kernel might end
+ * with EINTR.
+ *
+ * Must never: leave a thread stopped; wait for it without bound.
+ */
+#include "ctl/stackparts.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LOOKS = 200, BETWEEN = 100 /* us */ };
+
+enum where stopping_where(pid_t pid, pid_t tid, uint64_t *pc, uint64_t *sp)
+{
+	char path[64], text[256];
+	enum where at = WHERE_GONE;
+	char *last;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
+	f = fopen(path, "re");
+	if (!f)
+		return WHERE_GONE;
+	if (fgets(text, sizeof(text), f)) {
+		text[strcspn(text, "\n")] = '\0';
+		if (strcmp(text, "running") == 0)
+			at = WHERE_CPU;
+		else if ((last = strrchr(text, ' ')) && sscanf(last, " %lx", pc) == 1) {
+			*last = '\0';
+			last = strrchr(text, ' ');
+			if (last && sscanf(last, " %lx", sp) == 1)
+				at = WHERE_KERNEL;
+		}
+	}
+	fclose(f);
+	return at;
+}
+
+static void copy_registers(const struct user_regs_struct *u, struct regs *r)
+{
+	const uint64_t value[REGS] = { u->rax, u->rdx, u->rcx, u->rbx, u->rsi, u->rdi, u->rbp, u->rsp,
+				       u->r8,  u->r9,  u->r10, u->r11, u->r12, u->r13, u->r14, u->r15 };
+
+	memcpy(r->value, value, sizeof(value));
+	r->known = (1u << 16) - 1;
+	r->pc = u->rip;
+}
+
+/* *sig: the signal that it stopped to take instead, which it must get; 0: none. */
+static bool await_stop(pid_t tid, int *sig)
+{
+	int status;
+
+	*sig = 0;
+	for (int i = 0; i < LOOKS; i++) {
+		pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+
+		if (got == tid && WIFSTOPPED(status)) {
+			*sig = status >> 16 ? 0 : WSTOPSIG(status);
+			return true;
+		}
+		if (got == tid)
+			return false; /* it has ended */
+		if (got < 0 && errno != EINTR)
+			return false;
+		usleep(BETWEEN);
+	}
+	return false;
+}
+
+bool stopping_regs(struct stacks *s, pid_t tid, struct regs *r)
+{
+	struct user_regs_struct u;
+	bool good;
+	int sig;
+
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+		return false;
+	/* One that does not stop in time is let go when weftctl ends. */
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 || !await_stop(tid, &sig)) {
+		ptrace(PTRACE_DETACH, tid, NULL, NULL);
+		return false;
+	}
+	good = ptrace(PTRACE_GETREGS, tid, NULL, &u) == 0;
+	if (good) {
+		copy_registers(&u, r);
+		s->stopped = true;
+		s->from = u.rsp;
+		s->to = u.rsp + proc_read_some(s->p, u.rsp, s->copy, sizeof(s->copy));
+	}
+	ptrace(PTRACE_DETACH, tid, NULL, (void *)(long)sig);
+	return good;
+}
