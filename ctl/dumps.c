@@ -264,6 +264,7 @@ static void print(struct dump *d)
 #ifndef HAVE_LIBDW
 	puts("(no stacks: this weftctl was built without libdw)\n");
 #endif
+	cycles_print(d->p, d->x, d->s);
 	if (!d->each)
 		qsort(d->all, d->n, sizeof(*d->all), most_first);
 	for (size_t i = 0; i < d->n; i++)

@@ -23,6 +23,7 @@ static void fill_g(const struct proc *p, uint64_t addr, const char *raw, struct 
 		.status = (uint32_t)proc_member(p, raw, LF_g_status),
 		.waitreason = (unsigned)proc_member(p, raw, LF_g_waitreason),
 		.waitaddr = proc_member(p, raw, LF_g_waitaddr),
+		.parked = proc_member(p, raw, LF_g_parked),
 		.waitsince = proc_member(p, raw, LF_g_waitsince),
 		.sp = proc_member(p, raw, LF_g_sp),
 		.syscallsp = proc_member(p, raw, LF_g_syscallsp),

@@ -39,4 +39,8 @@ const struct proc_g *gindex_at(const struct gindex *x, size_t i); /* in the orde
 /* False: it waits for nothing that has a name. */
 bool object_of(const struct proc *p, const struct gindex *x, const struct proc_g *g, struct object *o);
 
+struct stacks;
+/* cycles.c: prints the circles of threads that wait for each other; nothing where there are none. */
+void cycles_print(const struct proc *p, const struct gindex *x, struct stacks *s);
+
 #endif

@@ -64,6 +64,7 @@ struct proc_g {
 	uint32_t status;
 	unsigned waitreason;
 	uint64_t waitaddr, waitsince;
+	uint64_t parked;            /* its place in the lot; 0: it has none */
 	uint64_t sp, syscallsp, intpc, intsp;
 	uint64_t m, lockedm;        /* addresses of Ms, 0: none */
 	uint64_t stackbase, stacktop; /* main's are 0 */

@@ -9,6 +9,7 @@
 
 #include "runtime/sched/gmp.h"
 #include "runtime/sched/tracefile.h"
+#include "runtime/wait/parkinglot.h"
 
 #include <stddef.h>
 

@@ -908,6 +908,15 @@ size_t os_stacklimit(void)
 	return 8 << 20;
 }
 
+/* There are no files. */
+void *os_map_file(const char *path, size_t n, long *err)
+{
+	(void)path;
+	(void)n;
+	*err = -ENOENT;
+	return NULL;
+}
+
 ssize_t os_slurp(const char *path, char *buf, size_t n)
 {
 	(void)path;
