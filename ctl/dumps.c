@@ -12,7 +12,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { NAMES = 3, BUCKETS = 4096 };
 
@@ -39,14 +38,6 @@ struct dump {
 	struct entry *bucket[BUCKETS], **all;
 	size_t n, room;
 };
-
-static uint64_t nanotime(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static size_t hash_of(const struct proc_g *g, const uint64_t *pc, int depth)
 {
@@ -273,7 +264,7 @@ static void print(struct dump *d)
 
 static int dump(struct proc *p, bool each)
 {
-	struct dump d = { .p = p, .each = each, .now = nanotime() };
+	struct dump d = { .p = p, .each = each, .now = now_ns() };
 	int status = EXIT_REFUSED;
 
 	d.x = gindex_make(p);

@@ -30,6 +30,9 @@ void stacks_stop(struct stacks *s);
  */
 int stacks_of(struct stacks *s, const struct proc_g *g, uint64_t *pc, int max);
 
+/* It computes at this moment (or the kernel does for it, and does not wait). */
+bool stacks_computes(const struct stacks *s, const struct proc_g *g);
+
 struct place {
 	char function[256];         /* "" : unknown; demangled where that is possible */
 	char raw[256];              /* as the symbol is called */

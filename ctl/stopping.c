@@ -101,3 +101,13 @@ bool stopping_regs(struct stacks *s, pid_t tid, struct regs *r)
 	ptrace(PTRACE_DETACH, tid, NULL, (void *)(long)sig);
 	return good;
 }
+
+bool stacks_computes(const struct stacks *s, const struct proc_g *g)
+{
+	struct proc_m m;
+	uint64_t pc, sp;
+	pid_t tid;
+
+	return g->status == GRUNNING && proc_m_at(s->p, g->m, &m) && m.curg == g->addr &&
+	       (tid = proc_tid(s->p, m.ostid)) && stopping_where(s->p->pid, tid, &pc, &sp) == WHERE_CPU;
+}

@@ -6,6 +6,7 @@
  *	tracestacks.c	unwinds the stacks, and has their names
  *	tracego.c	writes Go's format, v2 (Go 1.22)
  *	traceperfetto.c	writes Perfetto's
+ *	traceask.c	asks a process for it
  *	traceverb.c	the verb
  *
  * Must never: trust what the log says of itself: each size and each number is checked.
@@ -124,6 +125,9 @@ struct gnames {
 };
 
 const char *gnames_find(const struct gnames *names, uint64_t goid);
+
+/* For ns, or until a signal ends it, with so many bytes of the process's memory; false: that was said. */
+bool trace_process(struct proc *p, uint64_t ns, uint64_t bytes, struct tracelog *log, struct gnames *names);
 
 /* ---- writers --------------------------------------------------------------------------------- */
 

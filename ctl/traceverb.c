@@ -1,24 +1,17 @@
 /*
  * traceverb: `weftctl trace`: an execution trace of a process that runs, or one that it wrote itself, for other tools.
  *
- * What the library is asked for has an end of its own: where this command is killed, the trace ends by itself.
- *
- * Must never: leave a trace on; say that a file is whole when events were lost.
+ * Must never: say that a file is whole when events were lost.
  */
 #include "ctl/trace.h"
 #include "ctl/verbs.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { POLL_US = 20000, ANSWER_US = 2000, SPARE_NS = 1000000000 };
-
 static const uint64_t second = 1000000000;
-static volatile sig_atomic_t stopped;
 
 struct wish {
 	const char *from, *to, *pid;
@@ -26,21 +19,7 @@ struct wish {
 	bool perfetto;
 };
 
-static void on_signal(int sig)
-{
-	(void)sig;
-	stopped = 1;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * second + (uint64_t)ts.tv_nsec;
-}
-
-static bool parse_time(const char *s, uint64_t *ns)
+bool parse_time(const char *s, uint64_t *ns)
 {
 	static const struct unit {
 		const char *name;
@@ -55,108 +34,6 @@ static bool parse_time(const char *s, uint64_t *ns)
 			return true;
 		}
 	return false;
-}
-
-/* ---- names ----------------------------------------------------------------------------------- */
-
-static int by_goid(const void *a, const void *b)
-{
-	const struct gname *x = a, *y = b;
-
-	return (x->goid > y->goid) - (x->goid < y->goid);
-}
-
-const char *gnames_find(const struct gnames *names, uint64_t goid)
-{
-	struct gname key = { .goid = goid };
-	const struct gname *found = names->n ? bsearch(&key, names->at, names->n, sizeof(key), by_goid) : NULL;
-
-	return found ? found->name : NULL;
-}
-
-static bool take_name(const struct proc_g *g, void *arg)
-{
-	struct gnames *names = arg;
-	struct gname *more = names->n & (names->n + 1) ? names->at
-						      : realloc(names->at, (2 * names->n + 2) * sizeof(*more));
-
-	if (!more)
-		return false;
-	names->at = more;
-	names->at[names->n].goid = g->goid;
-	memcpy(names->at[names->n++].name, g->name, sizeof(g->name));
-	return true;
-}
-
-/* ---- a process that runs --------------------------------------------------------------------- */
-
-static uint64_t control(const struct proc *p, size_t at)
-{
-	uint64_t v = 0;
-
-	return proc_read(p, p->addr[LA_trace] + at, &v, sizeof(v)) ? v : 0;
-}
-
-static bool set_control(const struct proc *p, size_t at, uint64_t v)
-{
-	return proc_write(p, p->addr[LA_trace] + at, &v, sizeof(v));
-}
-
-/*
- * Asks, and waits until the buffers are there; 0: the process has ended, or has no memory.  sysmon sleeps while the
- * process is idle: it begins when that is over.
- */
-static uint64_t begin(const struct proc *p, const struct wish *w, uint64_t until)
-{
-	uint64_t at = control(p, offsetof(struct trace_control, at));
-	uint64_t ended = control(p, offsetof(struct trace_control, ended));
-
-	if (at)
-		return at; /* it writes one already, by the option */
-	if (!set_control(p, offsetof(struct trace_control, bytes), w->bytes) ||
-	    !set_control(p, offsetof(struct trace_control, until), until + SPARE_NS))
-		return 0;
-	while (!stopped && now_ns() < until && !proc_gone(p)) {
-		at = control(p, offsetof(struct trace_control, at));
-		if (at || control(p, offsetof(struct trace_control, ended)) != ended)
-			break;
-		usleep(ANSWER_US);
-	}
-	return at;
-}
-
-static bool log_process(struct proc *p, const struct wish *w, struct tracelog *log, struct gnames *names)
-{
-	uint64_t until = now_ns() + w->ns, at = begin(p, w, until);
-	struct trace_header h;
-	char why[128];
-	bool there;
-
-	if (!at) {
-		set_control(p, offsetof(struct trace_control, until), 0);
-		say("%d: %s", p->pid, proc_gone(p) ? "it has ended" : "no trace began (the process was idle all the time, or has no memory)");
-		return false;
-	}
-	if (!proc_read(p, at, &h, sizeof(h)) || !log_begin(log, &h, why, sizeof(why))) {
-		say("%d: it has ended", p->pid);
-		return false;
-	}
-	do {
-		there = log_take(log, p, at);
-		if (there && now_ns() < until && !stopped)
-			usleep(POLL_US);
-	} while (there && !stopped && now_ns() < until && !log->failed);
-	if (there) {
-		proc_read(p, at, &log->head, sizeof(log->head));
-		proc_each_g(p, take_name, names);
-		log_take_stacks(log, p, at);
-		/* sysmon ends it at its next look. */
-		set_control(p, offsetof(struct trace_control, until), 1);
-	}
-	if (!there)
-		say("%d: it ended while it was traced: what was read until then is written, without stacks", p->pid);
-	qsort(names->at, names->n, sizeof(*names->at), by_goid);
-	return true;
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -276,9 +153,8 @@ int verb_trace(int argc, char **argv)
 		p = open_scheduled(w.pid, &status);
 		if (!p)
 			return status;
-		signal(SIGINT, on_signal);
-		signal(SIGTERM, on_signal);
-		if (log_process(p, &w, &log, &names))
+		until_signalled();
+		if (trace_process(p, w.ns, w.bytes, &log, &names))
 			status = write_out(&log, &names, &w);
 		proc_close(p);
 	}

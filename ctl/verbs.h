@@ -14,7 +14,14 @@ enum { EXIT_DONE = 0, EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 
 int verb_ps(int argc, char **argv);
 int verb_dump(int argc, char **argv);
+int verb_profile(int argc, char **argv);
 int verb_trace(int argc, char **argv);
+
+uint64_t now_ns(void);              /* CLOCK_MONOTONIC */
+void until_signalled(void);         /* from now on an interrupt, or SIGTERM, is only noted */
+bool signalled(void);
+/* "5s", "300ms"; alone a number is seconds; up to an hour. */
+bool parse_time(const char *s, uint64_t *ns);
 
 /* "weftctl: ..." on standard error. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -24,6 +24,8 @@ static const struct verb {
 	{ "ps", verb_ps, "", "processes that run under weft" },
 	{ "dump", verb_dump, "[-x] PID",
 	  "every thread: what it waits for, since when, held by whom, from where; -x: each by itself" },
+	{ "profile", verb_profile, "PID --cpu|--block|--mutex|--threads [TIME] -o FILE",
+	  "where CPU time goes, where threads wait, for whom, where they are: for go tool pprof" },
 	{ "trace", verb_trace, "PID [TIME] -o FILE [-b BYTES] | -f RAW -o FILE",
 	  "an execution trace for go tool trace, or for Perfetto (FILE.perfetto)" },
 };
