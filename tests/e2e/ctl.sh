@@ -98,6 +98,21 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	same "and nothing is said of it" '^$' "$(cat "$tmp/ctl.err")"
 fi
 
+start "$weft" --procs=2 -- "$tmp/waits" 100
+same "stat: two lines of 101 threads" '^0 2$' \
+	"$("$weftctl" stat "$at" 100ms 2 >"$tmp/out" 2>&1; echo "$?") $(grep -c "^ *101 .* [01]/2 " "$tmp/out")"
+"$weftctl" stat "$at" 100ms none >"$tmp/out" 2>&1
+same "stat: no number" '^2 usage: weftctl stat' "$? $(cat "$tmp/out")"
+"$weftctl" top "$at" >"$tmp/out" 2>&1 </dev/null
+same "top: no terminal, or not built" '^1 weftctl: top: ' "$? $(cat "$tmp/out")"
+if ! grep -q "without" "$tmp/out" && command -v script >/dev/null; then
+	same "top: on a terminal" '^0 yes$' \
+		"$( (sleep 2; printf q; sleep 10) | TERM=xterm timeout 60 script -qec "$weftctl top $at" /dev/null >"$tmp/out" 2>&1
+		echo "$?") $(grep -q "101 threads" "$tmp/out" && grep -q "mutex lock" "$tmp/out" && echo yes)"
+	same "top: a terminal that is not known" '^1 .*not known' \
+		"$(TERM=none-such timeout 60 script -qec "$weftctl top $at" /dev/null >"$tmp/out" 2>&1 </dev/null
+		echo "$?") $(cat "$tmp/out")"
+fi
 "$weftctl" ps more >"$tmp/out" 2>&1
 same "an argument too many" '^2 usage: weftctl ps' "$? $(cat "$tmp/out")"
 "$weftctl" >"$tmp/out" 2>&1
