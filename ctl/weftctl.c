@@ -26,6 +26,7 @@ static const struct verb {
 	  "every thread: what it waits for, since when, held by whom, from where; -x: each by itself" },
 	{ "profile", verb_profile, "PID --cpu|--block|--mutex|--threads [TIME] -o FILE",
 	  "where CPU time goes, where threads wait, for whom, where they are: for go tool pprof" },
+	{ "set", verb_set, "PID OPTION=VALUE...", "changes options while it runs: procs, slice, schedtrace and others" },
 	{ "stat", verb_stat, "PID [INTERVAL [COUNT]]", "threads by state, Ps, Ms, runs and calls a second: a line each" },
 	{ "top", verb_top, "PID", "the same on a terminal, live, with where threads are" },
 	{ "trace", verb_trace, "PID [TIME] -o FILE [-b BYTES] | -f RAW -o FILE",

@@ -36,7 +36,8 @@ struct weft_options {
 };
 
 /*
- * Written by weft_options_init() before the first G, only read afterwards: needs no lock.
+ * Written by weft_options_init() before the first G, and by sysmon alone afterwards (control.c), a word at a time:
+ * needs no lock.
  */
 extern struct weft_options weft_opt;
 

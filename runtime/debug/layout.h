@@ -66,7 +66,7 @@ static const char layout_names[] __attribute__((unused)) =
 
 /*
  * What weftctl asks of the library: it writes text, then asked; the library (sysmon) acts, writes answer, then
- * answered.  The text is `set KEY=VALUE,...`; the answer is empty, or why not.
+ * answered.  The text is KEY=VALUE,...; the answer is empty, or why not.
  */
 struct layout_mailbox {
 	uint32_t asked, answered;    /* counts of requests */

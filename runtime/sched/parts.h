@@ -186,6 +186,7 @@ void dump_fork_child(void) hidden;
 void layout_fork_child(void) hidden;
 
 /* ---- trace.c ---- */
+void control_look(void) hidden;           /* sysmon only: options that weftctl changes */
 void trace_start(void) hidden;            /* the option; before the first thread */
 void trace_look(uint64_t now) hidden;     /* sysmon only: begins and ends what weftctl asked for */
 void trace_leave(struct m *mp) hidden;    /* it ends */

@@ -238,6 +238,7 @@ static void *sysmon_main(void *arg)
 		reap_idle(now);
 		names_look(now);
 		trace_look(now);
+		control_look();
 		scavenge_tick(now);
 		if (weft_opt.schedtrace &&
 		    now - lasttrace >= (uint64_t)weft_opt.schedtrace * 1000000) {

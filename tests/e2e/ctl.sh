@@ -4,7 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 weftctl=$build/weftctl
 
-# N threads that wait until standard input ends; `closed` closes all other descriptors first, `fork` waits in a child.
+# N threads that wait until standard input ends; `closed` closes all other descriptors first, `fork` waits
+# in a child, `computes` has one more, which does.
 cat >"$tmp/waits.c" <<'X'
 #include <pthread.h>
 #include <stdio.h>
@@ -14,6 +15,13 @@ cat >"$tmp/waits.c" <<'X'
 #include <unistd.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+
+static void *computes(void *arg)
+{
+	for (volatile long i = 0;; i++)
+		;
+	return arg;
+}
 
 static void *waits(void *arg)
 {
@@ -39,6 +47,8 @@ int main(int argc, char **argv)
 			_exit(0);
 		}
 	}
+	if (argc > 2 && !strcmp(argv[2], "computes"))
+		pthread_create(&t, NULL, computes, NULL);
 	for (int i = 0; i < n; i++)
 		if (pthread_create(&t, NULL, waits, NULL))
 			return 1;
@@ -103,12 +113,25 @@ same "stat: two lines of 101 threads" '^0 2$' \
 	"$("$weftctl" stat "$at" 100ms 2 >"$tmp/out" 2>&1; echo "$?") $(grep -c "^ *101 .* [01]/2 " "$tmp/out")"
 "$weftctl" stat "$at" 100ms none >"$tmp/out" 2>&1
 same "stat: no number" '^2 usage: weftctl stat' "$? $(cat "$tmp/out")"
+# Its threads are idle, so that the library may say so only when it runs next; one that computes answers.
+start "$weft" --procs=2 -- "$tmp/waits" 100 computes
+"$weftctl" set "$at" procs=4 slice=5ms >"$tmp/out" 2>&1
+same "set: procs" '^0  4$' "$? $(cat "$tmp/out") $("$weftctl" stat "$at" 50ms 1 | awk 'END { split($6, n, "/"); print n[2] }')"
+"$weftctl" set "$at" procs=1,nap=0 >"$tmp/out" 2>&1
+same "set: fewer procs" '^0  1$' "$? $(cat "$tmp/out") $("$weftctl" stat "$at" 50ms 1 | awk 'END { split($6, n, "/"); print n[2] }')"
+"$weftctl" set "$at" procs=3 slice=soon >"$tmp/out" 2>&1
+same "set: of two, one that is bad" '^1 weftctl: [0-9]*: slice=soon: .*nothing is changed.* 1$' \
+	"$? $(cat "$tmp/out") $("$weftctl" stat "$at" 50ms 1 | awk 'END { split($6, n, "/"); print n[2] }')"
+"$weftctl" set "$at" threads=3 >"$tmp/out" 2>&1
+same "set: one that cannot change" '^1 weftctl: .*only when a program starts' "$? $(cat "$tmp/out")"
+"$weftctl" set "$at" >"$tmp/out" 2>&1
+same "set: nothing" '^2 usage: weftctl set' "$? $(cat "$tmp/out")"
 "$weftctl" top "$at" >"$tmp/out" 2>&1 </dev/null
 same "top: no terminal, or not built" '^1 weftctl: top: ' "$? $(cat "$tmp/out")"
 if ! grep -q "without" "$tmp/out" && command -v script >/dev/null; then
 	same "top: on a terminal" '^0 yes$' \
-		"$( (sleep 2; printf q; sleep 10) | TERM=xterm timeout 60 script -qec "$weftctl top $at" /dev/null >"$tmp/out" 2>&1
-		echo "$?") $(grep -q "101 threads" "$tmp/out" && grep -q "mutex lock" "$tmp/out" && echo yes)"
+		"$( (sleep 2; printf q; sleep 2) | TERM=xterm timeout 60 script -qec "$weftctl top $at" /dev/null >"$tmp/out" 2>&1
+		echo "$?") $(grep -q "102 threads" "$tmp/out" && grep -q "mutex lock" "$tmp/out" && echo yes)"
 	same "top: a terminal that is not known" '^1 .*not known' \
 		"$(TERM=none-such timeout 60 script -qec "$weftctl top $at" /dev/null >"$tmp/out" 2>&1 </dev/null
 		echo "$?") $(cat "$tmp/out")"
