@@ -122,6 +122,19 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 	return !a || (b && b < a) ? b : a;
 }
 
+/* Also a P whose number is too high by now (p.c), and whose G computes on: nobody else would make it give way. */
+static bool any_busy(void)
+{
+	int n = load_acquire(&gomaxprocs);
+
+	if (load_seqcst(&sched.npidle) < n)
+		return true;
+	for (int i = n; i < MAXPROCS && allp[i]; i++)
+		if (load_seqcst(&allp[i]->status) == Prunning)
+			return true;
+	return false;
+}
+
 /*
  * All Ps are idle: sleep until an M takes one (pidleget), with a bound while there are Ms to reap
  * or memory to give back.
@@ -132,7 +145,7 @@ static void sleep_deep(void)
 
 	store_seqcst(&sched.sysmonwait, 1);
 	/* Pairs with pidleget's and entersyscall's read of sysmonwait after they took a P. */
-	if (load_seqcst(&sched.npidle) < load_acquire(&gomaxprocs)) {
+	if (any_busy()) {
 		store_seqcst(&sched.sysmonwait, 0);
 		return;
 	}
@@ -170,7 +183,7 @@ static _Atomic bool sysmon_quits; /* asked to end */
  */
 static void sleep_if_idle(uint32_t *allidle, uint32_t delay)
 {
-	if (load_seqcst(&sched.npidle) < load_acquire(&gomaxprocs)) {
+	if (any_busy()) {
 		*allidle = 0;
 		return;
 	}
