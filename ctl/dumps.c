@@ -85,11 +85,12 @@ static void add_name(struct entry *e, const char *name)
 	e->nnames += e->nnames <= NAMES;
 }
 
-static void add(struct dump *d, const struct proc_g *g)
+static void add(struct dump *d, const struct proc_g *seen)
 {
+	struct proc_g now = *seen, *g = &now;
 	uint64_t pc[STACK_DEPTH];
-	int depth = stacks_of(d->s, g, pc, STACK_DEPTH);
-	struct entry *e = entry_for(d, g, pc, depth);
+	int depth = stacks_fresh(d->s, g, pc, STACK_DEPTH);
+	struct entry *e = depth >= 0 ? entry_for(d, g, pc, depth) : NULL;
 
 	if (!e)
 		return;

@@ -43,11 +43,9 @@ struct profile {
 };
 
 /* pprof wants return addresses: where a thread is, is one and 1. */
-static int stack_of(struct profile *f, const struct proc_g *g, uint64_t *pc)
+static int as_returns(const struct proc_g *g, uint64_t *pc, int n)
 {
-	int n = stacks_of(f->s, g, pc, STACK_DEPTH);
-
-	if (n && (g->status == GRUNNING || g->status == GSYSCALL))
+	if (n > 0 && (g->status == GRUNNING || g->status == GSYSCALL))
 		pc[0]++;
 	return n;
 }
@@ -61,14 +59,16 @@ static const char *state_of(const struct proc_g *g)
 	return g->status == GSYSCALL ? "in a system call" : proc_status(g->status);
 }
 
-static bool add_thread(const struct proc_g *g, void *arg)
+static bool add_thread(const struct proc_g *seen, void *arg)
 {
 	struct profile *f = arg;
 	const int64_t one = 1;
+	struct proc_g g = *seen;
 	uint64_t pc[STACK_DEPTH];
-	int n = stack_of(f, g, pc);
+	int n = as_returns(&g, pc, stacks_fresh(f->s, &g, pc, STACK_DEPTH));
 
-	pprof_add(f->pp, pc, n, "state", state_of(g), &one);
+	if (n >= 0)
+		pprof_add(f->pp, pc, n, "state", state_of(&g), &one);
 	return true;
 }
 
@@ -88,7 +88,7 @@ static bool add_running(const struct proc_m *m, void *arg)
 
 	if (!m->curg || !proc_g_at(t->f->p, m->curg, &g) || !stacks_computes(t->f->s, &g))
 		return true;
-	n = stack_of(t->f, &g, pc);
+	n = as_returns(&g, pc, stacks_of(t->f->s, &g, pc, STACK_DEPTH));
 	if (n)
 		pprof_add(t->f->pp, pc, n, NULL, NULL, t->value);
 	return true;
@@ -125,7 +125,7 @@ static void name(void *arg, uint64_t pc, struct pprof_place *to)
 	if (at.raw[0])
 		snprintf(to->function, sizeof(to->function), "%s", at.raw);
 	else
-		snprintf(to->function, sizeof(to->function), "0x%lx", (unsigned long)at.offset);
+		stacks_text(f->s, pc, false, to->function, sizeof(to->function));
 }
 
 static bool add_module(const char *path, uint64_t start, uint64_t end, const void *id, int idlen, void *arg)

@@ -29,6 +29,11 @@ void stacks_stop(struct stacks *s);
  * it stands, the others are return addresses.
  */
 int stacks_of(struct stacks *s, const struct proc_g *g, uint64_t *pc, int max);
+/*
+ * The same of a G that was seen some time ago: it is read again, and its stack, until it stood still meanwhile; g is
+ * what it was then.  0, too: it never stood still.  -1: it has ended.
+ */
+int stacks_fresh(struct stacks *s, struct proc_g *g, uint64_t *pc, int max);
 
 /* It computes at this moment (or the kernel does for it, and does not wait). */
 bool stacks_computes(const struct stacks *s, const struct proc_g *g);

@@ -40,8 +40,9 @@ struct top {
 	bool running_first, open;   /* open: the marked row's whole stack is shown */
 };
 
-static bool add(const struct proc_g *g, void *arg)
+static bool add(const struct proc_g *seen, void *arg)
 {
+	struct proc_g now = *seen, *g = &now;
 	struct top *t = arg;
 	unsigned why = g->waitreason < NREASON ? g->waitreason : 0;
 	uint64_t pc[1] = { 0 };
@@ -49,7 +50,8 @@ static bool add(const struct proc_g *g, void *arg)
 
 	if (g->status == GWAITING && t->seen[why]++ % t->each[why])
 		return true;
-	stacks_of(t->s, g, pc, 1);
+	if (stacks_fresh(t->s, g, pc, 1) < 0)
+		return true;
 	for (r = t->row; r < t->row + t->n; r++)
 		if (r->pc == pc[0] && r->status == g->status && (g->status != GWAITING || r->reason == g->waitreason))
 			break;
@@ -142,17 +144,18 @@ static void draw_head(struct top *t)
 
 static void draw_stack(struct top *t, const struct row *r)
 {
+	struct proc_g first = r->first;
 	uint64_t pc[STACK_DEPTH];
 	char text[TEXT];
-	int n = stacks_of(t->s, &r->first, pc, STACK_DEPTH), y = 6;
+	int n = stacks_fresh(t->s, &first, pc, STACK_DEPTH), y = 6;
 
 	line(5, "%lu threads, G%lu and others: %s", r->n, (unsigned long)r->first.goid, state_of(r));
 	for (int i = 0; i < n && y < LINES - 1; i++, y++) {
 		stacks_text(t->s, pc[i], i == 0 && r->status == GRUNNING, text, sizeof(text));
 		line(y, "    %s", text);
 	}
-	if (!n)
-		line(y, "    (its stack cannot be read)");
+	if (n <= 0)
+		line(y, n ? "    (it has ended)" : "    (its stack cannot be read)");
 }
 
 static void draw_rows(struct top *t)

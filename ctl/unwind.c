@@ -19,7 +19,7 @@ enum { DW_RBX = 3, DW_RBP = 6, DW_RSP = 7, DW_R12 = 12, DW_R13, DW_R14, DW_R15 }
 /* What the switch saves below the return address, from low to high: control words, r15 r14 r13 r12 rbx rbp. */
 enum { SAVED_R15 = 1, SAVED_R14, SAVED_R13, SAVED_R12, SAVED_RBX, SAVED_RBP, SAVED_MOST = 16 };
 
-enum { CHUNK = 4096, BEFORE = 64, SCAN = 4096 };
+enum { CHUNK = 4096, BEFORE = 64, SCAN = 4096, TRIES = 20 };
 
 struct walk {
 	struct stacks *s;
@@ -226,6 +226,8 @@ int stacks_of(struct stacks *s, const struct proc_g *g, uint64_t *pc, int max)
 
 #else
 
+enum { TRIES = 1 };
+
 int stacks_of(struct stacks *s, const struct proc_g *g, uint64_t *pc, int max)
 {
 	(void)s, (void)g, (void)pc, (void)max;
@@ -233,3 +235,27 @@ int stacks_of(struct stacks *s, const struct proc_g *g, uint64_t *pc, int max)
 }
 
 #endif
+
+/* Where it waits, or that it runs there still; sp says where it parked. */
+static bool stood(const struct proc_g *a, const struct proc_g *b)
+{
+	return a->status == b->status && a->sp == b->sp && a->waitaddr == b->waitaddr && a->parked == b->parked &&
+	       a->waitreason == b->waitreason && a->m == b->m && a->syscallsp == b->syscallsp;
+}
+
+int stacks_fresh(struct stacks *s, struct proc_g *g, uint64_t *pc, int max)
+{
+	struct proc_g now;
+	int n = 0;
+
+	for (int i = 0; i < TRIES; i++) {
+		if (!proc_g_at(s->p, g->addr, &now) || now.goid != g->goid || now.status == GDEAD)
+			return -1;
+		/* One without a stack is on its way from or to an M. */
+		if (n > 0 && stood(g, &now))
+			return n;
+		*g = now;
+		n = stacks_of(s, g, pc, max);
+	}
+	return 0;
+}

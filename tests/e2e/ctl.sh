@@ -81,69 +81,63 @@ row()	# row PID: its line, with single blanks
 	"$weftctl" ps 2>"$tmp/ctl.err" | awk -v pid="$1" '$1 == pid { $1 = $1; print }'
 }
 
-same()	# same NAME PATTERN WHAT
-{
-	[[ $3 =~ $2 ]]
-	verdict $? "$1" "\"$3\", wanted $2"
-}
-
 start "$weft" --procs=2 -- "$tmp/waits" 100
-same "a process of 100 threads" "^$at waits [0-9.]+ 101 [0-9]+ 2$" "$(row "$at")"
+matches "a process of 100 threads" "^$at waits [0-9.]+ 101 [0-9]+ 2$" "$(row "$at")"
 start "$weft" --procs=1 -- "$tmp/waits" 3 closed
-same "one that has closed all descriptors" "^$at waits [0-9.]+ 4 [0-9]+ 1$" "$(row "$at")"
+matches "one that has closed all descriptors" "^$at waits [0-9.]+ 4 [0-9]+ 1$" "$(row "$at")"
 start "$weft" --procs=1 -- "$tmp/waits" 2 fork
-same "a child by fork" "^$at waits [0-9.]+ 3 [0-9]+ 1$" "$(row "$at")"
+matches "a child by fork" "^$at waits [0-9.]+ 3 [0-9]+ 1$" "$(row "$at")"
 start "$weft" -- "$tmp/waits" 0
-same "one that has made no thread" "^$at waits [0-9.]+ - - -$" "$(row "$at")"
+matches "one that has made no thread" "^$at waits [0-9.]+ - - -$" "$(row "$at")"
 start "$tmp/waits" 3
-same "one that is not under weft" '^$' "$(row "$at")"
+matches "one that is not under weft" '^$' "$(row "$at")"
 
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	chmod 755 "$tmp"
 	start "$weft" --procs=1 -- setpriv --reuid=65534 --clear-groups "$tmp/waits" 3
-	same "another user's, for root" "^$at waits [0-9.]+ 4 [0-9]+ 1$" "$(row "$at")"
+	matches "another user's, for root" "^$at waits [0-9.]+ 4 [0-9]+ 1$" "$(row "$at")"
 	start "$weft" --procs=1 -- "$tmp/waits" 3
-	same "root's, for another user" '^$' "$(cp "$weftctl" "$tmp/weftctl"; weftctl="setpriv --reuid=65534 --clear-groups $tmp/weftctl"
+	matches "root's, for another user" '^$' "$(cp "$weftctl" "$tmp/weftctl"; weftctl="setpriv --reuid=65534 --clear-groups $tmp/weftctl"
 		$weftctl ps 2>"$tmp/ctl.err" | awk -v pid="$at" '$1 == pid')"
-	same "and nothing is said of it" '^$' "$(cat "$tmp/ctl.err")"
+	matches "and nothing is said of it" '^$' "$(cat "$tmp/ctl.err")"
 fi
 
 start "$weft" --procs=2 -- "$tmp/waits" 100
-same "stat: two lines of 101 threads" '^0 2$' \
+matches "stat: two lines of 101 threads" '^0 2$' \
 	"$("$weftctl" stat "$at" 100ms 2 >"$tmp/out" 2>&1; echo "$?") $(grep -c "^ *101 .* [01]/2 " "$tmp/out")"
 "$weftctl" stat "$at" 100ms none >"$tmp/out" 2>&1
-same "stat: no number" '^2 usage: weftctl stat' "$? $(cat "$tmp/out")"
+matches "stat: no number" '^2 usage: weftctl stat' "$? $(cat "$tmp/out")"
 # Its threads are idle, so that the library may say so only when it runs next; one that computes answers.
 start "$weft" --procs=2 -- "$tmp/waits" 100 computes
 "$weftctl" set "$at" procs=4 slice=5ms >"$tmp/out" 2>&1
-same "set: procs" '^0  4$' "$? $(cat "$tmp/out") $("$weftctl" stat "$at" 50ms 1 | awk 'END { split($6, n, "/"); print n[2] }')"
+matches "set: procs" '^0  4$' "$? $(cat "$tmp/out") $("$weftctl" stat "$at" 50ms 1 | awk 'END { split($6, n, "/"); print n[2] }')"
 "$weftctl" set "$at" procs=1,nap=0 >"$tmp/out" 2>&1
-same "set: fewer procs" '^0  1$' "$? $(cat "$tmp/out") $("$weftctl" stat "$at" 50ms 1 | awk 'END { split($6, n, "/"); print n[2] }')"
+matches "set: fewer procs" '^0  1$' "$? $(cat "$tmp/out") $("$weftctl" stat "$at" 50ms 1 | awk 'END { split($6, n, "/"); print n[2] }')"
 "$weftctl" set "$at" procs=3 slice=soon >"$tmp/out" 2>&1
-same "set: of two, one that is bad" '^1 weftctl: [0-9]*: slice=soon: .*nothing is changed.* 1$' \
+matches "set: of two, one that is bad" '^1 weftctl: [0-9]*: slice=soon: .*nothing is changed.* 1$' \
 	"$? $(cat "$tmp/out") $("$weftctl" stat "$at" 50ms 1 | awk 'END { split($6, n, "/"); print n[2] }')"
 "$weftctl" set "$at" threads=3 >"$tmp/out" 2>&1
-same "set: one that cannot change" '^1 weftctl: .*only when a program starts' "$? $(cat "$tmp/out")"
+matches "set: one that cannot change" '^1 weftctl: .*only when a program starts' "$? $(cat "$tmp/out")"
 "$weftctl" set "$at" >"$tmp/out" 2>&1
-same "set: nothing" '^2 usage: weftctl set' "$? $(cat "$tmp/out")"
+matches "set: nothing" '^2 usage: weftctl set' "$? $(cat "$tmp/out")"
 "$weftctl" top "$at" >"$tmp/out" 2>&1 </dev/null
-same "top: no terminal, or not built" '^1 weftctl: top: ' "$? $(cat "$tmp/out")"
+matches "top: no terminal, or not built" '^1 weftctl: top: ' "$? $(cat "$tmp/out")"
 if ! grep -q "without" "$tmp/out" && command -v script >/dev/null; then
-	same "top: on a terminal" '^0 yes$' \
+	matches "top: on a terminal" '^0 yes$' \
 		"$( (sleep 2; printf q; sleep 2) | TERM=xterm timeout 60 script -qec "$weftctl top $at" /dev/null >"$tmp/out" 2>&1
 		echo "$?") $(grep -q "102 threads" "$tmp/out" && grep -q "mutex lock" "$tmp/out" && echo yes)"
-	same "top: a terminal that is not known" '^1 .*not known' \
+	matches "top: a terminal that is not known" '^1 .*not known' \
 		"$(TERM=none-such timeout 60 script -qec "$weftctl top $at" /dev/null >"$tmp/out" 2>&1 </dev/null
 		echo "$?") $(cat "$tmp/out")"
 fi
 "$weftctl" ps more >"$tmp/out" 2>&1
-same "an argument too many" '^2 usage: weftctl ps' "$? $(cat "$tmp/out")"
+matches "an argument too many" '^2 usage: weftctl ps' "$? $(cat "$tmp/out")"
 "$weftctl" >"$tmp/out" 2>&1
-same "no verb" '^2 usage: weftctl VERB' "$? $(cat "$tmp/out")"
+matches "no verb" '^2 usage: weftctl VERB' "$? $(cat "$tmp/out")"
 "$weftctl" nothing >"$tmp/out" 2>&1
-same "a verb that is none" '^2 weftctl: nothing: no such verb' "$? $(cat "$tmp/out")"
+matches "a verb that is none" '^2 weftctl: nothing: no such verb' "$? $(cat "$tmp/out")"
 "$weftctl" ps >/dev/full 2>"$tmp/out"
-same "a full disk" '^1 weftctl: standard output: ' "$? $(cat "$tmp/out")"
+matches "a full disk" '^1 weftctl: standard output: ' "$? $(cat "$tmp/out")"
 
 {
 	kill -9 "${started[@]}"

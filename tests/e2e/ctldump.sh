@@ -122,12 +122,6 @@ X
 mkfifo "$tmp/end"
 exec 5<>"$tmp/end"
 
-same()	# same NAME PATTERN WHAT
-{
-	[[ $3 =~ $2 ]]
-	verdict $? "$1" "\"$3\", wanted $2"
-}
-
 start()	# start COMMAND...: sets at to the id of the process that waits
 {
 	: >"$tmp/id"
@@ -162,26 +156,75 @@ for p in 1 2; do
 	{
 		[ $frames = yes ] && echo "$1"
 	}
-	same "procs=$p: a thousand at one mutex are one entry" \
+	matches "procs=$p: a thousand at one mutex are one entry" \
 		"^1000 threads .*waiting, mutex lock: mutex 0x[0-9a-f]+$(stack ' \(stock\)'), held by G[0-9]+ \"kinds\", which waits \(semaphore wait\)$(stack ' in holds \(kinds.c:[0-9]+\).* takes_stock \(kinds.c:[0-9]+\) wants \(kinds.c')" \
 		"$(entry "mutex lock")"
-	same "procs=$p: a semaphore" "waiting, semaphore wait: semaphore 0x[0-9a-f]+, which says 0.*$(stack 'holds')" \
+	matches "procs=$p: a semaphore" "waiting, semaphore wait: semaphore 0x[0-9a-f]+, which says 0.*$(stack 'holds')" \
 		"$(entry "waiting, semaphore")"
-	same "procs=$p: a read-write lock" "rwlock read: .*held by G[0-9]+.*$(stack 'asks')" "$(entry "rwlock read")"
-	same "procs=$p: a condition" "condition wait: .*$(stack 'listens')" "$(entry "condition wait")"
-	same "procs=$p: a socket" "IO wait: descriptor [0-9]+ to read, socket:.*$(stack 'reads')" "$(entry "socket:")"
+	matches "procs=$p: a read-write lock" "rwlock read: .*held by G[0-9]+.*$(stack 'asks')" "$(entry "rwlock read")"
+	matches "procs=$p: a condition" "condition wait: .*$(stack 'listens')" "$(entry "condition wait")"
+	matches "procs=$p: a socket" "IO wait: descriptor [0-9]+ to read, socket:.*$(stack 'reads')" "$(entry "socket:")"
 	if [ $frames = yes ]; then
-		same "procs=$p: one that computes" "crunches \(kinds.c:[0-9]+\) computes \(kinds.c" "$(entry "crunches")"
-		same "procs=$p: those that the kernel keeps" "^5 threads .*: in a system call.* locks \(kinds.c:[0-9]+\)" \
+		matches "procs=$p: one that computes" "crunches \(kinds.c:[0-9]+\) computes \(kinds.c" "$(entry "crunches")"
+		matches "procs=$p: those that the kernel keeps" "^5 threads .*: in a system call.* locks \(kinds.c:[0-9]+\)" \
 			"$(entry "5 threads")"
-		same "procs=$p: main" " main \(kinds.c:[0-9]+\)" "$(entry " main (")"
+		matches "procs=$p: main" " main \(kinds.c:[0-9]+\)" "$(entry " main (")"
 	fi
 	"$weftctl" dump -x "$at" >"$tmp/dump" 2>&1
-	same "procs=$p: -x: each thread, P and M" "^0 1000 $p\$" \
+	matches "procs=$p: -x: each thread, P and M" "^0 1000 $p\$" \
 		"$? $(grep -c "mutex lock" "$tmp/dump") $(grep -c "^P[0-9]*:" "$tmp/dump")"
 	kill -9 "$at"
 	pid=
 done
+
+# Threads that park and run all the time: what is said of each is of one moment.
+cat >"$tmp/restless.c" <<'X'
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t next = PTHREAD_COND_INITIALIZER;
+
+static void *moves(void *arg)
+{
+	for (;;) {
+		pthread_mutex_lock(&turn);
+		pthread_cond_signal(&next);
+		if (arg)
+			pthread_cond_wait(&next, &turn);
+		for (volatile int i = 0; i < 2000; i++)
+			;
+		pthread_mutex_unlock(&turn);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t t;
+	char c;
+
+	for (long i = 0; i < 64; i++)
+		pthread_create(&t, NULL, moves, (void *)(i % 4));
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	return read(0, &c, 1) > 0;
+}
+X
+"${CC:-gcc}" -g -O1 -pthread -o "$tmp/restless" "$tmp/restless.c" || exit 2
+start "$weft" --procs=2 -- "$tmp/restless"
+pid=$at
+seen=0 strange=
+for _ in $(seq 10); do
+	[ $frames = yes ] || break
+	"$weftctl" dump "$at" >"$tmp/dump" 2>&1
+	seen=$((seen + $(grep -c "moves (restless.c" "$tmp/dump")))
+	strange+=$(grep -E "cannot be read|^    0x" "$tmp/dump")
+done
+[ $frames = no ] || matches "threads that never rest" "^yes:\$" "$([ $seen -ge 10 ] && echo yes || echo no):$strange"
+kill -9 "$at"
+pid=
 
 # Circles of each kind, and what is like one: a holder that waits for something else, timed waits that pass.
 cat >"$tmp/circle.c" <<'X'
@@ -308,7 +351,7 @@ circle()	# circle KIND N HOW-MANY: so many are told to be in a circle; again unt
 		[ -z "$told" ] || break
 		[ "$3" = none ] || sleep 0.1
 	done
-	same "$1 of $2" "^$3\$" "${told:-none}"
+	matches "$1 of $2" "^$3\$" "${told:-none}"
 	kill -9 "$at"
 	pid=
 }
@@ -322,13 +365,13 @@ circle chain 5 none
 circle timed 5 none
 
 "$weftctl" dump $$ >"$tmp/out" 2>&1
-same "a process that is not under weft" "^1 weftctl: $$: " "$? $(cat "$tmp/out")"
+matches "a process that is not under weft" "^1 weftctl: $$: " "$? $(cat "$tmp/out")"
 "$weftctl" dump 999999999 >"$tmp/out" 2>&1
-same "none" '^1 weftctl: 999999999: ' "$? $(cat "$tmp/out")"
+matches "none" '^1 weftctl: 999999999: ' "$? $(cat "$tmp/out")"
 "$weftctl" dump >"$tmp/out" 2>&1
-same "no argument" '^2 usage: weftctl dump' "$? $(cat "$tmp/out")"
+matches "no argument" '^2 usage: weftctl dump' "$? $(cat "$tmp/out")"
 "$weftctl" dump word >"$tmp/out" 2>&1
-same "no number" '^[12] .*weftctl' "$? $(cat "$tmp/out")"
+matches "no number" '^[12] .*weftctl' "$? $(cat "$tmp/out")"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -22,3 +22,9 @@ verdict()	# verdict STATUS NAME [DETAIL]
 		echo "not ok $2: ${3-}"
 	fi
 }
+
+matches()	# matches NAME PATTERN WHAT: the words match the extended regular expression
+{
+	[[ $3 =~ $2 ]]
+	verdict $? "$1" "\"$3\", wanted $2"
+}

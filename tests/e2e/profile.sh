@@ -129,12 +129,6 @@ top = max(sums, key=sums.get)
 print(top, counts[top])
 X
 
-same()	# same NAME PATTERN WHAT
-{
-	[[ $3 =~ $2 ]]
-	verdict $? "$1" "\"$3\", wanted $2"
-}
-
 mkfifo "$tmp/end"
 exec 5<>"$tmp/end"
 "$weft" --procs=2 -- "$tmp/shop" <"$tmp/end" >"$tmp/id" 5>&- &
@@ -149,19 +143,19 @@ done
 "$weftctl" profile "$at" --threads -o "$tmp/p" >"$tmp/out" 2>&1
 status=$?
 if grep -q "without libdw" "$tmp/out"; then
-	same "without libdw it says so" '^1$' "$status"
+	matches "without libdw it says so" '^1$' "$status"
 	echo "$passed passed, $failed failed"
 	exit "$failed"
 fi
-same "threads: all 58" "^0 .*stacks, 58 threads\$" "$status $(cat "$tmp/out")"
+matches "threads: all 58" "^0 .*stacks, 58 threads\$" "$status $(cat "$tmp/out")"
 
 while read -r kind top; do
 	"$weftctl" profile --"$kind" "$at" 500ms -o "$tmp/p" >"$tmp/out" 2>&1
-	same "$kind: it is written" '^0 ' "$? $(cat "$tmp/out")"
+	matches "$kind: it is written" '^0 ' "$? $(cat "$tmp/out")"
 	command -v python3 >/dev/null &&
-		same "$kind: what is on top" "^$top\$" "$(python3 "$tmp/top.py" "$tmp/p" 2>&1 | tail -n 1)"
+		matches "$kind: what is on top" "^$top\$" "$(python3 "$tmp/top.py" "$tmp/p" 2>&1 | tail -n 1)"
 	command -v go >/dev/null || continue
-	same "$kind: Go's reader" "${top%% *}" "$(HOME=$tmp timeout 60 go tool pprof -top "$tmp/p" 2>&1 | grep -m 1 '[0-9]%.*[0-9]%.*[0-9]%')"
+	matches "$kind: Go's reader" "${top%% *}" "$(HOME=$tmp timeout 60 go tool pprof -top "$tmp/p" 2>&1 | grep -m 1 '[0-9]%.*[0-9]%.*[0-9]%')"
 done <<X
 cpu counts_money [0-9]+
 block uses_the_till [0-9]+
@@ -170,13 +164,13 @@ threads guest 50
 X
 
 "$weftctl" profile "$at" --cpu 100ms -o "$tmp/none/p" >"$tmp/out" 2>&1
-same "a file that cannot be written" '^1 weftctl: .*none/p: No such file' "$? $(cat "$tmp/out")"
+matches "a file that cannot be written" '^1 weftctl: .*none/p: No such file' "$? $(cat "$tmp/out")"
 "$weftctl" profile "$at" --cpu --block -o "$tmp/p" >"$tmp/out" 2>&1
-same "two kinds" '^2 usage: weftctl profile' "$? $(cat "$tmp/out")"
+matches "two kinds" '^2 usage: weftctl profile' "$? $(cat "$tmp/out")"
 "$weftctl" profile "$at" -o "$tmp/p" >"$tmp/out" 2>&1
-same "no kind" '^2 usage: weftctl profile' "$? $(cat "$tmp/out")"
+matches "no kind" '^2 usage: weftctl profile' "$? $(cat "$tmp/out")"
 "$weftctl" profile $$ --cpu -o "$tmp/p" >"$tmp/out" 2>&1
-same "a process that is not under weft" "^1 weftctl: $$: " "$? $(cat "$tmp/out")"
+matches "a process that is not under weft" "^1 weftctl: $$: " "$? $(cat "$tmp/out")"
 kill -0 "$at"
 verdict $? "the process goes on"
 kill -9 "$at"

@@ -147,16 +147,10 @@ data = open(sys.argv[1], "rb").read()
 go(data) if data.startswith(b"go 1.22 trace\0\0\0"[:16]) else perfetto(data)
 X
 
-same()	# same NAME PATTERN WHAT
-{
-	[[ $3 =~ $2 ]]
-	verdict $? "$1" "\"$3\", wanted $2"
-}
-
 reads()	# reads NAME PATTERN FILE
 {
 	command -v python3 >/dev/null || return
-	same "$1" "$2" "$(python3 "$tmp/reader.py" "$3" 2>&1 | tail -n 1)"
+	matches "$1" "$2" "$(python3 "$tmp/reader.py" "$3" 2>&1 | tail -n 1)"
 }
 
 # Go's own parser accepts each event.
@@ -176,30 +170,30 @@ count()	# count WORD: of the line that weftctl printed
 for p in 1 2 8; do
 	"$weft" --procs=$p -o trace="$tmp/raw" -- "$tmp/turns" 8 200 || exit 2
 	"$weftctl" trace -f "$tmp/raw" -o "$tmp/go" >"$tmp/out" 2>&1
-	same "procs=$p: it is read" '^0 ' "$? $(cat "$tmp/out")"
-	same "procs=$p: 8 threads are made and end, none is lost" '^8 8 0$' "$(count creates) $(count ends) $(count lost)"
-	same "procs=$p: each thread that waited is readied" '^yes$' \
+	matches "procs=$p: it is read" '^0 ' "$? $(cat "$tmp/out")"
+	matches "procs=$p: 8 threads are made and end, none is lost" '^8 8 0$' "$(count creates) $(count ends) $(count lost)"
+	matches "procs=$p: each thread that waited is readied" '^yes$' \
 		"$([ "$(count parks)" -gt 800 ] && [ "$(count parks)" -le $(($(count readies) + 20)) ] && echo yes)"
 	go_reads "procs=$p: Go's parser" "$tmp/go"
 done
 reads "its batches, and names of functions" '^batches True names True$' "$tmp/go"
 "$weftctl" trace -f "$tmp/raw" -o "$tmp/a.perfetto" >"$tmp/out" 2>&1
-same "Perfetto's" '^0 ' "$? $(cat "$tmp/out")"
+matches "Perfetto's" '^0 ' "$? $(cat "$tmp/out")"
 reads "its packets" '^packets True events True tracks True$' "$tmp/a.perfetto"
 
 { "$weft" -o trace="$tmp/raw" -- "$tmp/turns" 4 50 crash; } 2>/dev/null
 "$weftctl" trace -f "$tmp/raw" -o "$tmp/go" >"$tmp/out" 2>&1
-same "of a program that crashes" '^0 4 4$' "$? $(count creates) $(count ends)"
+matches "of a program that crashes" '^0 4 4$' "$? $(count creates) $(count ends)"
 go_reads "the same, Go's parser" "$tmp/go"
 "$weft" -o trace="$tmp/raw" -- "$tmp/turns" 4 50 fork
 "$weftctl" trace -f "$tmp/raw" -o "$tmp/go" >"$tmp/out" 2>&1
-same "its children are not in it" '^0 4 4$' "$? $(count creates) $(count ends)"
+matches "its children are not in it" '^0 4 4$' "$? $(count creates) $(count ends)"
 "$weft" -o trace="$tmp/raw" -o tracesize=65536 -- "$tmp/turns" 8 2000
 "$weftctl" trace -f "$tmp/raw" -o "$tmp/go" >"$tmp/out" 2>&1
-same "too small: the end stays, and it says what is lost" '^0 yes$' "$? $([ "$(count lost)" -gt 1000 ] && echo yes)"
+matches "too small: the end stays, and it says what is lost" '^0 yes$' "$? $([ "$(count lost)" -gt 1000 ] && echo yes)"
 go_reads "the same, Go's parser" "$tmp/go"
 "$weft" -o trace="$tmp/none/raw" -- "$tmp/turns" 2 2 2>"$tmp/out"
-same "a file that cannot be made" '^0 weft.*: trace: .*no trace is written' "$? $(cat "$tmp/out")"
+matches "a file that cannot be made" '^0 weft.*: trace: .*no trace is written' "$? $(cat "$tmp/out")"
 
 # ---- a process that runs ----
 mkfifo "$tmp/end"
@@ -214,26 +208,26 @@ for _ in $(seq 600); do
 done
 for format in go perfetto go; do
 	"$weftctl" trace "$at" 300ms -o "$tmp/live.$format" >"$tmp/out" 2>&1
-	same "of a process that runs ($format)" '^0 0 yes$' \
+	matches "of a process that runs ($format)" '^0 0 yes$' \
 		"$? $(count lost) $([ "$(count parks)" -gt 10 ] && [ "$(count runs)" -gt 10 ] && echo yes)"
 done
 go_reads "the same, Go's parser" "$tmp/live.go"
 reads "the same, its batches" '^batches True names True$' "$tmp/live.go"
 reads "the same, its packets" '^packets True events True tracks True$' "$tmp/live.perfetto"
 "$weftctl" trace "$at" 1s -o "$tmp/none/x" >"$tmp/out" 2>&1
-same "a file that cannot be written" '^1 .*none/x' "$? $(cat "$tmp/out")"
+matches "a file that cannot be written" '^1 .*none/x' "$? $(cat "$tmp/out")"
 kill -9 "$at"
 pid=
 
 "$weftctl" trace $$ 1s -o "$tmp/x" >"$tmp/out" 2>&1
-same "a process that is not under weft" "^1 weftctl: $$: " "$? $(cat "$tmp/out")"
+matches "a process that is not under weft" "^1 weftctl: $$: " "$? $(cat "$tmp/out")"
 "$weftctl" trace -f "$tmp/turns" -o "$tmp/x" >"$tmp/out" 2>&1
-same "a file that is no trace" '^1 weftctl: .*turns: ' "$? $(cat "$tmp/out")"
+matches "a file that is no trace" '^1 weftctl: .*turns: ' "$? $(cat "$tmp/out")"
 head -c 70000 "$tmp/raw" >"$tmp/short"
 "$weftctl" trace -f "$tmp/short" -o "$tmp/x" >"$tmp/out" 2>&1
-same "one that is cut off" '^1 weftctl: .*short: ' "$? $(cat "$tmp/out")"
+matches "one that is cut off" '^1 weftctl: .*short: ' "$? $(cat "$tmp/out")"
 "$weftctl" trace >"$tmp/out" 2>&1
-same "no argument" '^2 usage: weftctl trace' "$? $(cat "$tmp/out")"
+matches "no argument" '^2 usage: weftctl trace' "$? $(cat "$tmp/out")"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
