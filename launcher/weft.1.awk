@@ -11,6 +11,10 @@ function type_of(type, dflt)
 {
 	if (type == "str")
 		return "text"
+	if (type == "word") {
+		gsub(/\|/, ", ", dflt)
+		return "one of " dflt
+	}
 	if (type != "set")
 		return type
 	gsub(/\+/, ", ", dflt)
@@ -22,7 +26,7 @@ function list_options(    f, line, dflt)
 	while ((getline line < options) > 0) {
 		split(line, f, "\t")
 		dflt = f[3]
-		sub(/\+.*/, "", dflt)
+		sub(/[+|].*/, "", dflt)
 		print ".TP"
 		printf ".BR %s \" (%s%s)\"\n", troff(f[1]), troff(type_of(f[2], f[3])),
 			dflt == "" ? "" : "; default " troff(dflt)

@@ -59,6 +59,10 @@ struct runtime_hooks {
 	 * locks, no libc.  peek copies what may be gone, and says false if it is.
 	 */
 	bool (*describe)(unsigned reason, const void *addr, runtime_peek *peek, char *text, size_t n);
+	/* libc's id of the thread that holds what addr is, or that must end first; 0: none, or nothing tells. */
+	uint32_t (*holder)(unsigned reason, const void *addr, runtime_peek *peek);
+	/* A handler of the program's that gp may run, or any thread (NULL), could make a waiting thread go on. */
+	bool (*handler_may_wake)(struct g *gp);
 };
 
 /* A kernel thread of weft's own that is no M (helper.c).  Zero: it was never started. */
@@ -71,7 +75,11 @@ struct helper {
 	_Atomic bool started;
 	void *stack;        /* kept: the next one runs on it, in a fork child too */
 	uintptr_t os;       /* for joining it */
+	bool counted;       /* in helpers (its maker's, then the one's that forgets it) */
 };
+
+/* So many run, or are about to. */
+extern _Atomic int helpers hidden;
 
 enum helper_is { HELPER_NONE, HELPER_THERE, HELPER_MADE }; /* made: by this very call */
 
@@ -93,6 +101,8 @@ static inline bool helper_start(struct helper *h, void *(*fn)(void *), size_t ne
 /* It is gone, or was in the parent of this fork child. */
 static inline void helper_forget(struct helper *h)
 {
+	fetch_sub_relaxed(&helpers, h->counted);
+	h->counted = false;
 	store_seqcst(&h->started, false); /* seq_cst: see the field */
 }
 

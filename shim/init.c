@@ -208,6 +208,8 @@ static const struct runtime_hooks hooks = {
 	.leftovers = leftovers,
 	.lastexit = thread_lastexit,
 	.describe = describe,
+	.holder = describe_holder,
+	.handler_may_wake = action_may_wake,
 	.start_sigthread = start_sigthread,
 	.interrupted = sigkick_arrived,
 };

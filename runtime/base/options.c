@@ -192,6 +192,21 @@ static int place_of(struct word w, const char *words)
 	return -1;
 }
 
+static const char *read_word(struct word w, const char *words, opt_word *to)
+{
+	for (opt_word i = 0;; i++) {
+		size_t n = strcspn(words, "|");
+
+		if (n == w.n && memcmp(words, w.p, n) == 0) {
+			*to = i;
+			return NULL;
+		}
+		if (!words[n])
+			return "not one of its words";
+		words += n + 1;
+	}
+}
+
 static const char *read_set(struct word w, const char *words, opt_set *to)
 {
 	opt_set set = 0;
@@ -224,6 +239,7 @@ static const char *read_set(struct word w, const char *words, opt_set *to)
 #define DEFAULT_sig(dflt) #dflt
 #define DEFAULT_str(dflt) dflt
 #define DEFAULT_set(dflt) dflt
+#define DEFAULT_word(dflt) dflt
 
 const struct option_desc weft_option_table[] = {
 #define OPT(name, type, dflt, help) { #name, #type, DEFAULT_##type(dflt), help },
@@ -281,7 +297,7 @@ void weft_options_default(struct weft_options *opt)
 	memset(opt, 0, sizeof(*opt));
 	for (size_t i = 0; i < weft_option_count; i++) {
 		const struct option_desc *d = &weft_option_table[i];
-		struct word value = { d->dflt, strcspn(d->dflt, "+") };
+		struct word value = { d->dflt, strcspn(d->dflt, "+|") };
 		const char *why = set_option(opt, (struct word){ d->name, strlen(d->name) }, value);
 
 		if (why)

@@ -26,8 +26,11 @@ typedef size_t opt_size;
 typedef uint64_t opt_msec; /* unsigned, as nanotime() is */
 typedef uint64_t opt_nsec;
 typedef int opt_sig;
+typedef unsigned opt_word; /* the ith word; 0 is the default */
 typedef unsigned opt_set; /* bit i: the ith word */
 typedef char opt_str[OPTION_STR];
+
+enum { DEADLOCK_REPORT, DEADLOCK_ABORT, DEADLOCK_OFF }; /* the words of the option deadlock */
 
 struct weft_options {
 #define OPT(name, type, dflt, help) opt_##type name;

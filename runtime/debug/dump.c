@@ -110,7 +110,7 @@ static void print_wait(struct outbuf *o, struct g *gp, uint64_t now)
 		weft_print(o, ", for %lu ms", (now - since) / 1000000);
 }
 
-static void dump_g(struct outbuf *o, struct backtrace *b, struct g *gp, uint64_t now)
+void dump_g(struct outbuf *o, struct backtrace *b, struct g *gp, uint64_t now)
 {
 	uint32_t s = gstatus(gp);
 	struct m *mp = load_relaxed(&gp->m), *lm = gp->lockedm;

@@ -169,6 +169,7 @@ void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores th
  */
 void os_cpuslice(uint64_t ns);
 void os_setname(const char *name);
+int os_tasks(void); /* kernel threads of this process; below 1: nothing tells */
 void os_rename(int tid, const char *name); /* the same of another thread of this process */
 
 /* ---- waiting for descriptors: the kernel's own event bits ------------------------------------ */
@@ -223,6 +224,8 @@ size_t os_stacklimit(void);              /* RLIMIT_STACK soft limit; 0: unlimite
 ssize_t os_slurp(const char *path, char *buf, size_t n);
 /* Copies memory that may not be there; false: it is not. */
 bool os_peek(const void *from, void *to, size_t n);
+/* By no call that a sandbox may end the process for; what is unmapped at this very moment is not found out. */
+bool os_peek_plainly(const void *from, void *to, size_t n);
 
 /* ---- output, exit ---------------------------------------------------------------------------- */
 ssize_t os_write(int fd, const void *p, size_t n);

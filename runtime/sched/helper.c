@@ -15,6 +15,8 @@
  */
 #include "runtime/sched/gmp.h"
 
+_Atomic int helpers;
+
 /* Where memory has a limit: four times the least that libc grants a thread's stack. */
 enum { TIGHT_STACK = 64 * 1024 };
 
@@ -39,8 +41,11 @@ enum helper_is helper_make(struct helper *h, void *(*fn)(void *), size_t net)
 		return HELPER_THERE;
 	if (!h->stack && !(h->name && os_fault(h->name)))
 		h->stack = os_reserve(size);
-	if (h->stack && !hooks.newosproc(fn, NULL, h->stack, size, &h->os))
+	if (h->stack && !hooks.newosproc(fn, NULL, h->stack, size, &h->os)) {
+		fetch_add_relaxed(&helpers, 1);
+		h->counted = true;
 		return HELPER_MADE;
+	}
 	helper_forget(h);
 	return HELPER_NONE;
 }

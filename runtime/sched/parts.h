@@ -22,6 +22,13 @@ void timers_move(struct p *from, struct p *to) hidden;
 
 /* ---- parkinglot.c ---- */
 void lot_init(void) hidden;
+/* Where a G waits; turn stays the same until its lot_park() is over. */
+struct lot_seen {
+	const void *addr;
+	uint64_t turn;
+	bool timed;                /* a deadline ends it */
+};
+bool lot_seen(struct g *gp, struct lot_seen *seen) hidden; /* false: it waits nowhere in the lot */
 void lot_fork_child(void) hidden;
 
 /* ==== runtime/poll ==== */
@@ -184,6 +191,15 @@ void names_look(uint64_t now) hidden; /* now and then; 0: before a long sleep */
 /* ---- dump.c ---- */
 void dump_fork_child(void) hidden;
 void layout_fork_child(void) hidden;
+
+struct backtrace;
+void dump_g(struct outbuf *o, struct backtrace *b, struct g *gp, uint64_t now) hidden; /* b: NULL: no stack */
+
+/* ---- deadlock.c ---- */
+void deadlock_look(uint64_t now) hidden;  /* sysmon only: threads that wait for each other for good */
+/* Before a long sleep: when there is something to look at, ns; 0: nothing changed since. */
+uint64_t deadlock_when(uint64_t now) hidden;
+void deadlock_fork_child(void) hidden;
 
 /* ---- trace.c ---- */
 void control_look(void) hidden;           /* sysmon only: options that weftctl changes */

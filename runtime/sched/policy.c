@@ -17,6 +17,7 @@
 #define DFLT_sig(name, dflt)
 #define DFLT_str(name, dflt)
 #define DFLT_set(name, dflt)
+#define DFLT_word(name, dflt)
 #define OPT(name, type, dflt, help) DFLT_##type(name, dflt)
 enum {
 #include "runtime/base/options.def"

@@ -44,6 +44,7 @@ struct g {
 	uintptr_t syscallsp;      /* stack pointer of the caller of entersyscall(); for dumps (o) */
 	uint8_t waitreason;       /* (o) until it waits, then read by dumps */
 	const void *waitaddr;
+	uint64_t lookmark;        /* deadlock.c: the walk that came here last (sysmon's) */
 	uint64_t waitsince;       /* set only while schedtrace or dumpsig is on, else 0 */
 
 	struct m *lockedm;        /* locked to this M (o, or when parked: L sched) */

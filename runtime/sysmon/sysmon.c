@@ -153,7 +153,7 @@ static void sleep_deep(void)
 	if (sched.nmidle > KEEP_IDLE && !fromnow_holds(FROMNOW_MS_STAY))
 		until = nanotime() + keep_idle(sched.nmidle);
 	unlock(&sched.lock);
-	until = sooner(until, scavenge_when());
+	until = sooner(sooner(until, scavenge_when()), deadlock_when(nanotime()));
 	if (weft_opt.schedtrace) {
 		uint64_t next = nanotime() + (uint64_t)weft_opt.schedtrace * 1000000;
 
@@ -252,6 +252,7 @@ static void *sysmon_main(void *arg)
 		names_look(now);
 		trace_look(now);
 		control_look();
+		deadlock_look(now);
 		scavenge_tick(now);
 		if (weft_opt.schedtrace &&
 		    now - lasttrace >= (uint64_t)weft_opt.schedtrace * 1000000) {
@@ -292,6 +293,7 @@ void sysmon_stop(void)
 void sysmon_fork_child(void)
 {
 	sysmon_forget();
+	deadlock_fork_child();
 	store_relaxed(&sysmon_quits, false);
 	spawner_fork_child();
 }

@@ -276,6 +276,23 @@ bool lot_waiting(const void *addr)
 	return w != NULL;
 }
 
+bool lot_seen(struct g *gp, struct lot_seen *seen)
+{
+	const void *addr = load_acquire(&gp->parkaddr);
+	struct bucket *b;
+	struct waiter *w;
+
+	if (!addr)
+		return false;
+	b = bucket_of(addr);
+	lock(&b->lock);
+	w = load_relaxed(&gp->parkaddr) == addr ? gp->parked : NULL;
+	if (w)
+		*seen = (struct lot_seen){ addr, w->turn, w->timed };
+	unlock(&b->lock);
+	return w != NULL;
+}
+
 /*
  * The waiters of a fork child are gone; a lock may have been held by a thread that is.  Whole pages are given
  * back, for what is written would be memory of its own in every child.

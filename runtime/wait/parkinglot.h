@@ -42,6 +42,7 @@ struct waiter {
 	int result;                    /* written by the thread that dequeues it */
 	int priority;                  /* (L bucket) of a real-time G; else 0 */
 	bool queued;                   /* (L bucket) */
+	bool timed;                    /* (c) it has a deadline */
 	struct timer timer;
 };
 

@@ -192,6 +192,7 @@ int lot_park(struct park *pk)
 	w.g = gp;
 	w.bitset = pk->bitset ? pk->bitset : ~0u;
 	w.result = 0;
+	w.timed = pk->deadline != 0;
 	if (!gp)
 		return park_native(&w, pk);
 	depth = gp->shim.sysdepth;

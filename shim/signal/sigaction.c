@@ -32,6 +32,21 @@ uint64_t action_handled(void)
 	return load_acquire(&now.handled);
 }
 
+/* A fault is the thread's own; it waits, so it has none. */
+#define FAULTS (SIGBIT(SIGSEGV) | SIGBIT(SIGBUS) | SIGBIT(SIGILL) | SIGBIT(SIGFPE) | SIGBIT(SIGTRAP) |             \
+		SIGBIT(SIGSYS) | SIGBIT(SIGABRT))
+/* What asks a program to end or to stop, and news of what it started: their handlers give up no lock. */
+#define REQUESTS (SIGBIT(SIGTERM) | SIGBIT(SIGINT) | SIGBIT(SIGHUP) | SIGBIT(SIGQUIT) | SIGBIT(SIGPIPE) |           \
+		  SIGBIT(SIGCHLD) | SIGBIT(SIGWINCH) | SIGBIT(SIGTSTP) | SIGBIT(SIGTTIN) | SIGBIT(SIGTTOU) |         \
+		  SIGBIT(SIGCONT))
+
+bool action_may_wake(struct g *gp)
+{
+	uint64_t set = action_handled() & ~FAULTS;
+
+	return gp ? set & ~REQUESTS & ~sigmask_of(gp) : set;
+}
+
 static struct shimlock lock = SHIMLOCK(Actions);
 
 static void begin(void)

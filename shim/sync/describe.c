@@ -1,5 +1,5 @@
 /*
- * describe: what a parked G waits for and which thread holds it, in words, for dumps.
+ * describe: what a parked G waits for and which thread holds it: in words for dumps, as a number for deadlock.c.
  *
  * The lot knows addresses; here an address becomes a mutex, a lock, a semaphore.  Owners are libc's
  * ids in the object, so a lock that libc itself took is understood as well.  The object may be gone
@@ -51,21 +51,30 @@ static const void *object_of(const void *addr)
 	return (const void *)((uintptr_t)addr & ~(uintptr_t)3); /* the family is in the low bits */
 }
 
+/* In the robust and the inheriting kinds the word itself is the owner, and says so first. */
+static uint32_t mutex_owner(const pthread_mutex_t *mu)
+{
+	if (!mu->__data.__lock)
+		return 0;
+	if (mu->__data.__kind & (MUTEX_ROBUST | MUTEX_INHERIT))
+		return (uint32_t)mu->__data.__lock & OWNER_BITS;
+	return (uint32_t)mu->__data.__owner;
+}
+
+/* Of one that readers hold nothing tells which. */
+static uint32_t rwlock_owner(const pthread_rwlock_t *rw)
+{
+	return rw->__data.__readers & 2 ? (uint32_t)rw->__data.__cur_writer : 0;
+}
+
 static bool describe_mutex(struct outbuf *o, runtime_peek *peek, const void *addr)
 {
 	pthread_mutex_t mu;
-	uint32_t owner;
 
 	if (!peek(addr, &mu, sizeof(mu)))
 		return false;
-	/*
-	 * In the robust and the inheriting kinds the word itself is the owner, and says so first.
-	 */
-	owner = (uint32_t)mu.__data.__owner;
-	if (mu.__data.__kind & (MUTEX_ROBUST | MUTEX_INHERIT))
-		owner = (uint32_t)mu.__data.__lock & OWNER_BITS;
 	weft_print(o, "%smutex %p", mu.__data.__kind & MUTEX_ROBUST ? "robust " : "", addr);
-	print_owner(o, mu.__data.__lock ? owner : 0);
+	print_owner(o, mutex_owner(&mu));
 	return true;
 }
 
@@ -79,7 +88,7 @@ static bool describe_rwlock(struct outbuf *o, runtime_peek *peek, const void *ad
 	if ((rw.__data.__readers & RW_READERS) / RW_READER)
 		weft_print(o, ", held by %u readers", (rw.__data.__readers & RW_READERS) / RW_READER);
 	else
-		print_owner(o, rw.__data.__readers & 2 ? (uint32_t)rw.__data.__cur_writer : 0);
+		print_owner(o, rwlock_owner(&rw));
 	return true;
 }
 
@@ -156,4 +165,25 @@ bool describe(unsigned reason, const void *addr, runtime_peek *peek, char *text,
 	memcpy(text, o.data, o.len);
 	text[o.len] = '\0';
 	return true;
+}
+
+uint32_t describe_holder(unsigned reason, const void *addr, runtime_peek *peek)
+{
+	const void *obj = object_of(addr);
+	pthread_rwlock_t rw;
+	pthread_mutex_t mu;
+	struct g *gp;
+
+	switch (reason) {
+	case WaitMutexLock:
+		return peek(obj, &mu, sizeof(mu)) ? mutex_owner(&mu) : 0;
+	case WaitRwlockRead:
+	case WaitRwlockWrite:
+		return peek(obj, &rw, sizeof(rw)) ? rwlock_owner(&rw) : 0;
+	case WaitJoin:
+		/* Joiners wait on the state of the thread that they join. */
+		obj = (const char *)addr - offsetof(struct thread, state) + offsetof(struct thread, g);
+		return peek(obj, &gp, sizeof(gp)) && gp ? g_tid(gp) : 0;
+	}
+	return 0;
 }

@@ -189,6 +189,7 @@ void thread_default_attr(void) hidden; /* re-reads libc's default attributes */
  * that was installed without SA_RESTART: a blocking call then ends with EINTR.
  */
 bool signals_deliver(void) hidden;
+bool action_may_wake(struct g *gp) hidden; /* runtime_hooks.handler_may_wake */
 void sigkick_arrived(void) hidden; /* sigkick.c: runtime_hooks.interrupted */
 /* What was sent to the caller before it changes its mask, or an action, is handled as these were. */
 static inline void signals_first(void)
@@ -211,6 +212,7 @@ void signal_init(void) hidden;
 bool sigroute_start(void) hidden; /* false: no memory or no kernel thread */
 /* describe.c: runtime_hooks.describe */
 bool describe(unsigned reason, const void *addr, runtime_peek *peek, char *text, size_t n) hidden;
+uint32_t describe_holder(unsigned reason, const void *addr, runtime_peek *peek) hidden; /* .holder */
 /*
  * dumpsig.c: the handler; its thread, with the first thread of a process; a fork child has none
  * yet.

@@ -36,6 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #define CHECK_msec(v)
 #define CHECK_nsec(v)
 #define CHECK_sig(v) must((v) >= 0 && (v) <= 64)
+#define CHECK_word(v)
 #define CHECK_set(v)
 #define CHECK_str(v) must(memchr(v, 0, sizeof(v)) != NULL)
 #include "runtime/base/options.def"

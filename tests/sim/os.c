@@ -460,6 +460,11 @@ void os_setname(const char *name)
 	snprintf(sim.cur->name, sizeof(sim.cur->name), "%s", name);
 }
 
+int os_tasks(void)
+{
+	return 0;
+}
+
 void os_rename(int tid, const char *name)
 {
 	(void)tid;
@@ -923,6 +928,11 @@ ssize_t os_slurp(const char *path, char *buf, size_t n)
 	(void)buf;
 	(void)n;
 	return -ENOENT;
+}
+
+bool os_peek_plainly(const void *from, void *to, size_t n)
+{
+	return os_peek(from, to, n);
 }
 
 bool os_peek(const void *from, void *to, size_t n)

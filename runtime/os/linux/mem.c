@@ -173,6 +173,14 @@ static bool readable(const void *from, size_t n)
 	return true;
 }
 
+bool os_peek_plainly(const void *from, void *to, size_t n)
+{
+	if (!readable(from, n))
+		return false;
+	memcpy(to, from, n);
+	return true;
+}
+
 bool os_peek(const void *from, void *to, size_t n)
 {
 	struct iovec local = { to, n }, remote = { (void *)(uintptr_t)from, n };
@@ -182,10 +190,7 @@ bool os_peek(const void *from, void *to, size_t n)
 	if (r != -ENOSYS && r != -EPERM)
 		return r == (long)n;
 	/* A sandbox without it: what is gone by now is found out, what goes this moment is not. */
-	if (!readable(from, n))
-		return false;
-	memcpy(to, from, n);
-	return true;
+	return os_peek_plainly(from, to, n);
 }
 
 size_t os_pagesize(void)
