@@ -51,7 +51,7 @@ Test(options, every_default_is_accepted_by_its_own_parser)
 		const struct option_desc *d = &weft_option_table[i];
 		char text[256];
 
-		snprintf(text, sizeof(text), "%s=%.*s", d->name, (int)strcspn(d->dflt, "+"), d->dflt);
+		snprintf(text, sizeof(text), "%s=%.*s", d->name, (int)strcspn(d->dflt, "+|"), d->dflt);
 		ACCEPTED(text);
 		cr_expect(d->help[0], "%s has no help", d->name);
 	}
@@ -143,6 +143,13 @@ Test(options, times_in_the_unit_of_the_option)
 
 Test(options, signals)
 {
+	ACCEPTED("deadlock=abort");
+	cr_expect_eq(opt.deadlock, DEADLOCK_ABORT);
+	ACCEPTED("deadlock=report");
+	cr_expect_eq(opt.deadlock, DEADLOCK_REPORT);
+	REFUSED("deadlock=");
+	REFUSED("deadlock=abor");
+	REFUSED("deadlock=abort|off");
 	ACCEPTED("dumpsig=USR1");
 	cr_expect_eq(opt.dumpsig, SIGUSR1);
 	ACCEPTED("dumpsig=SIGQUIT");
