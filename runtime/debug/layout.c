@@ -29,7 +29,13 @@ static const struct layout layout __attribute__((used)) = {
 		   ' ', '0', '0', '1' },
 	.size = sizeof(struct layout),
 	.version = PACKAGE_VERSION,
+	.naddrs = NLAYOUT_ADDR,
 	.names = layout_names,
+	.reasons =
+#define REASON(name, text) text "\n"
+#include "runtime/sched/waitreason.def"
+#undef REASON
+	,
 	.addr = {
 #define ADDR(name, lvalue) &(lvalue),
 #define FIELD(name, type, member)

@@ -41,9 +41,10 @@ enum layout_field {
 struct layout {
 	char magic[LAYOUT_MAGIC];
 	uint32_t size;               /* of this struct */
-	uint32_t spare;
+	uint32_t naddrs;             /* names of addr; those of field follow */
 	char version[LAYOUT_VERSION];
-	const char *names;           /* LAYOUT_NAMES */
+	const char *names;           /* layout_names */
+	const char *reasons;         /* why a G waits, by number, a line each; for gdb */
 	const void *addr[NLAYOUT_ADDR];
 	struct layout_place {
 		uint32_t at, size;   /* of a number: its value, and 0 */
