@@ -53,7 +53,7 @@ static struct entry *entry_for(struct dump *d, const struct proc_g *g, const uin
 	struct entry **b = &d->bucket[hash_of(g, pc, depth)], *e;
 
 	for (e = d->each ? NULL : *b; e; e = e->next)
-		if (e->first.status == g->status && e->first.waitreason == g->waitreason && e->depth == depth &&
+		if (e->first.status == g->status && e->first.label == g->label && e->first.waitreason == g->waitreason && e->depth == depth &&
 		    memcmp(e->pc, pc, (size_t)depth * sizeof(*pc)) == 0)
 			return e;
 	if (d->n == d->room) {
@@ -162,8 +162,13 @@ static void print_m(struct dump *d, uint64_t addr, const char *how)
 		printf(", %s M%d (kernel thread %d)", how, m.id, proc_tid(d->p, m.ostid));
 }
 
-static void print_who(struct entry *e)
+static void print_who(struct dump *d, struct entry *e)
 {
+	char label[64];
+
+	proc_text(d->p, e->first.label, label, sizeof(label));
+	if (label[0])
+		printf("[%s] ", label);
 	if (e->count == 1) {
 		printf("G%lu \"%s\", id %u", e->first.goid, e->first.name, e->first.tid);
 		return;
@@ -178,7 +183,7 @@ static void print_entry(struct dump *d, struct entry *e)
 {
 	char text[600];
 
-	print_who(e);
+	print_who(d, e);
 	if (e->first.status == GWAITING) {
 		printf(": waiting, %s", proc_reason(e->first.waitreason));
 		if (e->have)

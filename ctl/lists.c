@@ -34,6 +34,7 @@ static void fill_g(const struct proc *p, uint64_t addr, const char *raw, struct 
 		.stackbase = proc_member(p, raw, LF_g_stackbase),
 		.stacktop = proc_member(p, raw, LF_g_stacktop),
 		.thread = proc_member(p, raw, LF_g_thread),
+		.label = proc_member(p, raw, LF_g_label),
 		.fs = proc_member(p, raw, LF_g_fs),
 		.cputime = proc_member(p, raw, LF_g_cputime),
 	};
@@ -42,6 +43,16 @@ static void fill_g(const struct proc *p, uint64_t addr, const char *raw, struct 
 		if (g->name[i] && ((unsigned char)g->name[i] < ' ' || g->name[i] == 127))
 			g->name[i] = '?'; /* a terminal is to show it */
 	g->name[PROC_NAME - 1] = '\0';
+}
+
+void proc_text(const struct proc *p, uint64_t addr, char *text, size_t n)
+{
+	size_t got = addr ? proc_read_some(p, addr, text, n - 1) : 0;
+
+	text[got] = '\0';
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?'; /* a terminal is to show it */
 }
 
 static bool one_chunk(const struct proc *p, uint64_t at, char *copy, uint64_t n, bool *more,

@@ -69,6 +69,7 @@ struct proc_g {
 	uint64_t m, lockedm;        /* addresses of Ms, 0: none */
 	uint64_t stackbase, stacktop; /* main's are 0 */
 	uint64_t thread, fs;
+	uint64_t label;             /* address of the program's text, 0: none */
 	uint64_t cputime;
 	char name[PROC_NAME];
 	const void *raw;            /* the copied struct g, for proc_member(); while the callback runs */
@@ -92,6 +93,8 @@ struct proc_p {
 };
 
 /* Each living G, M, P once; until the callback says false.  False: the table cannot be read. */
+/* The program's text at addr: printable, of at most n - 1 bytes; "" if there is none. */
+void proc_text(const struct proc *p, uint64_t addr, char *text, size_t n);
 bool proc_each_g(const struct proc *p, bool (*fn)(const struct proc_g *g, void *arg), void *arg);
 bool proc_each_m(const struct proc *p, bool (*fn)(const struct proc_m *m, void *arg), void *arg);
 bool proc_each_p(const struct proc *p, bool (*fn)(const struct proc_p *q, void *arg), void *arg);

@@ -5,6 +5,9 @@
  * some tens of microseconds.  Only one that was on a CPU is stopped, for a call that waits in the kernel might end
  * with EINTR.
  *
+ * One that has no CPU does not stop in time: each later look lets go what has stopped meanwhile, and the kernel lets go
+ * the rest when weftctl ends.
+ *
  * Must never: leave a thread stopped; wait for it without bound.
  */
 #include "ctl/stackparts.h"
@@ -18,7 +21,33 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOOKS = 200, BETWEEN = 100 /* us */ };
+enum { LOOKS = 200, BETWEEN = 100 /* us */, LATE_MOST = 256 };
+
+/* Told to stop, and waited for in vain: it had no CPU.  It stops when it has one, and is let go then. */
+static pid_t late[LATE_MOST];
+static int nlate;
+
+static void let_go_late(void)
+{
+	for (int i = nlate; i-- > 0;) {
+		int status;
+		pid_t got = waitpid(late[i], &status, __WALL | WNOHANG);
+
+		if (got == 0)
+			continue;
+		if (got == late[i] && WIFSTOPPED(status))
+			ptrace(PTRACE_DETACH, late[i], NULL, (void *)(long)(status >> 16 ? 0 : WSTOPSIG(status)));
+		late[i] = late[--nlate];
+	}
+}
+
+static bool is_late(pid_t tid)
+{
+	for (int i = 0; i < nlate; i++)
+		if (late[i] == tid)
+			return true;
+	return false;
+}
 
 enum where stopping_where(pid_t pid, pid_t tid, uint64_t *pc, uint64_t *sp)
 {
@@ -27,6 +56,7 @@ enum where stopping_where(pid_t pid, pid_t tid, uint64_t *pc, uint64_t *sp)
 	char *last;
 	FILE *f;
 
+	let_go_late();
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, tid);
 	f = fopen(path, "re");
 	if (!f)
@@ -84,11 +114,10 @@ bool stopping_regs(struct stacks *s, pid_t tid, struct regs *r)
 	bool good;
 	int sig;
 
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+	if (is_late(tid) || nlate == LATE_MOST || ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
 		return false;
-	/* One that does not stop in time is let go when weftctl ends. */
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 || !await_stop(tid, &sig)) {
-		ptrace(PTRACE_DETACH, tid, NULL, NULL);
+		late[nlate++] = tid; /* a thread that runs cannot be let go */
 		return false;
 	}
 	good = ptrace(PTRACE_GETREGS, tid, NULL, &u) == 0;
@@ -108,6 +137,7 @@ bool stacks_computes(const struct stacks *s, const struct proc_g *g)
 	uint64_t pc, sp;
 	pid_t tid;
 
+	let_go_late(); /* here, too: one that stays stopped loses its P, and is not asked where it is */
 	return g->status == GRUNNING && proc_m_at(s->p, g->m, &m) && m.curg == g->addr &&
 	       (tid = proc_tid(s->p, m.ostid)) && stopping_where(s->p->pid, tid, &pc, &sp) == WHERE_CPU;
 }

@@ -9,6 +9,7 @@ _weft_option_values()
 		awk -F '\t' -v key="$key" '$1 == key { print $2 "\t" $3 }')
 	case $kind in
 	bool) printf '%s\n' 0 1 ;;
+	word) printf '%s\n' "${dflt//|/$'\n'}" ;;
 	set) printf '%s\n' "${dflt//+/$'\n'}" ;;
 	esac
 }

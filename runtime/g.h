@@ -105,6 +105,8 @@ struct gshim {
 	struct gmemory memory;    /* of this life (c); not of main */
 	/* number of the P on which it began to run last, which may be another's by now (o; the runtime writes) */
 	uint16_t lane;
+	/* what it works on, as the program says (weft.h); the program's memory, read by dumps */
+	const char *_Atomic label;
 	uint8_t ownp;             /* why it has a P of its own, 0: it has none (o; the runtime writes) */
 };
 

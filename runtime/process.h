@@ -4,7 +4,7 @@
  * Must never: be needed on a way that is fast.
  *
  * Functions that are apart, and why: runtime_filter_ask(), _obey() and _behind(), for the filter is asked about
- * before it is known whether one thread will have it or all; runtime_dump() and runtime_note_running(), for the
+ * before it is known whether one thread will have it or all; runtime_dump(2) and runtime_note_running(), for the
  * answer comes on another thread than the question; runtime_memory_filled(), for it can be undone, as nothing of
  * enum fromnow can.
  */
@@ -198,7 +198,7 @@ static inline bool fromnow_holds(enum fromnow what)
 	return load_relaxed(&fromnow) >> what & 1;
 }
 
-void runtime_dump(void); /* all Gs to stderr; any thread, any moment */
+void runtime_dump(int fd); /* all Gs to the descriptor; any thread, any moment */
 
 /*
  * From the handler of a dump signal that this process directed at the thread: true when it was the

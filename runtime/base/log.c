@@ -15,10 +15,10 @@
 
 #include "runtime/os/os.h"
 
-static void write_all(const char *p, size_t n)
+static void write_all(int fd, const char *p, size_t n)
 {
 	while (n > 0) {
-		ssize_t w = os_write(2, p, n);
+		ssize_t w = os_write(fd, p, n);
 
 		if (w == -EINTR)
 			continue;
@@ -29,6 +29,11 @@ static void write_all(const char *p, size_t n)
 	}
 }
 
+static int fd_of(const struct outbuf *o)
+{
+	return o->to ? o->to - 1 : 2;
+}
+
 /*
  * Makes room: writes up to the last newline, keeps the begun line.  Without a newline, everything.
  */
@@ -37,7 +42,7 @@ static void spill(struct outbuf *o)
 	const char *nl = memrchr(o->data, '\n', o->len);
 	size_t n = nl ? (size_t)(nl - o->data) + 1 : o->len;
 
-	write_all(o->data, n);
+	write_all(fd_of(o), o->data, n);
 	memmove(o->data, o->data + n, o->len - n);
 	o->len -= n;
 }
@@ -205,7 +210,7 @@ void weft_print(struct outbuf *o, const char *fmt, ...)
 
 void weft_flush(struct outbuf *o)
 {
-	write_all(o->data, o->len);
+	write_all(fd_of(o), o->data, o->len);
 	o->len = 0;
 }
 

@@ -21,6 +21,7 @@
 /* Belongs to the function that declared it, on its stack; no other thread sees it. */
 struct outbuf {
 	size_t len;
+	int to;                 /* 1 and the descriptor that it is written to; 0: standard error */
 	char data[OUTBUF_SIZE];
 };
 
@@ -36,7 +37,7 @@ struct outbuf {
 void weft_print(struct outbuf *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void weft_vprint(struct outbuf *o, const char *fmt, va_list ap);
 
-/* Writes what is left to fd 2 and empties the buffer. */
+/* Writes what is left and empties the buffer. */
 void weft_flush(struct outbuf *o);
 
 /* One line on fd 2: `weft[PID]: ` + text + newline. */

@@ -110,6 +110,18 @@ static void print_wait(struct outbuf *o, struct g *gp, uint64_t now)
 		weft_print(o, ", for %lu ms", (now - since) / 1000000);
 }
 
+/* It is the program's, and may be gone. */
+static void print_label(struct outbuf *o, const char *label)
+{
+	char text[64];
+	size_t n = 0;
+
+	while (label && n < sizeof(text) - 1 && os_peek(label + n, &text[n], 1) && text[n])
+		n++;
+	if (n)
+		weft_print(o, " [%.*s]", (int)n, text);
+}
+
 void dump_g(struct outbuf *o, struct backtrace *b, struct g *gp, uint64_t now)
 {
 	uint32_t s = gstatus(gp);
@@ -117,7 +129,9 @@ void dump_g(struct outbuf *o, struct backtrace *b, struct g *gp, uint64_t now)
 	char name[16];
 
 	g_getname(gp, name);
-	weft_print(o, "G%lu \"%s\" id %u: %s", gp->shim.goid, name, gp->shim.tid, status_text(s));
+	weft_print(o, "G%lu \"%s\"", gp->shim.goid, name);
+	print_label(o, load_acquire(&gp->shim.label));
+	weft_print(o, " id %u: %s", gp->shim.tid, status_text(s));
 	if (s == Gwaiting)
 		print_wait(o, gp, now);
 	if (mp)
@@ -159,7 +173,7 @@ static void dump_machine(struct outbuf *o)
 	}
 }
 
-void runtime_dump(void)
+void runtime_dump(int fd)
 {
 	struct outbuf o = OUTBUF_INIT;
 	struct backtrace b;
@@ -167,6 +181,7 @@ void runtime_dump(void)
 	uint32_t n = load_relaxed(&sched.nallgs);
 	bool have = backtrace_open(&b);
 
+	o.to = fd + 1;
 	dump_machine(&o);
 	for (uint32_t i = 0; i < n; i++)
 		if (galive(g_at(i)))

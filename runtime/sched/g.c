@@ -81,6 +81,7 @@ struct g *g_new(const struct gattr *a, int *err)
 	gp->cputime = gp->systime = 0;
 	gp->cpuoff = false;
 	gp->shim.thread = NULL;
+	store_relaxed(&gp->shim.label, NULL);
 	gp->shim.memory = (struct gmemory){ .stack = gp->stack.base, .area = gp->area, .guard = gp->stack.guard,
 					    .size = (size_t)(gp->stack.top - gp->stack.base) };
 	gp->intpc = 0;

@@ -42,7 +42,7 @@ static void on_signal(int sig, siginfo_t *si, void *ctx)
 	    runtime_note_running(sigframe_pc(f), sigframe_sp(f)))
 		return;
 	if (!load_acquire(&listening)) {
-		runtime_dump();
+		runtime_dump(2);
 		return;
 	}
 	wake_dumper();
@@ -68,7 +68,7 @@ static void *dumper_main(void *arg)
 		seen = load_acquire(&requests);
 		if (load_acquire(&dumper_quits))
 			return NULL;
-		runtime_dump();
+		runtime_dump(2);
 	}
 }
 

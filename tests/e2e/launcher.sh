@@ -371,6 +371,8 @@ complete_words()	# complete_words WORD...: what bash would offer for the last
 verdict $? "completion offers every option" "$(complete_words -o '' | tr '\n' ' ')"
 [ "$(complete_words -o without = m)" = membarrier ]
 verdict $? "completion offers the words of an option" "$(complete_words -o without = m | tr '\n' ' ')"
+[ "$(complete_words -o deadlock = o)" = off ]
+verdict $? "completion offers the words of which one is chosen" "$(complete_words -o deadlock = o | tr '\n' ' ')"
 [ "$(complete_words --op)" = "$(printf '%s\n' --option= --options)" ]
 verdict $? "completion offers the launcher's own options" "$(complete_words --op | tr '\n' ' ')"
 

@@ -171,6 +171,30 @@ matches "two kinds" '^2 usage: weftctl profile' "$? $(cat "$tmp/out")"
 matches "no kind" '^2 usage: weftctl profile' "$? $(cat "$tmp/out")"
 "$weftctl" profile $$ --cpu -o "$tmp/p" >"$tmp/out" 2>&1
 matches "a process that is not under weft" "^1 weftctl: $$: " "$? $(cat "$tmp/out")"
+# Beside others that have the CPU a thread that was told to stop does so late: it must not stay stopped for that.
+cpu=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
+for task in /proc/"$at"/task/*; do
+	taskset -pc "$cpu" "${task##*/}" >/dev/null 2>&1
+	renice -n 19 -p "${task##*/}" >/dev/null 2>&1
+done
+hogs=
+for _ in 1 2 3; do
+	taskset -c "$cpu" timeout 100 sh -c 'while :; do :; done' &
+	hogs="$hogs $!"
+done
+"$weftctl" profile "$at" --cpu 4s -o "$tmp/p" >"$tmp/out" 2>&1 &
+profiler=$!
+looks=0 stopped=0
+while kill -0 $profiler 2>/dev/null; do
+	looks=$((looks + 1))
+	cat /proc/"$at"/task/*/stat 2>/dev/null | grep -q ') t ' && stopped=$((stopped + 1))
+	sleep 0.1
+done
+wait $profiler
+# shellcheck disable=SC2086
+kill $hogs
+[ $((stopped * 2)) -lt $looks ]
+verdict $? "a thread without a CPU is not left stopped" "stopped at $stopped of $looks looks"
 kill -0 "$at"
 verdict $? "the process goes on"
 kill -9 "$at"
