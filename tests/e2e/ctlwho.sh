@@ -128,7 +128,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	cp "$weftctl" "$tmp/weftctl"
 	weftctl=$tmp/weftctl
 	start "$weft" --procs=2 -- "$tmp/waits"
-	refused "not another user's" "is user 0's \\(only that user and root may look\\)" setpriv --reuid=65534 --regid=65534 --clear-groups
+	refused "not another user's" "is user 0's \\(only that user and root may look\\)" "$pid" setpriv --reuid=65534 --regid=65534 --clear-groups
 	over
 	weftctl=$build/weftctl
 fi
