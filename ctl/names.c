@@ -153,12 +153,15 @@ struct stacks *stacks_open(struct proc *p)
 	return s;
 }
 
+static void forget_names(void);
+
 void stacks_close(struct stacks *s)
 {
 	if (!s)
 		return;
 	if (s->dwfl)
 		dwfl_end(s->dwfl);
+	forget_names();
 	free(s->code);
 	free(s);
 }
@@ -166,6 +169,7 @@ void stacks_close(struct stacks *s)
 void stacks_renew(struct stacks *s)
 {
 	whose = s->p->pid;
+	forget_names();
 	read_code(s);
 	if (s->dwfl)
 		report(s);
@@ -227,7 +231,24 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-void stacks_text(struct stacks *s, uint64_t pc, bool first, char *text, size_t n)
+/*
+ * Texts of places that were asked for, for top asks for the same each second, and libdw searches a module's symbols
+ * from the first one on.
+ */
+static struct named {
+	uint64_t pc;                /* twice, and 1 if it is an instruction to be executed */
+	char *text;
+} named[1024];
+
+static void forget_names(void)
+{
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++) {
+		free(named[i].text);
+		named[i] = (struct named){ 0 };
+	}
+}
+
+static void make_text(struct stacks *s, uint64_t pc, bool first, char *text, size_t n)
 {
 	struct place at;
 
@@ -239,6 +260,20 @@ void stacks_text(struct stacks *s, uint64_t pc, bool first, char *text, size_t n
 		snprintf(text, n, "%s (%s)", at.function, base_of(at.module));
 	else
 		snprintf(text, n, "%s+0x%lx", base_of(at.module), at.offset);
+}
+
+void stacks_text(struct stacks *s, uint64_t pc, bool first, char *text, size_t n)
+{
+	struct named *c = &named[(pc * 0x9e3779b97f4a7c15 >> 32) % (sizeof(named) / sizeof(*named))];
+
+	if (c->text && c->pc == 2 * pc + first) {
+		snprintf(text, n, "%s", c->text);
+		return;
+	}
+	make_text(s, pc, first, text, n);
+	free(c->text);
+	c->text = strdup(text);
+	c->pc = 2 * pc + first;
 }
 
 void stacks_variable(struct stacks *s, uint64_t addr, char *text, size_t n)
