@@ -33,6 +33,8 @@
 #include "runtime/sigmask.h"
 #include "shim/protos.h"
 
+struct sched_attr; /* of glibc since 2.41 */
+
 #define EXPORT __attribute__((visibility("default")))
 
 struct real {

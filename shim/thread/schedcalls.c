@@ -319,7 +319,7 @@ ALIAS(__sched_getparam, sched_getparam);
 BY_ID(int, setpriority, (__priority_which_t which, id_t who, int n), which, who, n, (which, who, n))
 
 /* As syscall(): before glibc 2.41 there is nothing else to pass these to. */
-EXPORT int sched_setattr(pid_t id, void *attr, unsigned int flags)
+EXPORT int sched_setattr(pid_t id, struct sched_attr *attr, unsigned int flags)
 {
 	long r;
 
@@ -328,7 +328,7 @@ EXPORT int sched_setattr(pid_t id, void *attr, unsigned int flags)
 	return (int)syscall_ret(r);
 }
 
-EXPORT int sched_getattr(pid_t id, void *attr, unsigned int size, unsigned int flags)
+EXPORT int sched_getattr(pid_t id, struct sched_attr *attr, unsigned int size, unsigned int flags)
 {
 	long r;
 
