@@ -145,10 +145,8 @@ static bool text_stat(struct text *t)
 		return false;
 	s += 2;
 	for (int i = STATE; i <= SYSTEM; i++) {
-		const char *at = s;
-
 		fields[i] = s;
-		s = strchr(at, ' ');
+		s = strchr(s, ' ');
 		if (!s++)
 			return false;
 	}
