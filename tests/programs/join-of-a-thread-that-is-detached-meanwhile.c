@@ -92,6 +92,7 @@ static void strange_times(void)
 	struct timespec bad = { .tv_sec = time(NULL) + 100, .tv_nsec = 1000000000 };
 	pthread_t t = spawn(ends, &go);
 	void *value;
+	int err;
 
 	let_others_block();
 	let_others_block();
@@ -101,9 +102,13 @@ static void strange_times(void)
 		sched_yield();
 	t = spawn(ends, &go);
 	let_others_block();
-	CHECK_OK(pthread_clockjoin_np(t, &value, CLOCK_REALTIME, &bad));
+	/* glibc looks at them first since some release after 2.36. */
+	err = pthread_clockjoin_np(t, &value, CLOCK_REALTIME, &bad);
+	CHECK(err == 0 || err == EINVAL);
+	if (err)
+		CHECK_OK(pthread_join(t, &value));
 	CHECK(value == &go);
-	passed("nanoseconds that are none do not matter where nothing is waited for; a clock that is none does");
+	passed("nanoseconds that are none may matter where nothing is waited for; a clock that is none does");
 }
 
 int main(void)

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 
 enum { PAGE = 4096, ROUNDS = 20 };

@@ -6,6 +6,8 @@
  * Some threads compute all the time; the others make the calls, round after round.  The first
  * argument is the number of rounds (each about forty calls in each of the threads).
  */
+#include "check.h"
+
 #include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -15,8 +17,6 @@
 #include <sys/msg.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
-
-#include "check.h"
 
 enum { SPINNERS = 3, BIG = 65536 };
 
