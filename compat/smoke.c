@@ -117,7 +117,7 @@ static void child(void *arg)
 	CHECK(libc.resolver_state() == at(s->block, (ptrdiff_t)layout.res));
 	CHECK(keys_work());
 	CHECK(robust_works());
-	/* An arena of its own would take 64 MB of address space for good; strerror() allocates, too, since glibc 2.41. */
+	/* An arena of its own would keep 64 MB of address space; strerror() allocates, too, since glibc 2.41. */
 	borrowed = mainarena_borrow();
 	CHECK(strtol("12x", NULL, 10) == 12 && *strerror(2));
 	p = libc.malloc(100);

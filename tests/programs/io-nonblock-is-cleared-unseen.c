@@ -3,7 +3,7 @@
  * descriptors, by an instruction of the program's own, and by a close and a new socket with its number, both by
  * instructions.  The next read waits, whatever the reads before it said.
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

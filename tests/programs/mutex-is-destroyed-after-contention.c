@@ -2,7 +2,7 @@
  * A mutex that nobody holds can be destroyed, whatever its kind is and however it was taken before:
  * at once, after waiting, after waiting with a time limit, by trying, twice, and by a wait for a condition.
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include "check.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * Another thread gives one that is blocked in a call of the kernel's a policy with an order, or takes it back,
  * once or often.  The call goes on, and when it is over the thread has the policy that was set last.
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include "check.h"
 
 #include <fcntl.h>

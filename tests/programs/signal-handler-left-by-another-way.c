@@ -2,7 +2,7 @@
  * A handler may be left without a return: by siglongjmp(), by setcontext().  What the thread does later to the
  * kernel thread below it is its own all the same: main keeps its working directory.
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #include "check.h"
 
 #include <pthread.h>
