@@ -97,12 +97,14 @@ void mainarena_prove(void)
 {
 	enum { OTHER_ARENA = 4 }; /* in the word before a chunk, which is its size */
 	size_t *p;
+	bool other;
 
 	if (!mainarena_borrow())
 		return;
 	p = libc.malloc(24);
+	other = p && p[-1] & OTHER_ARENA;
+	libc.free(p); /* before it is returned: from 2.43 on the first free() of a thread allocates its cache */
 	mainarena_return();
-	if (p && p[-1] & OTHER_ARENA)
+	if (other)
 		word = 0;
-	libc.free(p);
 }
