@@ -105,9 +105,7 @@ static void strange_times(void)
 	/* glibc looks at them first since some release after 2.36. */
 	err = pthread_clockjoin_np(t, &value, CLOCK_REALTIME, &bad);
 	CHECK(err == 0 || err == EINVAL);
-	if (err)
-		CHECK_OK(pthread_join(t, &value));
-	CHECK(value == &go);
+	CHECK(err || value == &go); /* else it counts as joined for some */
 	passed("nanoseconds that are none may matter where nothing is waited for; a clock that is none does");
 }
 
