@@ -58,23 +58,7 @@ int main(int argc, char **argv)
 }
 X
 "${CC:-gcc}" -O2 -pthread -o "$tmp/waits" "$tmp/waits.c" || exit 2
-mkfifo "$tmp/end"
-exec 5<>"$tmp/end"
-started=()
 
-# start COMMAND...: sets at to the id of the process that waits.
-start()
-{
-	: >"$tmp/id"
-	"$@" <"$tmp/end" >"$tmp/id" 2>"$tmp/err" &
-	started+=($!)
-	for _ in $(seq 600); do
-		at=$(cat "$tmp/id")
-		[ -z "$at" ] || return
-		sleep 0.1
-	done
-	at=none
-}
 
 row()	# row PID: its line, with single blanks
 {

@@ -119,21 +119,7 @@ int main(int argc, char **argv)
 }
 X
 "${CC:-gcc}" -g -O1 -pthread -o "$tmp/kinds" "$tmp/kinds.c" || exit 2
-mkfifo "$tmp/end"
-exec 5<>"$tmp/end"
 
-start()	# start COMMAND...: sets at to the id of the process that waits
-{
-	: >"$tmp/id"
-	"$@" <"$tmp/end" >"$tmp/id" 2>"$tmp/err" 5>&- &
-	disown
-	for _ in $(seq 600); do
-		at=$(cat "$tmp/id")
-		[ -z "$at" ] || return
-		sleep 0.1
-	done
-	at=none
-}
 
 # The entry with this in it, as one line; again until it is there, for a thread may still be on its way.
 entry()	# entry WORDS
@@ -227,121 +213,13 @@ kill -9 "$at"
 pid=
 
 # Circles of each kind, and what is like one: a holder that waits for something else, timed waits that pass.
-cat >"$tmp/circle.c" <<'X'
-#include <pthread.h>
-#include <semaphore.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-enum { MOST = 5 };
-
-static pthread_mutex_t ring[MOST], own = PTHREAD_MUTEX_INITIALIZER;
-static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_barrier_t all;
-static pthread_t t[MOST];
-static sem_t never;
-static int n;
-
-static void *takes_two(void *arg)
-{
-	long i = (long)arg;
-
-	pthread_mutex_lock(&ring[i]);
-	pthread_barrier_wait(&all);
-	pthread_mutex_lock(&ring[(i + 1) % n]);
-	return NULL;
-}
-
-/* The last of a chain waits for what will come. */
-static void *takes_two_but_the_last(void *arg)
-{
-	if ((long)arg < n - 1)
-		return takes_two(arg);
-	pthread_mutex_lock(&ring[n - 1]);
-	pthread_barrier_wait(&all);
-	sem_wait(&never);
-	return NULL;
-}
-
-static void *joins_the_next(void *arg)
-{
-	pthread_barrier_wait(&all);
-	pthread_join(t[((long)arg + 1) % n], NULL);
-	return NULL;
-}
-
-static void *writes_then_locks(void *arg)
-{
-	if (arg)
-		pthread_mutex_lock(&own);
-	else
-		pthread_rwlock_wrlock(&rw);
-	pthread_barrier_wait(&all);
-	if (arg)
-		pthread_rwlock_rdlock(&rw);
-	else
-		pthread_mutex_lock(&own);
-	return NULL;
-}
-
-static void *locks_twice(void *arg)
-{
-	pthread_mutex_lock(&own);
-	pthread_mutex_lock(&own);
-	return arg;
-}
-
-/* Each turn ends: of these many are in a circle for a moment, and none for long. */
-static void *tries(void *arg)
-{
-	long i = (long)arg;
-
-	for (;;) {
-		struct timespec soon;
-
-		pthread_mutex_lock(&ring[i]);
-		clock_gettime(CLOCK_REALTIME, &soon);
-		soon.tv_nsec = (soon.tv_nsec + 1000000) % 1000000000;
-		if (!pthread_mutex_timedlock(&ring[(i + 1) % n], &soon))
-			pthread_mutex_unlock(&ring[(i + 1) % n]);
-		pthread_mutex_unlock(&ring[i]);
-	}
-	return NULL;
-}
-
-int main(int argc, char **argv)
-{
-	static const struct {
-		const char *name;
-		void *(*fn)(void *);
-	} kinds[] = { { "ring", takes_two }, { "chain", takes_two_but_the_last }, { "join", joins_the_next },
-		      { "rwlock", writes_then_locks }, { "self", locks_twice }, { "timed", tries } };
-	char c;
-
-	n = atoi(argv[argc - 1]);
-	pthread_barrier_init(&all, NULL, (unsigned)n);
-	for (int i = 0; i < n; i++)
-		pthread_mutex_init(&ring[i], NULL);
-	for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++)
-		for (long i = 0; i < n && !strcmp(argv[1], kinds[k].name); i++)
-			pthread_create(&t[i], NULL, kinds[k].fn, (void *)i);
-	printf("%d\n", (int)getpid());
-	fflush(stdout);
-	while (read(0, &c, 1) > 0)
-		;
-	return 0;
-}
-X
-"${CC:-gcc}" -g -O1 -pthread -o "$tmp/circle" "$tmp/circle.c" || exit 2
+"${CC:-gcc}" -g -O1 -pthread -o "$tmp/circle" "$top/tests/e2e/circles.c" || exit 2
 
 circle()	# circle KIND N HOW-MANY: so many are told to be in a circle; again until it has closed
 {
 	local told tries=1
 
-	start "$weft" --procs=2 -- "$tmp/circle" "$1" "$2"
+	start "$weft" --procs=2 -o deadlock=off -- "$tmp/circle" "$1" "$2" stays
 	pid=$at
 	[ "$3" = none ] || tries=100
 	for _ in $(seq $tries); do
@@ -360,9 +238,10 @@ circle ring 2 2
 circle ring 5 5
 circle join 3 3
 circle rwlock 2 2
+circle mixed 2 2
 circle self 1 1
 circle chain 5 none
-circle timed 5 none
+circle tries 5 none
 
 "$weftctl" dump $$ >"$tmp/out" 2>&1
 matches "a process that is not under weft" "^1 weftctl: $$: " "$? $(cat "$tmp/out")"

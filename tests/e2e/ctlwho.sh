@@ -54,23 +54,9 @@ int main(int argc, char **argv)
 }
 X
 "${CC:-gcc}" -g -O1 -pthread -o "$tmp/waits" "$tmp/waits.c" || exit 2
-mkfifo "$tmp/end"
-exec 5<>"$tmp/end"
 mkdir "$tmp/empty"
 chmod 755 "$tmp"
 
-start()	# start COMMAND...: sets pid to the id of the process that waits
-{
-	: >"$tmp/id"
-	"$@" <"$tmp/end" >"$tmp/id" 2>"$tmp/err" 5>&- &
-	disown
-	pid=
-	for _ in $(seq 600); do
-		pid=$(cat "$tmp/id")
-		[ -z "$pid" ] || return
-		sleep 0.1
-	done
-}
 
 over()
 {
@@ -118,16 +104,19 @@ refused()	# refused NAME PATTERN ID [PREFIX...]: each verb, in one line
 }
 
 start "$weft" --procs=2 -- "$tmp/waits" closed
+pid=$at
 answers "descriptors closed"
 over
 
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	start "$weft" --procs=2 -- "$tmp/waits" root "$tmp/empty"
+	pid=$at
 	answers "another root and user"
 	over
 	cp "$weftctl" "$tmp/weftctl"
 	weftctl=$tmp/weftctl
 	start "$weft" --procs=2 -- "$tmp/waits"
+	pid=$at
 	refused "not another user's" "is user 0's \\(only that user and root may look\\)" "$pid" setpriv --reuid=65534 --regid=65534 --clear-groups
 	over
 	weftctl=$build/weftctl
@@ -138,10 +127,12 @@ mkdir "$tmp/other"
 sed 's/sched_runqsize/sched_runqsizf/' "$build/libweft.so" >"$tmp/other/libweft.so"
 cp "$build/weft" "$tmp/other/"
 start "$tmp/other/weft" --procs=2 -- "$tmp/waits"
+pid=$at
 refused "another build" "runs under another build of weft, [0-9.]* \\(this weftctl is of [0-9.]*\\)" "$pid"
 over
 
 start "$tmp/waits"
+pid=$at
 refused "not under weft" ".*not.* under weft.*" "$pid"
 gone=$pid
 over

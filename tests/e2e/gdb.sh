@@ -74,17 +74,6 @@ int main(int argc, char **argv)
 X
 "${CC:-gcc}" -g -O1 -pthread -o "$tmp/shop" "$tmp/shop.c" || exit 2
 
-start()	# start COMMAND...: sets pid
-{
-	: >"$tmp/id"
-	"$@" >"$tmp/id" 2>"$tmp/err" &
-	disown
-	for _ in $(seq 1200); do
-		pid=$(cat "$tmp/id")
-		[ -z "$pid" ] || return
-		sleep 0.1
-	done
-}
 
 asks()	# asks WHAT COMMAND...: gdb of WHAT (-p ID, or a core file), each command; its answers in $tmp/answer, its errors too
 {
@@ -126,6 +115,7 @@ cd "$tmp" || exit 2
 ulimit -c unlimited
 for p in 1 2; do
 	start "$weft" --procs=$p -- "$tmp/shop" 3
+	pid=$at
 	looks "procs=$p: live" "-p $pid"
 	kill -ABRT "$pid"
 	for _ in $(seq 300); do
@@ -142,6 +132,7 @@ for p in 1 2; do
 	rm -f core*
 	# gdb's own copies a megabyte at a time, and none of one with a page that it cannot read (launcher/weft.1.in).
 	start "$weft" --procs=$p -o without=guard -- "$tmp/shop" 3
+	pid=$at
 	gcore -o core "$pid" >/dev/null 2>&1
 	kill -9 "$pid"
 	looks "procs=$p: gcore" "$tmp/shop core.$pid"
@@ -154,12 +145,14 @@ mkdir "$tmp/bare"
 strip -o "$tmp/bare/libweft.so" "$build/libweft.so"
 cp "$build/weft" "$tmp/bare/"
 start "$tmp/bare/weft" --procs=2 -- "$tmp/shop" 3
+pid=$at
 asks "-p $pid" "source $build/libweft.so-gdb.py" 'info weft threads' 'weft apply all bt'
 matches "stripped" "6 threads: .* takes_stock" "$(line '^[0-9]* threads:|takes_stock')"
 kill -9 "$pid"
 pid=
 
 start "$weft" --procs=2 -- "$tmp/shop" 100000
+pid=$at
 asks "-p $pid" 'info weft threads' 'weft thread 77777' 'bt' 'weft apply -max 20 all bt'
 matches "100,000 threads" "^[0-9]+ more.*100003 threads: 100000 waiting, mutex lock; " \
 	"$(line '^and [0-9]* more|^[0-9]* threads:' | sed 's/^and //')"

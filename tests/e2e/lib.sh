@@ -8,7 +8,7 @@ top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 build=${top_builddir:-$top/build}
 weft=$build/weft
 tmp=$(mktemp -d) || exit 2
-passed=0 failed=0 pid=
+passed=0 failed=0 pid= started=()
 unset WEFT LD_PRELOAD GOMAXPROCS
 trap '[ -z "$pid" ] || kill -9 "$pid" 2>/dev/null; chmod -R u+rwx "$tmp"; rm -rf "$tmp"' EXIT
 
@@ -27,4 +27,24 @@ matches()	# matches NAME PATTERN WHAT: the words match the extended regular expr
 {
 	[[ $3 =~ $2 ]]
 	verdict $? "$1" "\"$3\", wanted $2"
+}
+
+# start COMMAND...: a program that prints its id and waits, in the background, with a standard input that does not end.
+# Sets at to the id; none: it printed none in a minute.
+start()
+{
+	[ -p "$tmp/end" ] || {
+		mkfifo "$tmp/end"
+		exec 5<>"$tmp/end"
+	}
+	: >"$tmp/id"
+	"$@" <"$tmp/end" >"$tmp/id" 2>"$tmp/err" 5>&- &
+	started+=($!)
+	disown
+	for _ in $(seq 600); do
+		at=$(cat "$tmp/id")
+		[ -z "$at" ] || return
+		sleep 0.1
+	done
+	at=none
 }

@@ -129,16 +129,8 @@ top = max(sums, key=sums.get)
 print(top, counts[top])
 X
 
-mkfifo "$tmp/end"
-exec 5<>"$tmp/end"
-"$weft" --procs=2 -- "$tmp/shop" <"$tmp/end" >"$tmp/id" 5>&- &
-pid=$!
-disown
-for _ in $(seq 600); do
-	at=$(cat "$tmp/id")
-	[ -z "$at" ] || break
-	sleep 0.1
-done
+start "$weft" --procs=2 -- "$tmp/shop"
+pid=$at
 
 "$weftctl" profile "$at" --threads -o "$tmp/p" >"$tmp/out" 2>&1
 status=$?

@@ -196,16 +196,8 @@ go_reads "the same, Go's parser" "$tmp/go"
 matches "a file that cannot be made" '^0 weft.*: trace: .*no trace is written' "$? $(cat "$tmp/out")"
 
 # ---- a process that runs ----
-mkfifo "$tmp/end"
-exec 5<>"$tmp/end"
-{ "$weft" --procs=2 -- "$tmp/turns" 8 -1 wait; } <"$tmp/end" >"$tmp/id" 2>/dev/null 5>&- &
-pid=$!
-disown
-for _ in $(seq 600); do
-	at=$(cat "$tmp/id")
-	[ -z "$at" ] || break
-	sleep 0.1
-done
+start "$weft" --procs=2 -- "$tmp/turns" 8 -1 wait
+pid=$at
 for format in go perfetto go; do
 	"$weftctl" trace "$at" 300ms -o "$tmp/live.$format" >"$tmp/out" 2>&1
 	matches "of a process that runs ($format)" '^0 0 yes$' \
