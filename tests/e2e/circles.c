@@ -222,7 +222,8 @@ static const struct {
 	const char *name;
 	void *(*fn)(void *), *(*last)(void *);
 } kinds[] = {
-	{ "ring", takes_two }, { "join", joins_the_next }, { "holdjoin", holds_and_joins }, { "rwlock", writes_and_reads },
+	{ "ring", takes_two }, { "join", joins_the_next }, { "holdjoin", holds_and_joins },
+	{ "rwlock", writes_and_reads },
 	{ "upgrade", upgrades }, { "self", locks_twice }, { "cond", listens }, { "sem", waits },
 	{ "mainleaves", waits_and_main_leaves }, { "fork", takes_two }, { "chain", chain }, { "timed", timed },
 	{ "tries", tries }, { "mixed", writes_then_locks },
