@@ -10,20 +10,23 @@
 #include <unistd.h>
 
 /* glibc's bits of a mutex' kind and words of a lock; shim/sync's. */
-enum { KIND_ROBUST = 16, KIND_INHERIT = 32, TID_BITS = 0x3fffffff, RW_WRITER_IN = 2, RW_COUNT = 0x3ffffff8, RW_ONE = 8 };
+enum { KIND_ROBUST = 16, KIND_INHERIT = 32, KIND_SHARED = 128, TID_BITS = 0x3fffffff, RW_WRITER_IN = 2, RW_COUNT = 0x3ffffff8, RW_ONE = 8 };
 
 static void mutex(const struct proc *p, struct object *o)
 {
 	pthread_mutex_t mu;
-	bool robust;
+	bool robust, plain;
 
 	snprintf(o->text, sizeof(o->text), "mutex 0x%lx", o->addr);
 	if (!proc_read(p, o->addr, &mu, sizeof(mu)))
 		return;
 	robust = mu.__data.__kind & KIND_ROBUST;
+	/* A private inheriting one that weft has taken has a plain word: shim/sync/describe.c. */
+	plain = !(mu.__data.__kind & (KIND_ROBUST | KIND_SHARED)) && (uint32_t)mu.__data.__lock <= 2;
 	if (mu.__data.__lock)
-		o->owner = mu.__data.__kind & (KIND_ROBUST | KIND_INHERIT) ? (uint32_t)mu.__data.__lock & TID_BITS
-									   : (uint32_t)mu.__data.__owner;
+		o->owner = mu.__data.__kind & (KIND_ROBUST | KIND_INHERIT) && !plain
+				   ? (uint32_t)mu.__data.__lock & TID_BITS
+				   : (uint32_t)mu.__data.__owner;
 	snprintf(o->text, sizeof(o->text), "%smutex 0x%lx%s", robust ? "robust " : "", o->addr,
 		 mu.__data.__lock ? "" : ", free");
 }

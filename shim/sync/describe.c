@@ -51,13 +51,19 @@ static const void *object_of(const void *addr)
 	return (const void *)((uintptr_t)addr & ~(uintptr_t)3); /* the family is in the low bits */
 }
 
-/* In the robust and the inheriting kinds the word itself is the owner, and says so first. */
+/*
+ * In the robust and the inheriting kinds the word itself is the owner, and says so first; but for a private inheriting
+ * one that weft has taken, whose word is a plain one (mutex.c).
+ */
 static uint32_t mutex_owner(const pthread_mutex_t *mu)
 {
-	if (!mu->__data.__lock)
+	uint32_t word = (uint32_t)mu->__data.__lock;
+	bool plain = !(mu->__data.__kind & (MUTEX_ROBUST | MUTEX_SHARED)) && word <= 2;
+
+	if (!word)
 		return 0;
-	if (mu->__data.__kind & (MUTEX_ROBUST | MUTEX_INHERIT))
-		return (uint32_t)mu->__data.__lock & OWNER_BITS;
+	if (mu->__data.__kind & (MUTEX_ROBUST | MUTEX_INHERIT) && !plain)
+		return word & OWNER_BITS;
 	return (uint32_t)mu->__data.__owner;
 }
 

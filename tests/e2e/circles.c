@@ -226,7 +226,7 @@ static const struct {
 	{ "rwlock", writes_and_reads },
 	{ "upgrade", upgrades }, { "self", locks_twice }, { "cond", listens }, { "sem", waits },
 	{ "mainleaves", waits_and_main_leaves }, { "fork", takes_two }, { "chain", chain }, { "timed", timed },
-	{ "tries", tries }, { "mixed", writes_then_locks },
+	{ "tries", tries }, { "mixed", writes_then_locks }, { "inherit", takes_two }, { "robust", takes_two },
 	{ "handled", handled }, { "posted", wants_later }, { "sigwait", wants_later, sigwaits },
 	{ "sleeper", wants_later, sleeps },
 };
@@ -242,13 +242,19 @@ static void *kill_later(void *arg)
 
 int main(int argc, char **argv)
 {
+	pthread_mutexattr_t attr;
 	unsigned k = 0;
 	char c;
 
 	n = atoi(argv[2]);
 	pthread_barrier_init(&all, NULL, (unsigned)n + !strcmp(argv[1], "join"));
+	pthread_mutexattr_init(&attr);
+	if (!strcmp(argv[1], "inherit"))
+		pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	if (!strcmp(argv[1], "robust"))
+		pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	for (int i = 0; i < n; i++)
-		pthread_mutex_init(&ring[i], NULL);
+		pthread_mutex_init(&ring[i], &attr);
 	while (strcmp(kinds[k].name, argv[1]))
 		k++;
 	if (!strcmp(argv[1], "handled"))

@@ -239,6 +239,8 @@ circle ring 5 5
 circle join 3 3
 circle rwlock 2 2
 circle mixed 2 2
+circle inherit 3 3
+circle robust 3 3
 circle self 1 1
 circle chain 5 none
 circle tries 5 none
