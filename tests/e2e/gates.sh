@@ -170,9 +170,12 @@ cat >"$tmp/src/shim/symbols.def" <<'X'
 SYM(int, weaver_a, NULL, (int (*f)(void *), void *arg))
 SYM(void *, weaver_b, "GLIBC_2.3", (void))	// SYM(int, in_line_comment, NULL, (void))
 X
-library()	# library C-TEXT [FLAGS]: builds libweft.so from the text and weft_version
+# The functions of weft.h but for that one.
+api=$(sed -n 's/^WEFT_API .*[ *]\(weft_[a-z_]*\)(.*/\1/p' "$top/include/weft.h" | grep -vx weft_version |
+	sed 's/.*/__attribute__((visibility("default"))) void &(void) { }/')
+library()	# library C-TEXT [FLAGS]: builds libweft.so from the text, weft_version and the other functions of weft.h
 {
-	{ echo "$1"; echo '__attribute__((visibility("default"))) const char *weft_version(void) { extern int getpid(void); return getpid() ? "" : 0; }'; } |
+	{ echo "$1"; echo "$api"; echo '__attribute__((visibility("default"))) const char *weft_version(void) { extern int getpid(void); return getpid() ? "" : 0; }'; } |
 	$cc -shared -fPIC -fvisibility=hidden -Wl,-soname,libweft.so -Wl,-z,now -Wl,-z,nodelete \
 		-Wl,-z,noexecstack ${2-} -x c - -o "$tmp/build/libweft.so" -x none ${3-}
 }
