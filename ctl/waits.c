@@ -64,6 +64,7 @@ static bool counts(bool mutexes, unsigned reason)
 	case WaitRwlockWrite:
 	case WaitLoader:
 	case WaitFile:
+	case WaitFutex: /* the locks of Rust, and of other run-times */
 		return true;
 	default:
 		return !mutexes;
