@@ -214,6 +214,20 @@ void weft_flush(struct outbuf *o)
 	o->len = 0;
 }
 
+static uint64_t first_file[2]; /* which fd 2 was */
+
+void weft_log_start(void)
+{
+	os_fileid(2, first_file);
+}
+
+bool weft_may_say(void)
+{
+	uint64_t id[2];
+
+	return !os_fileid(2, id) && ((id[0] == first_file[0] && id[1] == first_file[1]) || os_is_log(2));
+}
+
 static void say(const char *kind, const char *fmt, va_list ap)
 {
 	struct outbuf o = OUTBUF_INIT;

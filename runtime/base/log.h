@@ -14,6 +14,7 @@
 #define WEFT_RUNTIME_LOG_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define OUTBUF_SIZE 768 /* a G's stack may be 16 KB: the buffer lives on it */
@@ -39,6 +40,13 @@ void weft_vprint(struct outbuf *o, const char *fmt, va_list ap);
 
 /* Writes what is left and empties the buffer. */
 void weft_flush(struct outbuf *o);
+
+/*
+ * What is said long after the start, and was not asked for: false where fd 2 may be a file of the program's by now, for
+ * it is not what it was when weft_log_start() was called, nor a terminal, nor a file that is only appended to.
+ */
+bool weft_may_say(void);
+void weft_log_start(void); /* when the program starts */
 
 /* One line on fd 2: `weft[PID]: ` + text + newline. */
 void weft_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -391,6 +391,7 @@ void weft_options_init(char *const envp[])
 {
 	const char *text = find_env(envp, "WEFT");
 
+	weft_log_start();
 	weft_options_read(&weft_opt, envp, warn);
 	if (text)
 		say_renamed(text);

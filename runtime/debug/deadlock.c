@@ -12,6 +12,9 @@
  *
  * Looks cost what they cost: so many times that passes before the next one.
  *
+ * A program that has closed standard error may have a file of its own under that number, a database's: then nothing is
+ * written.
+ *
  * Must never: stop or lock more than a bucket of the lot; read an object other than by the peek, for it may be gone.
  */
 #include "runtime/debug/backtrace.h"
@@ -262,13 +265,15 @@ static void tell(const struct look *l)
 		} else if (among(so_far.last, so_far.nlast, f)) {
 			any = true;
 			so_far.told[so_far.ntold++ % CIRCLES] = *f;
-			tell_circle(l, f);
+			if (weft_may_say())
+				tell_circle(l, f);
 		}
 	}
 	/* What a circle explains is told once. */
 	if (l->asleep.n && !l->strangers && !any && !so_far.toldasleep && among(&so_far.asleep, 1, &l->asleep)) {
 		so_far.toldasleep = true;
-		tell_asleep(&l->asleep);
+		if (weft_may_say())
+			tell_asleep(&l->asleep);
 	}
 }
 

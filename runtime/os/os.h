@@ -169,6 +169,7 @@ void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores th
  */
 void os_cpuslice(uint64_t ns);
 void os_setname(const char *name);
+bool os_is_log(int fd); /* a terminal, /dev/null and the like, or a file that is only appended to */
 int os_tasks(void); /* kernel threads of this process; below 1: nothing tells */
 void os_rename(int tid, const char *name); /* the same of another thread of this process */
 

@@ -3,6 +3,7 @@
  *
  * stays: prints its id and waits until its standard input ends; else waits for the threads.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
@@ -244,10 +245,14 @@ int main(int argc, char **argv)
 {
 	pthread_mutexattr_t attr;
 	unsigned k = 0;
+	int data = -1;
 	char c;
 
 	n = atoi(argv[2]);
 	pthread_barrier_init(&all, NULL, (unsigned)n + !strcmp(argv[1], "join"));
+	/* Standard error is a file of the program's own from here on. */
+	if (getenv("ERR_IS_DATA"))
+		data = open(getenv("ERR_IS_DATA"), O_CREAT | O_RDWR, 0600);
 	pthread_mutexattr_init(&attr);
 	if (!strcmp(argv[1], "inherit"))
 		pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
@@ -279,6 +284,8 @@ int main(int argc, char **argv)
 	}
 	for (long i = 0; i < n; i++)
 		pthread_create(&t[i], NULL, i == n - 1 && kinds[k].last ? kinds[k].last : kinds[k].fn, (void *)i);
+	if (data >= 0)
+		dup2(data, 2);
 	if (!strcmp(argv[1], "join"))
 		pthread_barrier_wait(&all);
 	if (argc > 3) {

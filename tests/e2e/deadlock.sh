@@ -61,6 +61,11 @@ matches "report: once, and the program lives" '^1 alive$' \
 kill -9 $pid
 wait $pid 2>/dev/null
 pid=
+ERR_IS_DATA=$tmp/data timeout 3 "$weft" --procs=2 -- "$tmp/kinds" ring 2 >"$tmp/out" 2>&1
+matches "standard error is a file of the program's own by now" '^124 0 $' "$? $(wc -c <"$tmp/data") $(cat "$tmp/out")"
+: >"$tmp/data"
+timeout 3 "$weft" --procs=2 -- "$tmp/kinds" ring 2 2>>"$tmp/data"
+matches "it is a log" '^124 1$' "$? $(grep -c 'deadlock: threads' "$tmp/data")"
 timeout 2 "$weft" --procs=2 -o deadlock=off -- "$tmp/kinds" ring 2 >"$tmp/out" 2>&1
 matches "off" '^124 $' "$? $(cat "$tmp/out")"
 "$weft" -o deadlock=maybe -- true >"$tmp/out" 2>&1

@@ -460,6 +460,11 @@ void os_setname(const char *name)
 	snprintf(sim.cur->name, sizeof(sim.cur->name), "%s", name);
 }
 
+bool os_is_log(int fd)
+{
+	return fd == 2;
+}
+
 int os_tasks(void)
 {
 	return 0;

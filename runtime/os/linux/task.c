@@ -229,6 +229,16 @@ const char *os_syscall_name(long nr)
 	return NULL;
 }
 
+bool os_is_log(int fd)
+{
+	struct stat st;
+
+	if (os_syscall(SYS_fstat, fd, (long)&st, 0, 0, 0, 0))
+		return false;
+	return S_ISCHR(st.st_mode) ||
+	       (S_ISREG(st.st_mode) && os_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_APPEND);
+}
+
 /* A folder has a link from each folder in it, one from above and its own. */
 int os_tasks(void)
 {
