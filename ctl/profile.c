@@ -2,11 +2,12 @@
  * profile: `weftctl profile`: where a process spends CPU time, where its threads wait and for whom, and where they are.
  *
  * Threads and CPU time are looked at from outside: all Gs once, or the Gs that compute a hundred times a second.  Waits
- * are those of an execution trace: waits.c.
+ * are those of an execution trace: waits.c.  What a process wrote itself is read: saved.c.
  *
  * Must never: leave the process stopped, or a trace on; take a sample for more time than has passed.
  */
 #include "ctl/pprof.h"
+#include "ctl/saved.h"
 #include "ctl/stack.h"
 #include "ctl/waits.h"
 #include "ctl/verbs.h"
@@ -38,7 +39,7 @@ struct profile {
 	struct pprof *pp;
 	enum kind kind;
 	uint64_t ns;                /* how long */
-	const char *to;
+	const char *from, *to;      /* from: NULL: the process */
 	uint64_t lost;              /* events of the trace */
 };
 
@@ -140,15 +141,15 @@ static bool add_module(const char *path, uint64_t start, uint64_t end, const voi
 	return true;
 }
 
-static int write_out(struct profile *f, int64_t began)
+static int write_out(struct profile *f, int pid, int64_t began,
+		     void (*place)(void *arg, uint64_t pc, struct pprof_place *at), void *arg)
 {
 	int last = kinds[f->kind].ntypes - 1;
 
 	if (!pprof_samples(f->pp) && f->kind != THREADS)
-		say("%d: %s", f->p->pid, f->kind == CPU ? "no thread computed in that time" : "no thread waited in that time");
-	stacks_each_module(f->s, add_module, f->pp);
+		say("%d: %s", pid, f->kind == CPU ? "no thread computed in that time" : "no thread waited in that time");
 	if (!pprof_write(f->pp, f->to, began, f->kind == THREADS ? 0 : (int64_t)f->ns, f->kind == CPU ? PERIOD_NS : 0,
-			 name, f)) {
+			 place, arg)) {
 		say("%s: %s", f->to, strerror(errno));
 		return EXIT_REFUSED;
 	}
@@ -181,17 +182,50 @@ static int profile(struct profile *f)
 			good = waits_gather(f->p, f->ns, f->kind == MUTEX, f->pp, &f->lost);
 			stacks_renew(f->s);
 		}
-		if (good)
-			status = write_out(f, (int64_t)began.tv_sec * 1000000000 + began.tv_nsec);
+		if (good) {
+			stacks_each_module(f->s, add_module, f->pp);
+			status = write_out(f, f->p->pid, (int64_t)began.tv_sec * 1000000000 + began.tv_nsec, name, f);
+		}
 	}
 	pprof_close(f->pp);
 	stacks_close(f->s);
 	return status;
 }
 
+static int profile_saved(struct profile *f)
+{
+	static const enum profile_value value[KINDS] = { PROFILE_CPU, PROFILE_BLOCK, PROFILE_MUTEX };
+	int status = EXIT_REFUSED;
+	struct saved *s;
+	char why[128];
+	uint64_t rest;
+
+	if (f->kind == THREADS) {
+		say("%s: it does not say where threads were (--threads wants a process)", f->from);
+		return EXIT_USAGE;
+	}
+	s = saved_open(f->from, why, sizeof(why));
+	f->pp = s ? pprof_open(kinds[f->kind].type, kinds[f->kind].ntypes) : NULL;
+	if (f->pp) {
+		rest = saved_add(s, value[f->kind], f->pp);
+		saved_modules(s, f->pp);
+		f->ns = saved_lasted(s);
+		status = write_out(f, saved_pid(s), saved_began(s), saved_place, s);
+		if (rest)
+			say("%lu ns more have no stack: there was no room for it, or a handler or a coroutine ran", rest);
+	} else {
+		say("%s: %s", f->from, s ? "no memory" : why);
+	}
+	pprof_close(f->pp);
+	saved_close(s);
+	return status;
+}
+
 /* Options may stand behind the words. */
 static bool parse(int argc, char **argv, struct profile *f, const char **pid)
 {
+	bool timed = false;
+
 	f->kind = KINDS;
 	f->ns = 10 * 1000000000ULL;
 	for (int i = 1; i < argc; i++) {
@@ -205,15 +239,19 @@ static bool parse(int argc, char **argv, struct profile *f, const char **pid)
 			f->kind = k;
 		} else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) {
 			f->to = argv[++i];
+		} else if (strcmp(argv[i], "-f") == 0 && i + 1 < argc) {
+			f->from = argv[++i];
 		} else if (argv[i][0] == '-') {
 			return false;
 		} else if (!*pid) {
 			*pid = argv[i];
-		} else if (!parse_time(argv[i], &f->ns)) {
+		} else if (timed || !parse_time(argv[i], &f->ns)) {
 			return false;
+		} else {
+			timed = true;
 		}
 	}
-	return f->kind != KINDS && f->to && *pid;
+	return f->kind != KINDS && f->to && !f->from == !!*pid;
 }
 
 int verb_profile(int argc, char **argv)
@@ -228,6 +266,8 @@ int verb_profile(int argc, char **argv)
 	say("this weftctl was built without libdw, and has no stacks (build it where libdw-dev is)");
 	return EXIT_REFUSED;
 #endif
+	if (f.from)
+		return profile_saved(&f);
 	f.p = open_scheduled(pid, &status);
 	if (!f.p)
 		return status;

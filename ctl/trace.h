@@ -40,14 +40,16 @@ struct tracelog {
 	struct chunkseen *seen;
 };
 
-/* Of a header that was read: false, and it is none that this weftctl knows. */
-bool log_begin(struct tracelog *log, const struct trace_header *h, char *why, size_t n);
+/* Of a header that was read, with TRACE_MAGIC or PROFILE_MAGIC: false, and it is none that this weftctl knows. */
+bool log_begin(struct tracelog *log, const struct trace_header *h, const char *magic, char *why, size_t n);
 /* What is new in the memory of p, whose header is at at.  False: it cannot be read any more. */
 bool log_take(struct tracelog *log, const struct proc *p, uint64_t at);
 /* Its mappings and stacks. */
 bool log_take_stacks(struct tracelog *log, const struct proc *p, uint64_t at);
 /* The same, all of it, of a file. */
-bool log_take_file(struct tracelog *log, const char *path, char *why, size_t n);
+bool log_take_file(struct tracelog *log, const char *path, const char *magic, char *why, size_t n);
+/* Of stack number i; it is aligned and as long as its kind. */
+const struct trace_stack *log_stack(const struct tracelog *log, uint32_t i);
 void log_sort(struct tracelog *log);
 void log_free(struct tracelog *log);
 
@@ -105,6 +107,8 @@ void tracestacks_close(struct tracestacks *t);
 /* The log's stack, or of one place alone: numbers from 1 on, the same for the same calls; 0: none. */
 uint32_t tracestacks_of(struct tracestacks *t, uint32_t stack);
 uint32_t tracestacks_place(struct tracestacks *t, uint64_t pc);
+/* The same of a return address. */
+uint32_t tracestacks_call(struct tracestacks *t, uint64_t pc);
 int tracestacks_frames(struct tracestacks *t, uint32_t id, const struct frame **f);
 uint32_t tracestacks_count(const struct tracestacks *t);
 /* Strings, numbered from 1 on. */

@@ -124,7 +124,7 @@ bool trace_process(struct proc *p, uint64_t ns, uint64_t bytes, struct tracelog 
 		    "no trace began (the process was idle all the time, or has no memory)");
 		return false;
 	}
-	if (!proc_read(p, at, &h, sizeof(h)) || !log_begin(log, &h, why, sizeof(why))) {
+	if (!proc_read(p, at, &h, sizeof(h)) || !log_begin(log, &h, TRACE_MAGIC, why, sizeof(why))) {
 		say("%d: it has ended", p->pid);
 		return false;
 	}

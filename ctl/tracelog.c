@@ -24,21 +24,29 @@ struct chunkseen {
 	uint32_t n;                  /* events that were taken */
 };
 
-bool log_begin(struct tracelog *log, const struct trace_header *h, char *why, size_t n)
+static const char *kind_of(const char *magic)
 {
+	return strcmp(magic, PROFILE_MAGIC) == 0 ? "profile" : "trace";
+}
+
+bool log_begin(struct tracelog *log, const struct trace_header *h, const char *magic, char *why, size_t n)
+{
+	bool profile = strcmp(magic, PROFILE_MAGIC) == 0;
+
 	*log = (struct tracelog){ .head = *h };
-	if (memcmp(h->magic, TRACE_MAGIC, sizeof(h->magic)) != 0) {
-		snprintf(why, n, "is no trace of weft's");
+	if (memcmp(h->magic, magic, sizeof(h->magic)) != 0) {
+		snprintf(why, n, "is no %s of this weft's", kind_of(magic));
 		return false;
 	}
-	if (h->header != sizeof(*h) || h->maps != TRACE_MAPS || h->stacks != TRACE_STACKS ||
-	    h->stack != TRACE_STACK_BYTES || h->chunk != TRACE_CHUNK || h->nchunks > CHUNKS_MOST || !h->nchunks) {
-		snprintf(why, n, "is a trace of another build of weft");
+	if (h->header != sizeof(*h) || h->maps != TRACE_MAPS || h->stacks != (profile ? PROFILE_STACKS : TRACE_STACKS) ||
+	    h->stack != TRACE_STACK_BYTES || h->chunk != TRACE_CHUNK || h->nchunks > CHUNKS_MOST ||
+	    !h->nchunks != profile) {
+		snprintf(why, n, "is a %s of another build of weft", kind_of(magic));
 		return false;
 	}
-	log->seen = calloc(h->nchunks, sizeof(*log->seen));
+	log->seen = calloc(h->nchunks + 1, sizeof(*log->seen));
 	log->maps = calloc(1, TRACE_MAPS + 1);
-	log->stacks = calloc(TRACE_STACKS, TRACE_STACK_BYTES);
+	log->stacks = calloc(h->stacks, TRACE_STACK_BYTES);
 	if (log->seen && log->maps && log->stacks)
 		return true;
 	snprintf(why, n, "no memory");
@@ -51,6 +59,13 @@ void log_free(struct tracelog *log)
 	free(log->seen);
 	free(log->maps);
 	free(log->stacks);
+}
+
+const struct trace_stack *log_stack(const struct tracelog *log, uint32_t i)
+{
+	const struct trace_stack *s = (const void *)(log->stacks + (size_t)i * TRACE_STACK_BYTES);
+
+	return s->n && s->n <= TRACE_STACK_MOST ? s : NULL;
 }
 
 static bool room_for(struct tracelog *log, size_t n)
@@ -147,22 +162,24 @@ bool log_take_stacks(struct tracelog *log, const struct proc *p, uint64_t at)
 
 /* ---- a file ---------------------------------------------------------------------------------- */
 
-static bool take_all(struct tracelog *log, const uint8_t *from, size_t size, char *why, size_t n)
+static bool take_all(struct tracelog *log, const uint8_t *from, size_t size, const char *magic, char *why, size_t n)
 {
 	struct trace_header h;
+	size_t head;
 
 	memcpy(&h, from, sizeof(h));
-	if (!log_begin(log, &h, why, n))
+	if (!log_begin(log, &h, magic, why, n))
 		return false;
-	if (size < TRACE_HEAD + (size_t)h.nchunks * TRACE_CHUNK) {
+	head = TRACE_PAGE + TRACE_MAPS + (size_t)h.stacks * TRACE_STACK_BYTES;
+	if (size < head + (size_t)h.nchunks * TRACE_CHUNK) {
 		snprintf(why, n, "is cut short");
 		return false;
 	}
 	log->mapsused = h.mapsused < TRACE_MAPS ? h.mapsused : TRACE_MAPS;
 	memcpy(log->maps, from + TRACE_PAGE, log->mapsused);
-	memcpy(log->stacks, from + TRACE_PAGE + TRACE_MAPS, (size_t)TRACE_STACKS * TRACE_STACK_BYTES);
+	memcpy(log->stacks, from + TRACE_PAGE + TRACE_MAPS, (size_t)h.stacks * TRACE_STACK_BYTES);
 	for (uint32_t i = 0; i < h.nchunks; i++) {
-		const struct trace_chunk *c = (const void *)(from + TRACE_HEAD + (size_t)i * TRACE_CHUNK);
+		const struct trace_chunk *c = (const void *)(from + head + (size_t)i * TRACE_CHUNK);
 
 		if (c->use && c->n <= TRACE_CHUNK_EVENTS)
 			append(log, c, c->event, 0, c->n);
@@ -170,7 +187,7 @@ static bool take_all(struct tracelog *log, const uint8_t *from, size_t size, cha
 	return true;
 }
 
-bool log_take_file(struct tracelog *log, const char *path, char *why, size_t n)
+bool log_take_file(struct tracelog *log, const char *path, const char *magic, char *why, size_t n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -181,13 +198,13 @@ bool log_take_file(struct tracelog *log, const char *path, char *why, size_t n)
 	if (fd < 0 || fstat(fd, &st)) {
 		snprintf(why, n, "%s", strerror(errno));
 	} else if ((size_t)st.st_size < sizeof(struct trace_header)) {
-		snprintf(why, n, "is no trace of weft's");
+		snprintf(why, n, "is no %s of this weft's", kind_of(magic));
 	} else {
 		at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (at == MAP_FAILED)
 			snprintf(why, n, "%s", strerror(errno));
 		else
-			good = take_all(log, at, (size_t)st.st_size, why, n);
+			good = take_all(log, at, (size_t)st.st_size, magic, why, n);
 	}
 	if (at != MAP_FAILED)
 		munmap(at, (size_t)st.st_size);

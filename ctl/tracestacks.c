@@ -33,7 +33,7 @@ struct place {
 
 struct tracestacks {
 	const struct tracelog *log;
-	uint32_t known[TRACE_STACKS]; /* of the log's: number and 1 */
+	uint32_t *known;             /* of the log's: number and 1 */
 	struct unwound *u;
 	uint32_t nu, roomu;
 	uint32_t hash[HASH];
@@ -260,6 +260,8 @@ static int unwind(struct tracestacks *t, const struct trace_stack *s)
 		dwfl_getthread_frames(t->dwfl, (pid_t)t->log->head.pid, on_frame, t);
 	if (!t->n)
 		t->pc[t->n++] = s->pc;
+	/* All are return addresses. */
+	t->pc[0] += s->interrupted;
 	return t->n;
 }
 
@@ -323,12 +325,12 @@ uint32_t tracestacks_of(struct tracestacks *t, uint32_t stack)
 	struct frame f[DEPTH];
 	int n = 1;
 
-	if (!stack || stack > TRACE_STACKS)
+	if (!stack || stack > t->log->head.stacks)
 		return 0;
 	if (t->known[stack - 1])
 		return t->known[stack - 1] - 1;
-	s = (const void *)(t->log->stacks + (size_t)(stack - 1) * TRACE_STACK_BYTES);
-	if (!s->n || s->n > TRACE_STACK_MOST)
+	s = log_stack(t->log, stack - 1);
+	if (!s)
 		return 0;
 	memset(f, 0, sizeof(f)); /* what lies between the members is compared, too */
 #ifdef HAVE_LIBDW
@@ -342,25 +344,35 @@ uint32_t tracestacks_of(struct tracestacks *t, uint32_t stack)
 		f[i].line = one.line;
 	}
 #else
-	f[0] = frame_of(t, s->pc, false);
+	f[0] = frame_of(t, s->pc + s->interrupted, false);
 #endif
 	t->known[stack - 1] = intern(t, f, n) + 1;
 	return t->known[stack - 1] - 1;
 }
 
-uint32_t tracestacks_place(struct tracestacks *t, uint64_t pc)
+static uint32_t alone(struct tracestacks *t, uint64_t pc, bool first)
 {
-	struct frame f = { 0 }, one;
+	struct frame f, one;
 
 	if (!pc)
 		return 0;
-	one = frame_of(t, pc, true);
+	one = frame_of(t, pc, first);
 	memset(&f, 0, sizeof(f));
 	f.pc = one.pc;
 	f.function = one.function;
 	f.file = one.file;
 	f.line = one.line;
 	return intern(t, &f, 1);
+}
+
+uint32_t tracestacks_place(struct tracestacks *t, uint64_t pc)
+{
+	return alone(t, pc, true);
+}
+
+uint32_t tracestacks_call(struct tracestacks *t, uint64_t pc)
+{
+	return alone(t, pc, false);
 }
 
 int tracestacks_frames(struct tracestacks *t, uint32_t id, const struct frame **f)
@@ -380,8 +392,12 @@ struct tracestacks *tracestacks_open(const struct tracelog *log)
 {
 	struct tracestacks *t = calloc(1, sizeof(*t));
 
-	if (!t)
+	if (t)
+		t->known = calloc(log->head.stacks, sizeof(*t->known));
+	if (!t || !t->known) {
+		free(t);
 		return NULL;
+	}
 	t->log = log;
 #ifdef HAVE_LIBDW
 	open_dwfl(t);
@@ -405,5 +421,6 @@ void tracestacks_close(struct tracestacks *t)
 	free(t->s);
 	free(t->snext);
 	free(t->places);
+	free(t->known);
 	free(t);
 }

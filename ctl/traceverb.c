@@ -145,7 +145,7 @@ int verb_trace(int argc, char **argv)
 	if (!parse_words(argc, argv, &w))
 		return usage_of("trace");
 	if (w.from) {
-		if (log_take_file(&log, w.from, why, sizeof(why)))
+		if (log_take_file(&log, w.from, TRACE_MAGIC, why, sizeof(why)))
 			status = write_out(&log, &names, &w);
 		else
 			say("%s: %s", w.from, why);

@@ -24,7 +24,7 @@ static const struct verb {
 	{ "ps", verb_ps, "", "processes that run under weft" },
 	{ "dump", verb_dump, "[-x] PID",
 	  "every thread: what it waits for, since when, held by whom, from where; -x: each by itself" },
-	{ "profile", verb_profile, "PID --cpu|--block|--mutex|--threads [TIME] -o FILE",
+	{ "profile", verb_profile, "PID --cpu|--block|--mutex|--threads [TIME] -o FILE | -f RAW --cpu|--block|--mutex -o FILE",
 	  "where CPU time goes, where threads wait, for whom, where they are: for go tool pprof" },
 	{ "set", verb_set, "PID OPTION=VALUE...", "changes options while it runs: procs, slice, schedtrace and others" },
 	{ "stat", verb_stat, "PID [INTERVAL [COUNT]]", "threads by state, Ps, Ms, runs and calls a second: a line each" },

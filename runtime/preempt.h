@@ -20,7 +20,7 @@ enum { SIGWEFT = 32 };
  * interrupted, the first call comes before anything that may pin.
  */
 struct sig32 {
-	uintptr_t pc, sp;	/* of what was interrupted */
+	uintptr_t pc, sp, fp;	/* of what was interrupted */
 	uint64_t mask;		/* the kernel's for it, which may be newer than the notes (sigmask.h) */
 	const void *sigstack;	/* the alternate stack that the kernel has for this thread */
 	bool last;		/* it is about to return from a side stack: nothing may come in between */

@@ -43,6 +43,11 @@ static inline uintptr_t sigframe_sp(const struct sigframe *f)
 	return mcontext_sp(&f->uc.mc);
 }
 
+static inline uintptr_t sigframe_fp(const struct sigframe *f)
+{
+	return mcontext_fp(&f->uc.mc);
+}
+
 #define SIGFRAME_HIDDEN __attribute__((visibility("hidden")))
 
 /* libc's; unwinders know its bytes.  Set once, before the first frame is made here. */

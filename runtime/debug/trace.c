@@ -110,6 +110,7 @@ void trace_event(enum trace_kind kind, uint64_t g, uint64_t arg, const struct p 
 {
 	struct m *mp = getm();
 	const struct p *on = pp || !mp ? pp : mp->p;
+	uint32_t to = load_relaxed(&trace_on);
 	struct trace_event e = {
 		.time = nanotime(),
 		.g = g,
@@ -119,6 +120,10 @@ void trace_event(enum trace_kind kind, uint64_t g, uint64_t arg, const struct p 
 		.reason = (uint8_t)reason,
 	};
 
+	if (to & TRACE_PROFILE)
+		profile_event(mp, kind, __builtin_frame_address(0));
+	if (!(to & TRACE_LOG))
+		return;
 	if (stack && weft_tls.g)
 		e.stack = trace_stack(load_acquire(&buffer), __builtin_frame_address(0));
 	if (likely(mp)) {
@@ -130,35 +135,65 @@ void trace_event(enum trace_kind kind, uint64_t g, uint64_t arg, const struct p 
 	unlock(&nativelock);
 }
 
+void trace_parks(struct g *gp, unsigned reason, const void *addr)
+{
+	if (load_relaxed(&trace_on) & TRACE_PROFILE)
+		profile_park(gp, reason, __builtin_frame_address(0));
+	trace_event(TRACE_PARK, gp->shim.goid, (uintptr_t)addr, NULL, reason, true);
+}
+
+void trace_readies(struct g *gp)
+{
+	const struct g *waker = weft_tls.g;
+
+	if (load_relaxed(&trace_on) & TRACE_PROFILE)
+		profile_ready(gp, __builtin_frame_address(0));
+	trace_event(TRACE_READY, gp->shim.goid, waker ? waker->shim.goid : 0, NULL, 0, true);
+}
+
+void trace_runs(struct g *gp, const struct p *pp)
+{
+	if (load_relaxed(&trace_on) & TRACE_PROFILE)
+		profile_run(gp);
+	trace_event(TRACE_RUN, gp->shim.goid, 0, pp, 0, false);
+}
+
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-static void read_maps(struct trace_header *h)
+void trace_header_maps(struct trace_header *h)
 {
 	ssize_t n = os_slurp("/proc/self/maps", (char *)h + TRACE_PAGE, TRACE_MAPS);
 
 	store_release(&h->mapsused, n > 0 ? (uint32_t)n : 0);
 }
 
-static void begin(struct trace_header *h, size_t bytes)
+void trace_header_begin(struct trace_header *h, const char *magic, uint32_t stacks, size_t bytes)
 {
+	size_t head = TRACE_PAGE + TRACE_MAPS + (size_t)stacks * TRACE_STACK_BYTES;
+
 	*h = (struct trace_header){
-		.magic = TRACE_MAGIC,
 		.header = sizeof(*h),
 		.maps = TRACE_MAPS,
-		.stacks = TRACE_STACKS,
+		.stacks = stacks,
 		.stack = TRACE_STACK_BYTES,
 		.chunk = TRACE_CHUNK,
-		.nchunks = (uint32_t)((bytes - TRACE_HEAD) / TRACE_CHUNK),
+		.nchunks = (uint32_t)((bytes - head) / TRACE_CHUNK),
 		.pid = (uint32_t)os_getpid(),
 		.start = nanotime(),
 	};
+	memcpy(h->magic, magic, sizeof(h->magic));
 	os_clock_gettime(OS_CLOCK_REALTIME, &h->realtime);
-	read_maps(h);
+	trace_header_maps(h);
 	trace_stack_begin();
+}
+
+static void begin(struct trace_header *h, size_t bytes)
+{
+	trace_header_begin(h, TRACE_MAGIC, TRACE_STACKS, bytes);
 	room = bytes;
 	store_release(&buffer, h);
 	fetch_add_release(&run, 1);
-	store_release(&trace_on, 1);
+	fetch_or_release(&trace_on, TRACE_LOG);
 }
 
 /* At least two chunks, or two writers would have no room. */
@@ -196,12 +231,17 @@ static void end(uint64_t now)
 {
 	enum { REST = 1000000000 };
 
-	store_release(&trace_on, 0);
+	store_release(&trace_on, load_relaxed(&trace_on) & ~(uint32_t)TRACE_LOG);
 	store_relaxed(&buffer->end, now);
 	rest = now + REST;
 	trace_stack_end();
 	/* The first page stays: a reader that comes late sees that it is over. */
 	os_discard((char *)buffer + TRACE_PAGE, room - TRACE_PAGE);
+}
+
+static bool writes_log(void)
+{
+	return load_relaxed(&trace_on) & TRACE_LOG;
 }
 
 /* sysmon, at each look. */
@@ -211,11 +251,11 @@ void trace_look(uint64_t now)
 
 	if (likely(!until) || into_file)
 		return;
-	if (!load_relaxed(&trace_on) && now < until && begin_asked(now))
+	if (!writes_log() && now < until && begin_asked(now))
 		return;
-	if (now < until && load_relaxed(&trace_on))
+	if (now < until && writes_log())
 		return;
-	if (load_relaxed(&trace_on))
+	if (writes_log())
 		end(now);
 	/* Asked for again meanwhile: the next look begins it. */
 	if (cas_relaxed(&trace_control.until, &until, 0)) {
@@ -232,32 +272,41 @@ static bool is_taken(const char *path)
 	char comm[32];
 
 	if (os_slurp(path, (char *)&h, sizeof(h)) < (ssize_t)(sizeof(h) - 1) ||
-	    memcmp(h.magic, TRACE_MAGIC, sizeof(h.magic)) != 0 || h.end || h.pid == (uint32_t)os_getpid())
+	    (memcmp(h.magic, TRACE_MAGIC, sizeof(h.magic)) != 0 &&
+	     memcmp(h.magic, PROFILE_MAGIC, sizeof(h.magic)) != 0) || h.end || h.pid == (uint32_t)os_getpid())
 		return false;
 	weft_print(&o, "/proc/%u/comm%c", h.pid, 0);
 	return os_slurp(o.data, comm, sizeof(comm)) > 0;
+}
+
+struct trace_header *trace_file(const char *what, const char *path, size_t bytes)
+{
+	struct outbuf to = OUTBUF_INIT;
+	struct trace_header *h;
+	long err;
+
+	weft_print(&to, "%s%c", path, 0);
+	if (is_taken(to.data)) {
+		to.len = 0;
+		weft_print(&to, "%s.%d%c", path, os_getpid(), 0);
+	}
+	h = os_map_file(to.data, bytes, &err);
+	if (!h)
+		weft_say("%s: %s: error %ld (no %s is written)", what, to.data, -err, what);
+	return h;
 }
 
 /* Before the first thread: the option. */
 void trace_start(void)
 {
 	size_t bytes = size_of(weft_opt.tracesize);
-	struct outbuf path = OUTBUF_INIT;
 	struct trace_header *h;
-	long err;
 
 	if (!weft_opt.trace[0])
 		return;
-	weft_print(&path, "%s%c", weft_opt.trace, 0);
-	if (is_taken(path.data)) {
-		path.len = 0;
-		weft_print(&path, "%s.%d%c", weft_opt.trace, os_getpid(), 0);
-	}
-	h = os_map_file(path.data, bytes, &err);
-	if (!h) {
-		weft_say("trace: %s: error %ld (no trace is written)", path.data, -err);
+	h = trace_file("trace", weft_opt.trace, bytes);
+	if (!h)
 		return;
-	}
 	into_file = true;
 	begin(h, bytes);
 	store_release(&trace_control.at, (uintptr_t)h);
@@ -266,9 +315,9 @@ void trace_start(void)
 /* At exit: libraries that came after the start have names, too. */
 static void __attribute__((destructor)) trace_exit_process(void)
 {
-	if (!into_file || !load_relaxed(&trace_on))
+	if (!into_file || !writes_log())
 		return;
-	read_maps(buffer);
+	trace_header_maps(buffer);
 	store_relaxed(&buffer->end, nanotime());
 }
 
@@ -276,6 +325,7 @@ static void __attribute__((destructor)) trace_exit_process(void)
 void trace_fork_child(void)
 {
 	store_relaxed(&trace_on, 0);
+	profile_fork_child();
 	trace_stack_end();
 	buffer = NULL; /* the mapping is left: it may be the parent's file */
 	into_file = false;

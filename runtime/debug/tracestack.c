@@ -9,6 +9,8 @@
  * What looks like a return address may be one that a finished call left behind: then one stack has several numbers,
  * which weftctl makes one.
  *
+ * Where a signal came, the program's own registers are taken instead, for profiles.
+ *
  * Must never: follow a frame of the program's; read past the end of a stack.
  */
 #include "runtime/debug/backtrace.h"
@@ -45,8 +47,11 @@ static void find_own(void)
 	}
 }
 
+/* Of a trace that weftctl asks for while a profile is written: the tables are not new, and stay. */
 void trace_stack_begin(void)
 {
+	if (load_relaxed(&have_code))
+		return;
 	find_own();
 	store_release(&have_code, backtrace_open(&code));
 }
@@ -54,7 +59,8 @@ void trace_stack_begin(void)
 void trace_stack_end(void)
 {
 	/* An M may be reading: the tables stay until the next trace, and are lost in a fork child. */
-	store_release(&have_code, false);
+	if (!load_relaxed(&trace_on))
+		store_release(&have_code, false);
 }
 
 static bool in_weft(uintptr_t pc)
@@ -67,10 +73,23 @@ struct call {
 	uintptr_t top;        /* end of its stack */
 };
 
+/* top: end of gp's stack, base: where it may begin. */
+static void bounds(const struct g *gp, uintptr_t *base, uintptr_t *top)
+{
+	*top = (uintptr_t)gp->stack.top;
+	*base = (uintptr_t)gp->stack.base;
+	if (*top)
+		return;
+	*top = code.stackend;
+	*base = *top - MAIN_MOST;
+}
+
+/* fp is a frame of weft's. */
 static bool find_call(const struct g *gp, const uintptr_t *fp, struct call *c)
 {
-	uintptr_t top = (uintptr_t)gp->stack.top, base = (uintptr_t)gp->stack.base;
+	uintptr_t base, top;
 
+	bounds(gp, &base, &top);
 	for (int i = 0; in_weft(fp[1]); i++) {
 		uintptr_t next = fp[0];
 
@@ -78,16 +97,40 @@ static bool find_call(const struct g *gp, const uintptr_t *fp, struct call *c)
 			return false;
 		fp = (const uintptr_t *)next;
 	}
-	if (!top) {
-		top = code.stackend;
-		base = top - MAIN_MOST;
-	}
 	*c = (struct call){ fp[1], (uintptr_t)(fp + 2), fp[0], top };
 	/* In a handler on a stack of its own, or in a coroutine. */
 	return c->sp > base && c->sp < top;
 }
 
-static struct trace_stack *stack_at(struct trace_header *h, uint32_t i)
+/*
+ * pc is anywhere.  In weft the frame pointer may still be the program's, at the first instructions of a function:
+ * then it leads nowhere, or to a frame that is not the innermost.
+ */
+static bool find_interrupted(const struct g *gp, uintptr_t pc, uintptr_t sp, uintptr_t fp, struct call *c)
+{
+	uintptr_t base, top;
+
+	bounds(gp, &base, &top);
+	if (sp <= base || sp >= top)
+		return false;
+	if (!in_weft(pc)) {
+		*c = (struct call){ pc, sp, fp, top };
+		return true;
+	}
+	for (int i = 0; i < OWN_FRAMES && fp >= sp && fp < top - 2 * sizeof(fp) && fp % sizeof(fp) == 0; i++) {
+		const uintptr_t *frame = (const uintptr_t *)fp;
+
+		if (!in_weft(frame[1])) {
+			*c = (struct call){ frame[1], fp + 2 * sizeof(fp), frame[0], top };
+			return backtrace_knows(&code, frame[1]);
+		}
+		sp = fp + 1;
+		fp = frame[0];
+	}
+	return false;
+}
+
+struct trace_stack *trace_stack_at(struct trace_header *h, uint32_t i)
 {
 	return (struct trace_stack *)((char *)h + TRACE_PAGE + TRACE_MAPS + (size_t)i * TRACE_STACK_BYTES);
 }
@@ -100,7 +143,7 @@ static bool same(const struct trace_stack *s, const struct call *c)
 	return true;
 }
 
-static void copy(struct trace_stack *s, const struct call *c)
+static void copy(struct trace_stack *s, const struct call *c, bool interrupted)
 {
 	size_t n = c->top - c->sp < TRACE_STACK_MOST ? c->top - c->sp : TRACE_STACK_MOST;
 
@@ -108,6 +151,7 @@ static void copy(struct trace_stack *s, const struct call *c)
 	s->sp = c->sp;
 	s->bp = c->bp;
 	s->nchecks = 0;
+	s->interrupted = interrupted;
 	memcpy(s->bytes, (const void *)c->sp, n);
 	for (uint32_t at = 0; at + sizeof(uint64_t) <= n && at < CHECKED && s->nchecks < TRACE_CHECKS;
 	     at += sizeof(uint64_t)) {
@@ -129,31 +173,42 @@ static uint64_t key_of(const struct call *c)
 	return (k ^ k >> 29) | 1;
 }
 
-uint32_t trace_stack(struct trace_header *h, const void *fp)
+static uint32_t number(struct trace_header *h, const struct call *c, bool interrupted)
 {
-	const struct g *gp = weft_tls.g;
-	struct call c;
-	uint64_t key;
+	uint64_t key = key_of(c);
 
-	if (!load_acquire(&have_code) || !find_call(gp, fp, &c))
-		return 0;
-	key = key_of(&c);
 	for (uint32_t i = 0; i < PROBES; i++) {
-		uint32_t at = ((uint32_t)(key >> 20) + i) & (TRACE_STACKS - 1);
-		struct trace_stack *s = stack_at(h, at);
+		uint32_t at = ((uint32_t)(key >> 20) + i) & (h->stacks - 1);
+		struct trace_stack *s = trace_stack_at(h, at);
 		uint64_t found = load_acquire(&s->key);
 
 		if (!found && cas_acquire(&s->key, &found, key)) {
-			copy(s, &c);
+			copy(s, c, interrupted);
 			return at + 1;
 		}
 		if (found != key)
 			continue;
 		if (!load_acquire(&s->n))
 			return 0; /* another M writes it at this moment */
-		if (same(s, &c))
+		if (same(s, c))
 			return at + 1;
 	}
 	fetch_add_relaxed(&h->nostack, 1);
 	return 0;
+}
+
+uint32_t trace_stack(struct trace_header *h, const void *fp)
+{
+	struct call c;
+
+	return load_acquire(&have_code) && find_call(weft_tls.g, fp, &c) ? number(h, &c, false) : 0;
+}
+
+uint32_t trace_stack_interrupted(struct trace_header *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	struct call c;
+
+	if (!load_acquire(&have_code) || !find_interrupted(weft_tls.g, pc, sp, fp, &c))
+		return 0;
+	return number(h, &c, c.pc == pc);
 }

@@ -133,6 +133,7 @@ void sysmon_wake_by(uint64_t when) hidden;
 void p_leave_slow(struct p *pp, uint32_t to) hidden;
 /* For onsig32.c: takes the request that is noted for this M.  True: the G that runs here is to give way. */
 bool preempt_asked(void) hidden;
+void preempt_look(struct p *pp) hidden;   /* sysmon only: interrupts pp's G where it computes, for proffile.c */
 bool preempt_forced(void) hidden; /* it has been asked for so long that libc's locks no longer count */
 /* The G gives way if it was asked to at a moment when it could not (weft_tls.need_resched). */
 void preempt_resched(void) hidden;
@@ -207,6 +208,11 @@ void trace_start(void) hidden;            /* the option; before the first thread
 void trace_look(uint64_t now) hidden;     /* sysmon only: begins and ends what weftctl asked for */
 void trace_leave(struct m *mp) hidden;    /* it ends */
 void trace_fork_child(void) hidden;
+
+/* ---- proffile.c ---- */
+void profile_start(void) hidden;          /* the option; before the first thread */
+void profile_look(uint64_t now) hidden;   /* sysmon only: has CPU time charged */
+void profile_interrupted(uintptr_t pc, uintptr_t sp, uintptr_t fp) hidden; /* the calling G, by signal 32 */
 
 /* ---- blockreport.c ---- */
 enum { BLOCKREPORT_NONE = -2 };

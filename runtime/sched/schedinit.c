@@ -110,6 +110,7 @@ static int start_main(void *tls, uint32_t tid)
 		return -ENOMEM;
 	}
 	trace_start();
+	profile_start();
 	weft_on = 1;
 	return 0;
 }

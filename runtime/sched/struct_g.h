@@ -46,6 +46,9 @@ struct g {
 	const void *waitaddr;
 	uint64_t lookmark;        /* deadlock.c: the walk that came here last (sysmon's) */
 	uint64_t waitsince;       /* set only while schedtrace or dumpsig is on, else 0 */
+	/* for proffile.c: when its wait began, ns, 0: it is over; where (o) */
+	_Atomic uint64_t profsince;
+	uint32_t profstack;
 
 	struct m *lockedm;        /* locked to this M (o, or when parked: L sched) */
 	uint32_t lockdepth;       /* (o) */

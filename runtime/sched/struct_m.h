@@ -61,6 +61,8 @@ struct m {
 	uint64_t sysstart;        /* the kernel's part of cpustart; SYS_UNKNOWN */
 	struct malarm alarm;
 	struct tracewriter trace; /* (o) */
+	/* for proffile.c: its CPU clock when it was last read; ns that some stack is to be charged with */
+	_Atomic uint64_t profcpu, profdue;
 	uint64_t napns;           /* (o) current nap of an idle M */
 	/* (o) a P with queued work that this M's last look found too young; NULL: it found none */
 	struct p *young;

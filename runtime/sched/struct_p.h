@@ -174,6 +174,7 @@ struct p {
 	uint32_t preempttick;
 	/* 0: the slice is over; else the request is for a woken G: ns of the slice used so far */
 	uint64_t preemptused;
+	bool preemptlooks;         /* it shall not, and its stack be charged (proffile.c); as preempttick */
 	_Atomic bool preemptforce; /* the G shall give way inside libc too */
 	_Atomic bool preemptsent; /* the kernel has the signal */
 };

@@ -1,10 +1,12 @@
 /*
- * tracefile: an execution trace as the library writes it: in memory that weftctl(1) reads, or in a file.
+ * tracefile: an execution trace, or a profile, as the library writes it: in memory that weftctl(1) reads, or in a file.
  *
  * A header, the program's mappings, stacks, then chunks of events, in that order and each on pages of its own.  An M
  * (or sysmon and native threads together) fills a chunk at a time and alone; when none was never used, the one that was
  * full for the longest time is used again.  So what is here is the end of what happened, and each event has a number in
  * its writer's stream by which a reader counts what is missing.
+ *
+ * A profile is the same without chunks, with more stacks, and its stacks count.
  *
  * Included by the library and by ctl/.  Must never: include anything of weft's; be read from a file without checks.
  */
@@ -16,13 +18,19 @@
 enum {
 	TRACE_PAGE = 4096,
 	TRACE_MAPS = 256 << 10,      /* bytes of /proc/self/maps at most */
-	TRACE_STACKS = 2048,         /* different stacks at most; a power of two */
+	TRACE_STACKS = 2048,         /* different stacks of a trace at most; a power of two */
+	/*
+	 * The same of a profile.  Calls that wait are hundreds at most.  CPU time is found at a hundred places a
+	 * second and CPU, so of places that are all different this is room for a minute and a half of two CPUs.
+	 */
+	PROFILE_STACKS = 16384,
 	TRACE_STACK_BYTES = 2048,    /* of one, with its head */
 	TRACE_CHECKS = 8,            /* return addresses by which a stack is known again */
 	TRACE_CHUNK = 32 << 10,      /* bytes of a chunk, with its head */
 };
 
-#define TRACE_MAGIC "weft trace 0001"
+#define TRACE_MAGIC "weft trace 0002"
+#define PROFILE_MAGIC "weft profile 01"
 
 /* The writer that is no M: sysmon and native threads, one after another. */
 enum { TRACE_NATIVE = 1 << 20 };
@@ -75,16 +83,23 @@ struct trace_chunk {
 
 enum { TRACE_CHUNK_EVENTS = (TRACE_CHUNK - sizeof(struct trace_chunk)) / sizeof(struct trace_event) };
 
+/* Of a profile: what happened at a stack, how often and for how many ns. */
+enum profile_value { PROFILE_CPU, PROFILE_BLOCK, PROFILE_MUTEX, PROFILE_VALUES };
+
 struct trace_stack {
 	uint64_t key;                /* 0: free */
 	uint64_t pc, sp, bp;         /* where the program called weft, and its registers after that */
 	uint32_t n;                  /* bytes of the stack here, from sp up; 0: not written yet */
-	uint32_t nchecks;
+	uint8_t nchecks;
+	uint8_t interrupted;         /* a signal came at pc, which is no return address */
 	struct {
 		uint32_t at;         /* bytes from sp */
 		uint32_t spare;
 		uint64_t value;
 	} check[TRACE_CHECKS];
+	struct {
+		uint64_t n, ns;
+	} value[PROFILE_VALUES];     /* of a profile */
 	uint8_t bytes[];
 };
 
@@ -99,10 +114,16 @@ struct trace_header {
 	uint64_t realtime;           /* CLOCK_REALTIME at start */
 	uint64_t taken;              /* chunks that were taken so far */
 	uint64_t nostack;            /* stacks for which there was no room */
+	struct {
+		uint64_t n, ns;
+	} unknown[PROFILE_VALUES];   /* of a profile: what has no stack */
 };
 
-/* Bytes before the first chunk. */
-enum { TRACE_HEAD = TRACE_PAGE + TRACE_MAPS + TRACE_STACKS * TRACE_STACK_BYTES };
+/* Bytes before the first chunk; all of a profile. */
+enum {
+	TRACE_HEAD = TRACE_PAGE + TRACE_MAPS + TRACE_STACKS * TRACE_STACK_BYTES,
+	PROFILE_SIZE = TRACE_PAGE + TRACE_MAPS + PROFILE_STACKS * TRACE_STACK_BYTES,
+};
 
 /* What weftctl asks of the library, in the library's memory: sysmon looks at it. */
 struct trace_control {

@@ -1,5 +1,5 @@
 /*
- * tracehook: the points of the scheduler that execution traces and USDT probes see, in line.
+ * tracehook: the points of the scheduler that execution traces, profiles and USDT probes see, in line.
  *
  * Off, a point is one branch on a word that nobody writes, and a nop for its probe.  On, it is an event of
  * tracefile.h.  An event is written before what it tells of is published to other threads, or after what it
@@ -27,12 +27,18 @@
 #define PROBE3(name, a, b, c) ((void)0)
 #endif
 
-/* A trace is being written.  Set and cleared by sysmon, or before the first thread; a late reader does no harm. */
+/* What is being written.  Set and cleared by sysmon, or before the first thread; a late reader does no harm. */
+enum { TRACE_LOG = 1, TRACE_PROFILE = 2 };
 extern _Atomic uint32_t trace_on hidden;
 
 /* Of the calling M, sysmon or native thread.  stack: that of the program's call into weft, if one runs here. */
 void trace_event(enum trace_kind kind, uint64_t g, uint64_t arg, const struct p *pp, unsigned reason, bool stack)
 	__attribute__((noinline)) hidden;
+
+/* For profiles (runtime/debug/proffile.c), after or before the event: waits begin and end. */
+void trace_parks(struct g *gp, unsigned reason, const void *addr) __attribute__((noinline)) hidden;
+void trace_readies(struct g *gp) __attribute__((noinline)) hidden;
+void trace_runs(struct g *gp, const struct p *pp) __attribute__((noinline)) hidden;
 
 static inline bool trace_is_on(void)
 {
@@ -60,24 +66,25 @@ static inline void trace_begin(const struct g *gp)
 	PROBE2(start, gp->shim.goid, gp->shim.entry);
 }
 
-static inline void trace_run(const struct g *gp, const struct p *pp)
+static inline void trace_run(struct g *gp, const struct p *pp)
 {
 	PROBE2(run, gp->shim.goid, pp->id);
-	TRACE(RUN, gp->shim.goid, 0, pp, 0, false);
+	if (trace_is_on())
+		trace_runs(gp, pp);
 }
 
-static inline void trace_park(const struct g *gp, unsigned reason, const void *addr)
+static inline void trace_park(struct g *gp, unsigned reason, const void *addr)
 {
 	PROBE3(park, gp->shim.goid, reason, addr);
-	TRACE(PARK, gp->shim.goid, (uintptr_t)addr, NULL, reason, true);
+	if (trace_is_on())
+		trace_parks(gp, reason, addr);
 }
 
-static inline void trace_ready(const struct g *gp)
+static inline void trace_ready(struct g *gp)
 {
-	const struct g *waker = weft_tls.g;
-
-	PROBE2(ready, gp->shim.goid, waker);
-	TRACE(READY, gp->shim.goid, waker ? waker->shim.goid : 0, NULL, 0, true);
+	PROBE2(ready, gp->shim.goid, weft_tls.g);
+	if (trace_is_on())
+		trace_readies(gp);
 }
 
 static inline void trace_exit(const struct g *gp)

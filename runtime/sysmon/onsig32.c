@@ -50,6 +50,7 @@ static enum sig32_do arrived(struct sig32 *s)
 {
 	bool g = getg() != NULL;
 
+	profile_interrupted(s->pc, s->sp, s->fp);
 	if (unlikely(s->cut))
 		runtime_fromnow(FROMNOW_OWNCALLS);
 	if (g && !runtime_busy())

@@ -80,7 +80,7 @@ static void await_sent(struct p *pp)
 
 bool preempt_asked(void)
 {
-	bool busy = runtime_busy(), wanted = false;
+	bool busy = runtime_busy(), wanted = false, looks = false;
 	struct m *mp;
 	struct p *pp;
 
@@ -95,12 +95,12 @@ bool preempt_asked(void)
 		 * The P has scheduled meanwhile: the G that runs now is not the one that had its
 		 * slice.
 		 */
-		wanted = pp->preempttick ==
-			 load_relaxed(&pp->schedtick);
+		looks = pp->preemptlooks;
+		wanted = !looks && pp->preempttick == load_relaxed(&pp->schedtick);
 		store_seqcst(&pp->status, Prunning);
-	} else if (mp && unlikely(load_relaxed(&mp->alarm.when))) {
-		wanted = alarm_rings(mp);
 	}
+	if ((!pp || looks) && mp && unlikely(load_relaxed(&mp->alarm.when)))
+		wanted = alarm_rings(mp);
 	if (wanted && busy)
 		weft_tls.need_resched = 1;
 	unpin();
@@ -220,27 +220,51 @@ static bool computes(struct p *pp, struct m *mp)
 	return r == 0 || (r < 0 && r != -EAGAIN && sysmon_saw_process(pp));
 }
 
-void preemptone(struct p *pp, uint64_t now, uint64_t used)
+/* The M of pp, which computes, and pp stays with it from here on: in Psignal.  NULL: it does not. */
+static struct m *hold(struct p *pp)
 {
 	struct m *mp = load_relaxed(&pp->m);
 	uint32_t s = Prunning;
 
-	if (!mp || now - pp->mon.preemptwhen < (used ? PREEMPT_RETRY_WAKEUP : PREEMPT_RETRY) || !computes(pp, mp))
+	if (!mp || !computes(pp, mp) || !cas_seqcst(&pp->status, &s, Psignal))
+		return NULL;
+	/* The back link of one that just came back may be missing yet. */
+	if (load_relaxed(&pp->m) == mp)
+		return mp;
+	store_seqcst(&pp->status, Prunning);
+	return NULL;
+}
+
+/* Its G does not give way: profile_interrupted() looks where it is. */
+void preempt_look(struct p *pp)
+{
+	struct m *mp = hold(pp);
+
+	if (!mp)
 		return;
-	if (!cas_seqcst(&pp->status, &s, Psignal))
+	pp->preemptlooks = true;
+	store_release(&pp->preemptsent, false);
+	store_release(&mp->sigp, pp);
+	send(pp, mp);
+}
+
+void preemptone(struct p *pp, uint64_t now, uint64_t used)
+{
+	struct m *mp;
+
+	if (now - pp->mon.preemptwhen < (used ? PREEMPT_RETRY_WAKEUP : PREEMPT_RETRY))
 		return;
-	/*
-	 * From here on the P stays with its M; the back link of one that just came back may be
-	 * missing yet.
-	 */
-	if (load_relaxed(&pp->m) != mp ||
-	    load_relaxed(&pp->schedtick) != pp->mon.schedtick) {
+	mp = hold(pp);
+	if (!mp)
+		return;
+	if (load_relaxed(&pp->schedtick) != pp->mon.schedtick) {
 		store_seqcst(&pp->status, Prunning);
 		return;
 	}
 	pp->mon.preemptwhen = now;
 	pp->preempttick = pp->mon.schedtick;
 	pp->preemptused = used;
+	pp->preemptlooks = false;
 	store_release(&pp->preemptsent, false);
 	store_relaxed(&pp->preemptforce,
 		      since(pp->mon.schedwhen, now) > (uint64_t)weft_opt.slice + PREEMPT_FORCE);

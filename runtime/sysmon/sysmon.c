@@ -251,6 +251,7 @@ static void *sysmon_main(void *arg)
 		reap_idle(now);
 		names_look(now);
 		trace_look(now);
+		profile_look(now);
 		control_look();
 		deadlock_look(now);
 		scavenge_tick(now);

@@ -225,6 +225,7 @@ static void handler(int sig, siginfo_t *si, void *uc)
 		.ask = {
 			.pc = pc,
 			.sp = sigframe_sp(f),
+			.fp = sigframe_fp(f),
 			.mask = f->uc.mask,
 			.sigstack = f->uc.stack.ss_sp,
 			.last = sigframe_leaving(pc),

@@ -73,62 +73,6 @@ int main(void)
 X
 "${CC:-gcc}" -g -O1 -pthread -o "$tmp/shop" "$tmp/shop.c" || exit 2
 
-# The function of the innermost call with the largest sum of the last value, and that sum of the first: "name count".
-cat >"$tmp/top.py" <<'X'
-import gzip, sys
-
-def varint(b, at):
-    v = shift = 0
-    while True:
-        c = b[at]
-        at += 1
-        v |= (c & 0x7f) << shift
-        shift += 7
-        if c < 0x80:
-            return v, at
-
-def fields(b):
-    at = 0
-    while at < len(b):
-        key, at = varint(b, at)
-        if key & 7 == 0:
-            v, at = varint(b, at)
-        else:
-            n, at = varint(b, at)
-            v, at = b[at:at + n], at + n
-        yield key >> 3, v
-
-def numbers(b):
-    at, found = 0, []
-    while at < len(b):
-        v, at = varint(b, at)
-        found.append(v)
-    return found
-
-data = open(sys.argv[1], "rb").read()
-data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-strings, functions, places, samples = [], {}, {}, []
-for f, v in fields(data):
-    if f == 6:
-        strings.append(v.decode())
-    elif f == 5:
-        m = dict(fields(v))
-        functions[m[1]] = m[2]
-    elif f == 4:
-        m = dict(fields(v))
-        places[m[1]] = dict(fields(m[4]))[1]
-    elif f == 2:
-        m = dict(fields(v))
-        samples.append((numbers(m.get(1, b"")), numbers(m[2])))
-sums, counts = {}, {}
-for place, value in samples:
-    name = strings[functions[places[place[0]]]] if place else "none"
-    sums[name] = sums.get(name, 0) + value[-1]
-    counts[name] = counts.get(name, 0) + value[0]
-top = max(sums, key=sums.get)
-print(top, counts[top])
-X
-
 start "$weft" --procs=2 -- "$tmp/shop"
 pid=$at
 
@@ -145,7 +89,7 @@ while read -r kind top; do
 	"$weftctl" profile --"$kind" "$at" 500ms -o "$tmp/p" >"$tmp/out" 2>&1
 	matches "$kind: it is written" '^0 ' "$? $(cat "$tmp/out")"
 	command -v python3 >/dev/null &&
-		matches "$kind: what is on top" "^$top\$" "$(python3 "$tmp/top.py" "$tmp/p" 2>&1 | tail -n 1)"
+		matches "$kind: what is on top" "^$top\$" "$(python3 "$(dirname "$0")/pprof.py" "$tmp/p" 2>&1 | head -n 1)"
 	command -v go >/dev/null || continue
 	matches "$kind: Go's reader" "${top%% *}" "$(HOME=$tmp timeout 60 go tool pprof -top "$tmp/p" 2>&1 | grep -m 1 '[0-9]%.*[0-9]%.*[0-9]%')"
 done <<X

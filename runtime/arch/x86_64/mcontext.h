@@ -18,6 +18,12 @@ static inline uintptr_t mcontext_sp(const mcontext_t *mc)
 	return (uintptr_t)mc->gregs[REG_RSP];
 }
 
+/* The frame pointer, in code that has one. */
+static inline uintptr_t mcontext_fp(const mcontext_t *mc)
+{
+	return (uintptr_t)mc->gregs[REG_RBP];
+}
+
 /* Where a function without a frame returns to. */
 static inline uintptr_t mcontext_return_address(const mcontext_t *mc)
 {
