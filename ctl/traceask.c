@@ -16,6 +16,8 @@
 
 enum { POLL_US = 20000, ANSWER_US = 2000, SPARE_NS = 1000000000 };
 
+static const uint64_t LATE_NS = 60000000000; /* that a process may have no CPU */
+
 static volatile sig_atomic_t stopped;
 
 static void on_signal(int sig)
@@ -88,21 +90,39 @@ static bool set_control(const struct proc *p, size_t at, uint64_t v)
 	return proc_write(p, p->addr[LA_trace] + at, &v, sizeof(v));
 }
 
+/* It shall be traced for ns from now on. */
+static bool want(const struct proc *p, uint64_t ns)
+{
+	return set_control(p, offsetof(struct trace_control, until), now_ns() + ns + SPARE_NS);
+}
+
+static bool is_idle(const struct proc *p)
+{
+	return (int32_t)proc_sched(p, LF_sched_npidle) >= proc_gomaxprocs(p);
+}
+
 /*
  * Asks, and waits until the buffers are there; 0: the process has ended, or has no memory.  sysmon sleeps while the
- * process is idle: it begins when that is over.
+ * process is idle: it begins when that is over, if that is within ns.  Beside others that have the CPU it comes late, and
+ * is waited for.
  */
-static uint64_t begin(const struct proc *p, uint64_t bytes, uint64_t until)
+static uint64_t begin(const struct proc *p, uint64_t bytes, uint64_t ns)
 {
 	uint64_t at = control(p, offsetof(struct trace_control, at));
 	uint64_t ended = control(p, offsetof(struct trace_control, ended));
+	uint64_t until = now_ns() + ns;
 
 	if (at)
 		return at; /* it writes one already, by the option */
-	if (!set_control(p, offsetof(struct trace_control, bytes), bytes) ||
-	    !set_control(p, offsetof(struct trace_control, until), until + SPARE_NS))
+	if (!set_control(p, offsetof(struct trace_control, bytes), bytes))
 		return 0;
-	while (!stopped && now_ns() < until && !proc_gone(p)) {
+	while (!stopped && !proc_gone(p)) {
+		uint64_t now = now_ns();
+
+		if (now >= until && (is_idle(p) || now >= until + LATE_NS))
+			break;
+		if (!want(p, ns))
+			break;
 		at = control(p, offsetof(struct trace_control, at));
 		if (at || control(p, offsetof(struct trace_control, ended)) != ended)
 			break;
@@ -113,7 +133,7 @@ static uint64_t begin(const struct proc *p, uint64_t bytes, uint64_t until)
 
 bool trace_process(struct proc *p, uint64_t ns, uint64_t bytes, struct tracelog *log, struct gnames *names)
 {
-	uint64_t until = now_ns() + ns, at = begin(p, bytes, until);
+	uint64_t at = begin(p, bytes, ns), until = now_ns() + ns;
 	struct trace_header h;
 	char why[128];
 	bool there;
