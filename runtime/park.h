@@ -126,7 +126,8 @@ static inline int park_woken(int r)
 }
 
 enum readyhow {
-	READY_TAIL, /* local tail: mutexes */
+	READY_TAIL, /* local tail: barriers */
+	READY_LOCK, /* the same, but runnext on a P whose G computes: mutexes, rwlocks */
 	READY_NEXT, /* runnext: condvars, semaphores */
 	READY_WOKEN, /* before what is queued on a P whose G computes: timers */
 };

@@ -39,8 +39,8 @@ static bool hand_over(struct g *gp)
 /* A call is over during which another had the P: sysmon took it, or it was handed over; or it was known to wait. */
 static void learn(struct g *gp, struct m *mp)
 {
-	if (load_relaxed(&mp->retaken)) {
-		store_relaxed(&mp->retaken, false);
+	if (load_relaxed(&mp->told) & TOLD_RETAKEN) {
+		fetch_and_relaxed(&mp->told, ~(uint32_t)TOLD_RETAKEN);
 		gp->handsover = HANDS_OVER;
 		gp->handsite = gp->callsite;
 	} else if (gp->handed) {
@@ -116,6 +116,12 @@ bool runtime_others_wait(void)
 	return wait;
 }
 
+static void forget_computed(struct m *mp)
+{
+	if (unlikely(load_relaxed(&mp->told) & TOLD_COMPUTED))
+		fetch_and_relaxed(&mp->told, ~(uint32_t)TOLD_COMPUTED);
+}
+
 /* On g0: no P was to be had at once. */
 void exitsyscall0(void *arg)
 {
@@ -128,9 +134,13 @@ void exitsyscall0(void *arg)
 	/* The G may hold the lock for which the maker of that P's M waits (pstart.c). */
 	if (!pp)
 		pp = pstartget(mp);
-	if (!pp)
+	/* One that had its slice waits its turn; one that was blocked has been woken. */
+	if (!pp && unlikely(load_relaxed(&mp->told) & TOLD_COMPUTED))
+		globrunqput(gp, false);
+	else if (!pp)
 		globrunqwoken(gp);
 	unlock(&sched.lock);
+	forget_computed(mp);
 	if (!pp)
 		sysmon_wake_by(0);
 	if (pp) {
@@ -169,6 +179,7 @@ void regainp(struct g *gp)
 		rest_ends(gp, pp != NULL);
 	unlock(&sched.lock);
 	if (pp) {
+		forget_computed(mp);
 		acquirep(mp, pp);
 		count_up(&pp->syscalltick);
 		store_relaxed(&gp->shim.status, Grunning);
@@ -186,11 +197,11 @@ static void exitsyscall_outermost(struct g *gp)
 {
 	struct m *mp = getm();
 	struct p *pp = mp->oldp;
-	uint32_t s = Psyscall;
+	uint32_t s = Psyscall, told = load_relaxed(&mp->told);
 
 	mp->oldp = NULL;
 	/* Asked first: the P may be in another's call by now, and then is taken back from that. */
-	if (unlikely(!pp || load_relaxed(&mp->retaken)))
+	if (unlikely(!pp || told))
 		learn(gp, mp);
 	if (likely(pp) && cas_seqcst(&pp->status, &s, Prunning)) {
 		store_relaxed(&mp->p, pp);
@@ -198,6 +209,8 @@ static void exitsyscall_outermost(struct g *gp)
 		count_up(&pp->syscalltick);
 		store_relaxed(&gp->shim.status, Grunning);
 		TRACE(SYSEXIT, gp->shim.goid, 0, pp, 0, false);
+		if (unlikely(told & TOLD_GIVEWAY))
+			preempt_after_call(gp, mp);
 		return;
 	}
 	regainp(gp);

@@ -92,7 +92,8 @@ static inline void ready_pinned(struct g *gp, enum readyhow how)
 			pp = NULL;
 	}
 	if (likely(pp && how != READY_WOKEN)) {
-		if (how == READY_NEXT)
+		/* At the tail a waiter would have the lock, or could, for the slices of all Gs that compute. */
+		if (how == READY_NEXT || (how == READY_LOCK && load_relaxed(&pp->mon.cpubound)))
 			putnext(pp, gp);
 		else
 			runqput(pp, gp, false);

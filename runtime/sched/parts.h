@@ -133,6 +133,7 @@ void sysmon_wake_by(uint64_t when) hidden;
 void p_leave_slow(struct p *pp, uint32_t to) hidden;
 /* For onsig32.c: takes the request that is noted for this M.  True: the G that runs here is to give way. */
 bool preempt_asked(void) hidden;
+void preempt_after_call(struct g *gp, struct m *mp) hidden; /* the calling G, on mp, pinned: gives way if it shall */
 void preempt_look(struct p *pp) hidden;   /* sysmon only: interrupts pp's G where it computes, for proffile.c */
 bool preempt_forced(void) hidden; /* it has been asked for so long that libc's locks no longer count */
 /* The G gives way if it was asked to at a moment when it could not (weft_tls.need_resched). */

@@ -341,7 +341,7 @@ enum {
 	 */
 	WATCH_MISSES = 6,
 	/*
-	 * one in, retake.c alarm.c: part of a wakeslice of CPU time at one schedtick that says CPU-bound.
+	 * one in, alarm.c insyscall.c retake.c: part of a wakeslice of CPU time at one schedtick that says CPU-bound.
 	 * From: trying.
 	 */
 	CPUBOUND_PART = 2,

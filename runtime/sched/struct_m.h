@@ -24,6 +24,13 @@ struct tracewriter {
 	uint32_t run;             /* trace of which chunk and count are */
 };
 
+/* What an M learns at the end of a call. */
+enum told {
+	TOLD_RETAKEN = 1, /* oldp was taken: the call blocked */
+	TOLD_GIVEWAY = 2, /* its G, which is in calls, had its slice, or another was woken */
+	TOLD_COMPUTED = 4, /* oldp was taken for that: the call went on and on */
+};
+
 struct m {
 	uintptr_t sp;             /* where mstart goes on when this M leaves for good (c) */
 	void *g0top;              /* g0's stack starts here on every mcall (c) */
@@ -32,7 +39,9 @@ struct m {
 	struct p *p;              /* (o) NULL: none */
 	struct p *nextp;          /* (L sched) handed by startm before the wake-up */
 	struct p *oldp;           /* (o) the P it left for a system call */
-	_Atomic bool retaken;     /* sysmon took oldp, and the M has not noticed yet: a hint for entersyscall.c */
+	_Atomic uint32_t told;    /* bits that sysmon sets and (o) clears: enum told.  Hints for entersyscall.c */
+	_Atomic uint32_t giveway; /* with TOLD_GIVEWAY: schedtick of the P when that was asked (acquire after told) */
+	_Atomic uint64_t giveused; /* the same: as preemptused of a P */
 	struct p *_Atomic sigp;   /* the P whose preemption signal is on its way here (preempt.c) */
 	bool spinning;            /* (o) looks for work; counted in nmspinning */
 	bool dying;               /* (o) leaves for good */

@@ -78,6 +78,10 @@ struct pmon {
 	uint32_t syscallmisses; /* insyscall.c: times in a row that the call proved not to be blocked */
 	bool syscallwatched;   /* insyscall.c: the three above are of this call */
 	bool syscallclock;     /* insyscall.c: syscallcpu could be read */
+	/* insyscall.c: a G that a look found in a call while others waited; when that was; CPU ns of its M then */
+	struct g *callg;
+	uint64_t callwhen, callcpu;
+	uint64_t callused;     /* insyscall.c: ns of its slice that callg had used */
 	uint64_t stallsince; /* since when looks have found queued work and no progress */
 	uint32_t runs;     /* runs at the last one */
 	/* a look found a new schedtick, and wake_for_queued() has not seen that yet */

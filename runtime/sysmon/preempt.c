@@ -119,13 +119,12 @@ static void gopreempt_m(void *arg)
 	struct g *gp = arg;
 	struct p *pp = weft_tls.m->p;
 
-	store_relaxed(&gp->sliceused, pp->preemptused);
 	trace_preempt(gp, pp);
 	offm(gp);
 	/* So that sysmon knows when the next slice began without a look at that moment. */
 	store_relaxed(&pp->hint.switchwhen, nanotime());
 	store_release(&pp->hint.switchtick, load_relaxed(&pp->schedtick) + 1);
-	if (pp->preemptused) {
+	if (load_relaxed(&gp->sliceused)) {
 		runqput(pp, gp, false);
 	} else {
 		lock(&sched.lock);
@@ -140,7 +139,7 @@ static void gopreempt_m(void *arg)
  * a P of its own by now: it was asked for the P that it had before.  In the global queue it would be found
  * by an M that hands its P over, to an M that waits with another, and that P would be lost.
  */
-static bool give_way(struct g *gp, struct p *pp)
+static bool give_way(struct g *gp, struct p *pp, uint64_t used)
 {
 	uint64_t first = pp ? load_seqcst(&pp->timer0) : 0, now = first ? nanotime() : 0;
 	bool ran;
@@ -150,7 +149,7 @@ static bool give_way(struct g *gp, struct p *pp)
 		timers_check(pp, now, &ran);
 	if (gp->shim.sysdepth || !pp || pp->own)
 		return false;
-	if (pp->preemptused && load_seqcst(&sched.wakeupqsize) == 0 && !load_relaxed(&pp->runnext)) {
+	if (used && load_seqcst(&sched.wakeupqsize) == 0 && !load_relaxed(&pp->runnext)) {
 		/* No switch follows that would look for what is due next. */
 		if (load_relaxed(&pp->mon.cpubound))
 			alarm_begin(getm());
@@ -158,15 +157,31 @@ static bool give_way(struct g *gp, struct p *pp)
 	}
 	if (realtime_keeps(gp, 0) && realtime_keep(gp))
 		return true;
+	store_relaxed(&gp->sliceused, used);
 	mcall(gopreempt_m);
 	return true;
 }
 
 void preempt_here(void)
 {
+	struct p *pp;
+
 	pin();
-	give_way(weft_tls.g, getp());
+	pp = getp();
+	give_way(weft_tls.g, pp, pp ? pp->preemptused : 0);
 	unpin();
+}
+
+/*
+ * A G that makes call after call is seen in one at each look, and cannot be interrupted there: a call may not end
+ * because of weft.  So it is told in its M, and gives way when the call is over.
+ */
+void preempt_after_call(struct g *gp, struct m *mp)
+{
+	fetch_and_acq_rel(&mp->told, ~(uint32_t)TOLD_GIVEWAY);
+	/* Another G may run here by now. */
+	if (load_relaxed(&mp->giveway) == load_relaxed(&mp->p->schedtick))
+		give_way(gp, mp->p, load_relaxed(&mp->giveused));
 }
 
 void g_look(void)
@@ -187,7 +202,7 @@ void preempt_resched(void)
 	pp = getp();
 	/* Its slice may have ended by itself since. */
 	if (pp && pp->preempttick == load_relaxed(&pp->schedtick))
-		give_way(gp, pp);
+		give_way(gp, pp, pp->preemptused);
 	unpin();
 	if (load_relaxed(&gp->interrupted))
 		g_look();

@@ -32,8 +32,7 @@ static void tick_by(uint64_t when)
 		sysmon.next_tick = when;
 }
 
-/* Something waits that pp would run next. */
-static bool work_waits(struct p *pp, uint64_t now)
+bool sysmon_work_waits(struct p *pp, uint64_t now)
 {
 	uint64_t t = load_seqcst(&pp->timer0);
 
@@ -105,7 +104,7 @@ static void check_slice(struct p *pp, uint64_t now)
 {
 	uint64_t end = pp->mon.schedwhen - pp->mon.usedns + (uint64_t)weft_opt.slice;
 
-	if (!weft_opt.slice || !work_waits(pp, now))
+	if (!weft_opt.slice || !sysmon_work_waits(pp, now))
 		return;
 	/* The M's alarm rings before that, if it is set, and then a new slice has begun by the time of this look. */
 	if (p_sees_itself(pp, now))
@@ -311,6 +310,10 @@ void sysmon_tick(uint64_t now)
 		pp->mon.selfsched = false;
 		if (tick != pp->mon.schedtick || !pp->mon.schedwhen)
 			note_tick(pp, tick, now);
+		if (weft_opt.wakeslice && status == Psyscall && sysmon_calls_compute(pp, now)) {
+			note_cpubound(pp, now);
+			check_timers(pp, now);
+		}
 		if (status != Prunning)
 			continue;
 		if (weft_opt.wakeslice) {

@@ -41,9 +41,13 @@ void preemptone(struct p *pp, uint64_t now, uint64_t used) hidden;
 /* ---- retake.c ---- */
 /* ns for which a CPU-bound G may go on while a woken G waits */
 uint64_t sysmon_wakeslice(void) hidden;
+/* Something waits that pp would run next. */
+bool sysmon_work_waits(struct p *pp, uint64_t now) hidden;
 
 /* ---- insyscall.c ---- */
 /* Takes Ps from calls that block; us until a call that may be blocked is to be looked at again, 0: there is none. */
+/* pp's G computes, in calls, for CPUBOUND_PART of a wakeslice or more, and others wait or will. */
+bool sysmon_calls_compute(struct p *pp, uint64_t now) hidden;
 uint32_t retake_syscalls(uint64_t now, bool *taken) hidden;
 
 /* ---- sysmonsleep.c ---- */

@@ -150,7 +150,7 @@ static int wake_decide(void *arg, unsigned woken, bool more)
 
 void mutex_wake_one(const void *mu)
 {
-	lot_wake(lot_key(mu, KEY_MUTEX), 1, 0, weft_opt.mutexnext ? READY_NEXT : READY_TAIL,
+	lot_wake(lot_key(mu, KEY_MUTEX), 1, 0, weft_opt.mutexnext ? READY_NEXT : READY_LOCK,
 		 wake_decide, (void *)mu);
 }
 

@@ -195,12 +195,12 @@ static __attribute__((noinline)) void wake_next(pthread_rwlock_t *rw, bool write
 {
 	const void *key = lot_key(rw, KEY_RWLOCK);
 
-	if (writers_first && lot_wake(key, 1, BIT_WRITE, READY_TAIL, wake_writer, rw))
+	if (writers_first && lot_wake(key, 1, BIT_WRITE, READY_LOCK, wake_writer, rw))
 		return;
 	if (lot_wake(key, UINT_MAX, BIT_READ, READY_TAIL, wake_readers, NULL))
 		return;
 	if (!writers_first)
-		lot_wake(key, 1, BIT_WRITE, READY_TAIL, wake_writer, rw);
+		lot_wake(key, 1, BIT_WRITE, READY_LOCK, wake_writer, rw);
 }
 
 static inline __attribute__((always_inline)) int release(pthread_rwlock_t *rw, uint32_t v, uint32_t what)

@@ -274,6 +274,48 @@ static void callers(void)
 	join_all();
 }
 
+/* ---- calls that compute ----------------------------------------------------------------------- */
+
+/* Call after call, short or longer than a slice, until all sleepers are done. */
+static void drawer(void *arg)
+{
+	uint64_t longest = sim_random(4) ? 600000 : 20000000;
+
+	while (load_acquire((_Atomic uint32_t *)arg)) {
+		entersyscall();
+		compute(some(10000, longest));
+		exitsyscall();
+		progress++;
+	}
+}
+
+/* Where there is a CPU for each P: otherwise calls without a P have them, too. */
+static void draws_sleeper(void *arg)
+{
+	for (uint64_t i = some(1, 8); i > 0; i--) {
+		uint64_t ns = some(0, 400000), before = sim_now();
+
+		if (nap(ns) == 0 && opt.procs <= opt.cpus && !opt.pct && sim_now() > before + ns + LOST)
+			sim_fail("woke %lu us late", (sim_now() - before - ns) / 1000);
+		progress++;
+	}
+	fetch_sub_acq_rel((_Atomic uint32_t *)arg, 1);
+}
+
+static void drawers(void)
+{
+	static _Atomic uint32_t asleep;
+	uint32_t n = (uint32_t)some(1, 6);
+
+	need_slices();
+	store_relaxed(&asleep, n);
+	for (uint64_t i = some(1, 3); i > 0; i--)
+		start(drawer, (void *)&asleep);
+	while (n--)
+		start(draws_sleeper, (void *)&asleep);
+	join_all();
+}
+
 /* ---- blocking where the shim does not see it ------------------------------------------------- */
 
 static struct mutex unseen_lock;
@@ -516,6 +558,7 @@ const struct workload workloads[] = {
 	{ "sleepers", sleepers },
 	{ "blockers", blockers },
 	{ "callers", callers },
+	{ "drawers", drawers },
 	{ "unseen", unseen },
 	{ "descriptors", descriptors },
 	{ "closes", closes },

@@ -451,7 +451,7 @@ static int hand_over(void *arg, unsigned woken, bool more)
 void mutex_unlock(struct mutex *m)
 {
 	if (exchange_seqcst(&m->word, 0) == 2)
-		lot_wake(m, 1, 0, READY_TAIL, hand_over, m);
+		lot_wake(m, 1, 0, READY_LOCK, hand_over, m);
 }
 
 void pi_lock(struct mutex *m)
@@ -540,7 +540,7 @@ void cond_broadcast(struct cond *c, struct mutex *m)
 	fetch_add_seqcst(&c->seq, 1);
 	lot_requeue(c, m, 0, ~0u, NULL, mark_contended, &mv, &moved);
 	if (mv.kick)
-		lot_wake(m, 1, 0, READY_TAIL, NULL, NULL);
+		lot_wake(m, 1, 0, READY_LOCK, NULL, NULL);
 }
 
 /* ---- the world ------------------------------------------------------------------------------- */
