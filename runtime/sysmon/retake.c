@@ -66,10 +66,16 @@ static bool is_draining(struct p *pp, uint64_t now)
 	       load_relaxed(&pp->hint.meanservice) >= SERVICE_LONG;
 }
 
+/* Woken Gs that wait, for each P. */
+static uint64_t queued_woken(void)
+{
+	return (uint64_t)load_relaxed(&sched.wakeupqsize) / (uint64_t)load_relaxed(&gomaxprocs);
+}
+
 /* Grace period, in ns, before a woken G preempts a CPU-bound one. */
 uint64_t sysmon_wakeslice(void)
 {
-	return (sysmon.any_draining ? DRAINING_WAKESLICES : 1) * (uint64_t)weft_opt.wakeslice;
+	return (sysmon.any_draining ? DRAINING_WAKESLICES : 1) * (uint64_t)weft_opt.wakeslice * (1 + queued_woken());
 }
 
 uint64_t sysmon_pollgap(uint64_t usual)
@@ -137,7 +143,7 @@ static void check_timers(struct p *pp, uint64_t now)
 	}
 	t = timers_check(pp, now, &ran);
 	/* No other thread looks at them: sysmon has to be there when the next is due. */
-	sysmon.urgent |= ran || t;
+	sysmon.urgent |= ran || (t && t < now + SYSMON_DEBT);
 	if (t)
 		tick_by(t);
 }
@@ -237,7 +243,7 @@ static void check_wakeupq(uint64_t now)
 		tick_by(now + (sysmon.any_draining ? sysmon_wakeslice() : PREEMPT_RETRY_WAKEUP));
 		return;
 	}
-	sysmon.urgent |= load_relaxed(&pp->mon.cpubound);
+	sysmon.urgent |= load_relaxed(&pp->mon.cpubound) && !queued_woken();
 	if (eligible_at(pp) > now) {
 		tick_by(eligible_at(pp));
 		return;
