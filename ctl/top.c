@@ -9,6 +9,7 @@
  * Must never: be drawn where no terminal is; leave the terminal as it draws.
  */
 #include "ctl/counts.h"
+#include "ctl/latency.h"
 #include "ctl/stack.h"
 #include "ctl/verbs.h"
 
@@ -19,7 +20,7 @@
 #if defined(HAVE_NCURSES) && defined(HAVE_LIBDW)
 #include <ncurses.h>
 
-enum { LOOKED_AT = 500, TICK_MS = 1000, TEXT = 256, MORE = 64 };
+enum { LOOKED_AT = 500, TICK_MS = 1000, GLANCE_MS = 20, TEXT = 256, MORE = 64 };
 
 struct row {
 	uint64_t pc;                /* innermost, of the program's */
@@ -33,6 +34,8 @@ struct top {
 	struct proc *p;
 	struct stacks *s;
 	struct counts was, now;
+	bool timed;                 /* latency is looked at: each look traces the process for GLANCE_MS */
+	struct latency latency;
 	struct row *row;
 	size_t n, room;
 	unsigned long seen[NREASON], each[NREASON]; /* Gs so far; one in so many is looked at */
@@ -137,6 +140,12 @@ static void draw_head(struct top *t)
 		 c->waiting, c->calls);
 	line(2, "Ps %d of %d busy, %lu queued   Ms %d, %d idle, %d spinning", c->psbusy, c->ps, (unsigned long)c->queued,
 		 c->ms, c->msidle, c->spinning);
+	if (t->latency.n)
+		line(3, "woken to running: half within %.0f us, 99 of 100 within %.0f us, all within %.0f us (%zu in %d ms)",
+		     (double)t->latency.p50 / 1e3, (double)t->latency.p99 / 1e3, (double)t->latency.most / 1e3,
+		     t->latency.n, GLANCE_MS);
+	else if (t->timed)
+		line(3, "woken to running: none in %d ms", GLANCE_MS);
 	attron(A_REVERSE);
 	line(4, "%-*s", COLS, " THREADS  STATE             WHERE");
 	attroff(A_REVERSE);
@@ -189,7 +198,7 @@ static void draw(struct top *t)
 	else
 		draw_rows(t);
 	line(LINES - 1, "%s", t->open ? "Enter: back   q: end"
-				      : "up, down, Enter: calls of a row   r: running first   n: by number   q: end");
+				      : "up, down, Enter: calls of a row   r: running first   n: by number   w: latency   q: end");
 	refresh();
 }
 
@@ -199,6 +208,10 @@ static bool on_key(struct top *t, int key)
 	switch (key) {
 	case 'q':
 		return false;
+	case 'w':
+		t->timed = !t->timed;
+		t->latency.n = 0;
+		break;
 	case 'r':
 	case 'n':
 		t->running_first = key == 'r';
@@ -228,6 +241,8 @@ static void loop(struct top *t)
 
 		if (now >= next) {
 			more = look(t);
+			if (t->timed)
+				latency_take(t->p, GLANCE_MS * 1000000ULL, &t->latency);
 			next = now + TICK_MS * 1000000ULL;
 		}
 		draw(t);

@@ -133,6 +133,9 @@ const char *gnames_find(const struct gnames *names, uint64_t goid);
 /* For ns, or until a signal ends it, with so many bytes of the process's memory; false: that was said. */
 bool trace_process(struct proc *p, uint64_t ns, uint64_t bytes, struct tracelog *log, struct gnames *names);
 
+/* Events alone, and nothing is said: for ns, if the process runs within that time. */
+bool trace_glance(struct proc *p, uint64_t ns, uint64_t bytes, struct tracelog *log);
+
 /* ---- writers --------------------------------------------------------------------------------- */
 
 bool go_write(const struct tracelog *log, struct tracestacks *t, FILE *to, struct model_counts *c);

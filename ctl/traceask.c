@@ -104,9 +104,9 @@ static bool is_idle(const struct proc *p)
 /*
  * Asks, and waits until the buffers are there; 0: the process has ended, or has no memory.  sysmon sleeps while the
  * process is idle: it begins when that is over, if that is within ns.  Beside others that have the CPU it comes late, and
- * is waited for.
+ * is waited for, so many ns.
  */
-static uint64_t begin(const struct proc *p, uint64_t bytes, uint64_t ns)
+static uint64_t begin(const struct proc *p, uint64_t bytes, uint64_t ns, uint64_t late)
 {
 	uint64_t at = control(p, offsetof(struct trace_control, at));
 	uint64_t ended = control(p, offsetof(struct trace_control, ended));
@@ -119,7 +119,7 @@ static uint64_t begin(const struct proc *p, uint64_t bytes, uint64_t ns)
 	while (!stopped && !proc_gone(p)) {
 		uint64_t now = now_ns();
 
-		if (now >= until && (is_idle(p) || now >= until + LATE_NS))
+		if (now >= until && (is_idle(p) || now >= until + late))
 			break;
 		if (!want(p, ns))
 			break;
@@ -131,11 +131,46 @@ static uint64_t begin(const struct proc *p, uint64_t bytes, uint64_t ns)
 	return at;
 }
 
-bool trace_process(struct proc *p, uint64_t ns, uint64_t bytes, struct tracelog *log, struct gnames *names)
+/* The events of the next ns.  False: the process has ended. */
+static bool take(const struct proc *p, uint64_t at, uint64_t ns, struct tracelog *log)
 {
-	uint64_t at = begin(p, bytes, ns), until = now_ns() + ns;
+	uint64_t until = now_ns() + ns;
+	bool there;
+
+	do {
+		there = log_take(log, p, at);
+		if (there && now_ns() < until && !stopped)
+			usleep(POLL_US);
+	} while (there && !stopped && now_ns() < until && !log->failed);
+	return there;
+}
+
+static bool head_of(const struct proc *p, uint64_t at, struct tracelog *log)
+{
 	struct trace_header h;
 	char why[128];
+
+	return proc_read(p, at, &h, sizeof(h)) && log_begin(log, &h, TRACE_MAGIC, why, sizeof(why));
+}
+
+/* sysmon ends it at its next look. */
+static void end(const struct proc *p)
+{
+	set_control(p, offsetof(struct trace_control, until), 1);
+}
+
+bool trace_glance(struct proc *p, uint64_t ns, uint64_t bytes, struct tracelog *log)
+{
+	uint64_t at = begin(p, bytes, ns, 0);
+	bool there = at && head_of(p, at, log) && take(p, at, ns, log);
+
+	end(p);
+	return there;
+}
+
+bool trace_process(struct proc *p, uint64_t ns, uint64_t bytes, struct tracelog *log, struct gnames *names)
+{
+	uint64_t at = begin(p, bytes, ns, LATE_NS);
 	bool there;
 
 	if (!at) {
@@ -144,21 +179,16 @@ bool trace_process(struct proc *p, uint64_t ns, uint64_t bytes, struct tracelog 
 		    "no trace began (the process was idle all the time, or has no memory)");
 		return false;
 	}
-	if (!proc_read(p, at, &h, sizeof(h)) || !log_begin(log, &h, TRACE_MAGIC, why, sizeof(why))) {
+	if (!head_of(p, at, log)) {
 		say("%d: it has ended", p->pid);
 		return false;
 	}
-	do {
-		there = log_take(log, p, at);
-		if (there && now_ns() < until && !stopped)
-			usleep(POLL_US);
-	} while (there && !stopped && now_ns() < until && !log->failed);
+	there = take(p, at, ns, log);
 	if (there) {
 		proc_read(p, at, &log->head, sizeof(log->head));
 		proc_each_g(p, take_name, names);
 		log_take_stacks(log, p, at);
-		/* sysmon ends it at its next look. */
-		set_control(p, offsetof(struct trace_control, until), 1);
+		end(p);
 	}
 	if (!there)
 		say("%d: it ended while it was traced: what was read until then is written, without stacks", p->pid);

@@ -202,8 +202,8 @@ enum {
 	 */
 	SYSMON_PART_URGENT = 10,
 	/*
-	 * ns, sysmonsleep.c: that sysmon sleeps at most when it used more than its part.  From: what became due
-	 * meanwhile waits no longer.
+	 * ns, sysmonsleep.c retake.c: that sysmon sleeps at most when it used more than its part.  From: what became
+	 * due meanwhile waits no longer.
 	 */
 	SYSMON_DEBT = 1000000,
 	/*

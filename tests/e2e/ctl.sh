@@ -110,6 +110,10 @@ if ! grep -q "without" "$tmp/out" && command -v script >/dev/null; then
 	matches "top: on a terminal" '^0 yes$' \
 		"$( (sleep 2; printf q; sleep 2) | TERM=xterm timeout 60 script -qec "$weftctl top $at" /dev/null >"$tmp/out" 2>&1
 		echo "$?") $(grep -q "102 threads" "$tmp/out" && grep -q "mutex lock" "$tmp/out" && echo yes)"
+	matches "top: how long the woken wait, where none are" '^0 yes$' \
+		"$( (sleep 2; printf w; sleep 3; printf q; sleep 2) | TERM=xterm timeout 60 script -qec "$weftctl top $at" /dev/null \
+			>"$tmp/out" 2>&1
+		echo "$?") $(grep -q "woken to running: none" "$tmp/out" && echo yes)"
 	matches "top: a terminal that is not known" '^1 .*not known' \
 		"$(TERM=none-such timeout 60 script -qec "$weftctl top $at" /dev/null >"$tmp/out" 2>&1 </dev/null
 		echo "$?") $(cat "$tmp/out")"
