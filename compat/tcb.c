@@ -389,6 +389,11 @@ void *tcb_robust_list(struct tcb *t)
 	return at(t, (ptrdiff_t)layout.robust);
 }
 
+uint32_t *tcb_tid_word(struct tcb *t)
+{
+	return at(t, (ptrdiff_t)layout.tid);
+}
+
 uint32_t tcb_tid(const struct tcb *t)
 {
 	return load_relaxed((uint32_t *)at(t, (ptrdiff_t)layout.tid));

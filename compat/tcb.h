@@ -92,6 +92,8 @@ static inline struct tcb *tcb_self(void)
 }
 
 uint32_t tcb_tid(const struct tcb *t);
+/* That word: what the kernel would clear when a thread of libc's ends. */
+uint32_t *tcb_tid_word(struct tcb *t);
 void tcb_set_tid(struct tcb *t, uint32_t tid);
 
 /* The word that pthread_testcancel() reads; bits below.  Pairs with glibc's own atomics on it. */

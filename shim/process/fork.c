@@ -132,6 +132,7 @@ static void rebuild(void)
 	self_thread.robustlist = NULL;
 	self_thread.robustlist_set = false;
 	self_thread.cleared_tid = NULL;
+	self_thread.no_tid_word = false;
 	dumpsig_fork_child();
 	threadname_show();
 	rusage_fork_child();

@@ -44,6 +44,8 @@ long futex_requeue(uint32_t *from, int nwake, int nmove, uint32_t *to, const uin
 void robustlist_thread_ends(void) hidden; /* the calling thread: before futexpi_thread_ends() */
 
 void cleared_tid_thread_ends(void) hidden;   /* after it */
+struct call;
+long reads_tid_address(const struct call *x) hidden; /* prctl(2), PR_GET_TID_ADDRESS */
 
 /* futexpi.c: the operations on words that hold their owner's id. */
 bool futexpi_is(int op) hidden;

@@ -104,11 +104,29 @@ void robustlist_thread_ends(void)
 		owner_dies(word_of(pending, head.futex_offset), pending & 1, true);
 }
 
+/* libc's own word, which a thread has that named none: its joiner is told otherwise. */
+static uint32_t *usual_word(void)
+{
+	return tcb_tid_word(tcb_self());
+}
+
 long sets_tid_address(const struct call *x)
 {
-	self_thread.cleared_tid = (uint32_t *)x->a;
+	uint32_t *word = (uint32_t *)x->a;
+
+	self_thread.cleared_tid = word == usual_word() ? NULL : word;
+	self_thread.no_tid_word = !word;
 	self_thread.leaves_more = true;
 	return weft_tls.tid;
+}
+
+/* The kernel has that of the M: whoever got it and gave it back would end the M in the eyes of what joins it. */
+long reads_tid_address(const struct call *x)
+{
+	uint32_t *word = self_thread.cleared_tid || self_thread.no_tid_word ? self_thread.cleared_tid : usual_word();
+	long r = call_plain(x);
+
+	return r == 0 && !user_write((void *)x->b, &word, sizeof(word)) ? -EFAULT : r;
 }
 
 /* Last, as in the kernel: what waits for it finds all words of the lists as the thread left them. */
@@ -117,6 +135,7 @@ void cleared_tid_thread_ends(void)
 	uint32_t *word = self_thread.cleared_tid;
 	long err;
 
+	self_thread.no_tid_word = false;
 	if (likely(!word))
 		return;
 	self_thread.cleared_tid = NULL;

@@ -74,6 +74,7 @@ struct thread {
 	bool robustlist_set;         /* by number, see robustlist.c (own): */
 	struct robust_list_head *robustlist;
 	uint32_t *cleared_tid;       /* by set_tid_address(2): zero when it has ended (own) */
+	bool no_tid_word;            /* the same: there shall be none, not libc's either (own) */
 	volatile bool setxid;        /* in setuid or one of its family: compat/setxid.c (own) */
 	bool catches_sigpipe, got_sigpipe; /* in a pinned call that may raise SIGPIPE; it did (own) */
 	uint64_t callbegan;          /* when its last call of timed.def began (own) */

@@ -18,6 +18,7 @@
 
 #include "runtime/process.h"
 #include "shim/syscall/seccomp.h"
+#include "shim/sync/futex.h"
 #include "shim/thread/tid.h"
 #include "shim/signal/sigroute.h"
 #include "shim/syscall/syscall.h"
@@ -74,7 +75,7 @@ long threadstate_change(bool passes, const struct call *x)
 
 /* ---- prctl ----------------------------------------------------------------------------------- */
 
-enum { PLAIN, KEEPS, PASSES, NAME };
+enum { PLAIN, KEEPS, PASSES, NAME, TID };
 
 static int of_prctl(int op)
 {
@@ -101,6 +102,8 @@ long sets_by_prctl(const struct call *x)
 			return sets_name((const char *)x->b);
 		g_getname(getg(), name);
 		return user_write((void *)x->b, name, sizeof(name)) ? 0 : -EFAULT;
+	case TID:
+		return reads_tid_address(x);
 	case KEEPS:
 	case PASSES:
 		if ((int)x->a == PR_SET_TSC && x->b == PR_TSC_SIGSEGV)

@@ -1,11 +1,13 @@
 /*
  * set_tid_address(2) names a word that becomes 0 when the thread has ended, and one waiter is woken: of a thread that
  * ends by exit(2), by its function's return, or by pthread_exit().  The last word named counts; one that is not there
- * is no fault; a fork's child has none.
+ * is no fault; a fork's child has none.  A thread may ask for its word (libc's own, if it named none), take it away and
+ * give it back.
  */
 #include "check.h"
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 enum ending { BY_NUMBER, RETURNS, LEAVES, NOWHERE, AFTER_FORK };
@@ -44,6 +46,39 @@ static void *ends(void *arg)
 	return NULL;
 }
 
+static void *gives_back(void *arg)
+{
+	int *own = NULL, *none = (int *)16, *again = NULL;
+
+	/* EINVAL: this kernel does not tell. */
+	if (prctl(PR_GET_TID_ADDRESS, &own, 0, 0, 0) == 0) {
+		CHECK_EQ(*own, gettid());
+		CHECK_EQ(syscall(SYS_set_tid_address, NULL), gettid());
+		CHECK_OK(prctl(PR_GET_TID_ADDRESS, &none, 0, 0, 0));
+		CHECK(none == NULL);
+		usleep(1000);
+		CHECK_EQ(syscall(SYS_set_tid_address, own), gettid());
+		CHECK_OK(prctl(PR_GET_TID_ADDRESS, &again, 0, 0, 0));
+		CHECK(again == own);
+	}
+	return arg;
+}
+
+static void give_back_all(void)
+{
+	enum { THREADS = 40, ROUNDS = 5 };
+	pthread_t t[THREADS];
+
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < THREADS; i++)
+			CHECK_OK(pthread_create(&t[i], NULL, gives_back, NULL));
+		for (int i = 0; i < THREADS; i++)
+			CHECK_OK(pthread_join(t[i], NULL));
+	}
+	gives_back(NULL);
+	passed("the word that libc named, given back");
+}
+
 static void await_end(enum ending how, const char *what)
 {
 	pthread_attr_t detached;
@@ -72,5 +107,6 @@ int main(void)
 	await_end(LEAVES, "pthread_exit()");
 	await_end(NOWHERE, "a word that is not there");
 	await_end(AFTER_FORK, "after a fork");
+	give_back_all();
 	return 0;
 }
