@@ -11,7 +11,7 @@
 
 /* Also the words of WaitXxx. */
 enum reason {
-#define REASON(name, text) Wait##name,
+#define REASON(name, text, whom) Wait##name,
 #include "runtime/sched/waitreason.def"
 #undef REASON
 	NREASON

@@ -22,7 +22,7 @@
 enum { PHDRS = 32, RELRO_MOST = 1 << 20 };
 
 static const char *const reasons[] = {
-#define REASON(name, text) text,
+#define REASON(name, text, whom) text,
 #include "runtime/sched/waitreason.def"
 #undef REASON
 };

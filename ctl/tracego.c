@@ -110,7 +110,7 @@ static uint64_t why(struct go *go, const char *text)
 static uint64_t why_waits(struct go *go, unsigned reason)
 {
 	enum {
-#define REASON(name, text) WAITS_##name,
+#define REASON(name, text, whom) WAITS_##name,
 #include "runtime/sched/waitreason.def"
 #undef REASON
 	};

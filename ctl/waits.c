@@ -52,23 +52,16 @@ static bool room_for_one(struct waits *w)
 	return true;
 }
 
-/* Who waits for a time to pass waits for nobody. */
 static bool counts(bool mutexes, unsigned reason)
 {
-	switch ((enum reason)reason) {
-	case WaitNone:
-	case WaitSleep:
-		return false;
-	case WaitMutexLock:
-	case WaitRwlockRead:
-	case WaitRwlockWrite:
-	case WaitLoader:
-	case WaitFile:
-	case WaitFutex: /* the locks of Rust, and of other run-times */
-		return true;
-	default:
-		return !mutexes;
-	}
+	static const uint8_t whom_of[] = {
+#define REASON(name, text, whom) WHOM_##whom,
+#include "runtime/sched/waitreason.def"
+#undef REASON
+	};
+	unsigned whom = reason < sizeof(whom_of) ? whom_of[reason] : WHOM_ANY;
+
+	return mutexes ? whom == WHOM_HOLDER : whom != WHOM_NOBODY;
 }
 
 static void charge(struct pprof *pp, struct tracestacks *t, uint32_t stack, uint64_t ns)

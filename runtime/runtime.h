@@ -84,7 +84,7 @@ static inline struct g *getg(void)
 }
 
 enum waitreason {
-#define REASON(name, text) Wait##name,
+#define REASON(name, text, whom) Wait##name,
 #include "runtime/sched/waitreason.def"
 #undef REASON
 	NWAITREASON

@@ -32,7 +32,7 @@ static const struct layout layout __attribute__((used)) = {
 	.naddrs = NLAYOUT_ADDR,
 	.names = layout_names,
 	.reasons =
-#define REASON(name, text) text "\n"
+#define REASON(name, text, whom) text "\n"
 #include "runtime/sched/waitreason.def"
 #undef REASON
 	,

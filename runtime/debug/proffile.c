@@ -46,38 +46,23 @@ void profile_park(struct g *gp, unsigned reason, const void *fp)
 	store_release(&gp->profsince, nanotime());
 }
 
-/* What does not wait for another thread: a time passes, or the G has only left its M. */
-static bool counts(unsigned reason)
-{
-	return reason != WaitNone && reason != WaitSleep;
-}
-
-static bool is_lock(unsigned reason)
-{
-	switch ((enum waitreason)reason) {
-	case WaitMutexLock:
-	case WaitRwlockRead:
-	case WaitRwlockWrite:
-	case WaitLoader:
-	case WaitFile:
-	case WaitFutex: /* the locks of Rust, and of other run-times */
-		return true;
-	default:
-		return false;
-	}
-}
+static const uint8_t whom_of[] = {
+#define REASON(name, text, whom) WHOM_##whom,
+#include "runtime/sched/waitreason.def"
+#undef REASON
+};
 
 void profile_ready(struct g *gp, const void *fp)
 {
 	uint64_t since = exchange_acq_rel(&gp->profsince, 0), now;
 
 	/* It is woken before its own event: that begins a wait which profile_run() ends. */
-	if (!since || !counts(gp->waitreason))
+	if (!since || whom_of[gp->waitreason] == WHOM_NOBODY)
 		return;
 	now = nanotime();
 	now = now > since ? now - since : 0;
 	charge(gp->profstack, PROFILE_BLOCK, now);
-	if (is_lock(gp->waitreason))
+	if (whom_of[gp->waitreason] == WHOM_HOLDER)
 		charge(weft_tls.g ? trace_stack(file, fp) : 0, PROFILE_MUTEX, now);
 }
 

@@ -4,7 +4,7 @@
 #include "runtime/sched/gmp.h"
 
 static const char *const reasons[] = {
-#define REASON(name, text) text,
+#define REASON(name, text, whom) text,
 #include "runtime/sched/waitreason.def"
 #undef REASON
 };

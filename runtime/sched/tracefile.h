@@ -83,6 +83,9 @@ struct trace_chunk {
 
 enum { TRACE_CHUNK_EVENTS = (TRACE_CHUNK - sizeof(struct trace_chunk)) / sizeof(struct trace_event) };
 
+/* For whom a G waits: the last column of waitreason.def. */
+enum profile_whom { WHOM_NOBODY, WHOM_HOLDER, WHOM_ANY };
+
 /* Of a profile: what happened at a stack, how often and for how many ns. */
 enum profile_value { PROFILE_CPU, PROFILE_BLOCK, PROFILE_MUTEX, PROFILE_VALUES };
 

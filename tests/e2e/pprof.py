@@ -2,26 +2,7 @@
 # largest sum of the last value.
 import gzip, sys
 
-def varint(b, at):
-    v = shift = 0
-    while True:
-        c = b[at]
-        at += 1
-        v |= (c & 0x7f) << shift
-        shift += 7
-        if c < 0x80:
-            return v, at
-
-def fields(b):
-    at = 0
-    while at < len(b):
-        key, at = varint(b, at)
-        if key & 7 == 0:
-            v, at = varint(b, at)
-        else:
-            n, at = varint(b, at)
-            v, at = b[at:at + n], at + n
-        yield key >> 3, v
+from protobuf import fields, varint
 
 def numbers(b):
     at, found = 0, []

@@ -89,7 +89,7 @@ while read -r kind top; do
 	"$weftctl" profile --"$kind" "$at" 500ms -o "$tmp/p" >"$tmp/out" 2>&1
 	matches "$kind: it is written" '^0 ' "$? $(cat "$tmp/out")"
 	command -v python3 >/dev/null &&
-		matches "$kind: what is on top" "^$top\$" "$(python3 "$(dirname "$0")/pprof.py" "$tmp/p" 2>&1 | head -n 1)"
+		matches "$kind: what is on top" "^$top\$" "$(python3 -B "$(dirname "$0")/pprof.py" "$tmp/p" 2>&1 | head -n 1)"
 	command -v go >/dev/null || continue
 	matches "$kind: Go's reader" "${top%% *}" "$(HOME=$tmp timeout 60 go tool pprof -top "$tmp/p" 2>&1 | grep -m 1 '[0-9]%.*[0-9]%.*[0-9]%')"
 done <<X

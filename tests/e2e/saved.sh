@@ -105,7 +105,7 @@ read_all()
 		"$weftctl" profile -f "$tmp/raw" --"$kind" -o "$tmp/p" >"$tmp/out" 2>&1
 		matches "$1, $kind: it is written" "^0 .*p: [0-9]+ stacks, [1-9][0-9]* ns" "$? $(cat "$tmp/out")"
 		command -v python3 >/dev/null &&
-			matches "$1, $kind: what it has" "$wanted" "$(python3 "$(dirname "$0")/pprof.py" "$tmp/p" 2>&1 | tr '\n' ' ')"
+			matches "$1, $kind: what it has" "$wanted" "$(python3 -B "$(dirname "$0")/pprof.py" "$tmp/p" 2>&1 | tr '\n' ' ')"
 	done <<X4
 cpu grinds
 cpu draws

@@ -79,78 +79,10 @@ X
 "${CC:-gcc}" -g -O1 -pthread -o "$tmp/turns" "$tmp/turns.c" || exit 2
 ulimit -c 0
 
-# Reads one file as its format says, to its last byte; prints what it counted.
-cat >"$tmp/reader.py" <<'X'
-import sys
-
-def varint(b, at):
-    v = shift = 0
-    while True:
-        c = b[at]
-        at += 1
-        v |= (c & 0x7f) << shift
-        shift += 7
-        if c < 0x80:
-            return v, at
-        if shift > 63:
-            raise ValueError("a varint of more than ten bytes")
-
-def fields(b):
-    at = 0
-    while at < len(b):
-        key, at = varint(b, at)
-        kind = key & 7
-        if kind == 0:
-            v, at = varint(b, at)
-        elif kind == 1:
-            v, at = b[at:at + 8], at + 8
-        elif kind == 2:
-            n, at = varint(b, at)
-            v, at = b[at:at + n], at + n
-        elif kind == 5:
-            v, at = b[at:at + 4], at + 4
-        else:
-            raise ValueError("wire type %d" % kind)
-        if at > len(b):
-            raise ValueError("cut off")
-        yield key >> 3, v
-
-def perfetto(b):
-    packets = events = tracks = 0
-    for field, packet in fields(b):
-        if field != 1:
-            raise ValueError("field %d of a trace" % field)
-        packets += 1
-        for f, v in fields(packet):
-            events += f == 11    # track_event
-            tracks += f == 60    # track_descriptor
-    print("packets", packets > 0, "events", events > 0, "tracks", tracks > 0)
-
-def go(b):
-    at, batches, strings = 16, 0, b""
-    while at < len(b):
-        if b[at] != 1:
-            raise ValueError("no batch at %d" % at)
-        at += 1
-        for _ in range(3):      # generation, M, time
-            v, at = varint(b, at)
-        n, at = varint(b, at)
-        if n > 65536 or at + n > len(b):
-            raise ValueError("a batch of %d bytes" % n)
-        if n and b[at] == 4:
-            strings += b[at:at + n]
-        at += n
-        batches += 1
-    print("batches", batches > 0, "names", b"waits_for_its_turn" in strings)
-
-data = open(sys.argv[1], "rb").read()
-go(data) if data.startswith(b"go 1.22 trace\0\0\0"[:16]) else perfetto(data)
-X
-
 reads()	# reads NAME PATTERN FILE
 {
 	command -v python3 >/dev/null || return
-	matches "$1" "$2" "$(python3 "$tmp/reader.py" "$3" 2>&1 | tail -n 1)"
+	matches "$1" "$2" "$(python3 -B "$(dirname "$0")/tracereader.py" "$3" 2>&1 | tail -n 1)"
 }
 
 # Go's own parser accepts each event.
