@@ -38,9 +38,8 @@ static void charge(uint32_t stack, enum profile_value v, uint64_t ns)
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-void profile_park(struct g *gp, unsigned reason, const void *fp)
+void profile_park(struct g *gp, const void *fp)
 {
-	(void)reason;
 	gp->profstack = trace_stack(file, fp);
 	/* Release: pairs with the exchange of a waker, which reads profstack. */
 	store_release(&gp->profsince, nanotime());
@@ -83,6 +82,12 @@ static uint64_t used(struct m *mp)
 	return now - last;
 }
 
+/* What the calling M has to charge; 0: less than is worth a stack. */
+static uint64_t take_due(struct m *mp)
+{
+	return load_relaxed(&mp->profdue) >= PERIOD / 2 ? exchange_relaxed(&mp->profdue, 0) : 0;
+}
+
 /* mp, the caller, whose G called weft, or came back to it. */
 void profile_event(struct m *mp, enum trace_kind kind, const void *fp)
 {
@@ -92,9 +97,7 @@ void profile_event(struct m *mp, enum trace_kind kind, const void *fp)
 		return;
 	if (unlikely(kind == TRACE_SYSLOST))
 		fetch_add_relaxed(&mp->profdue, used(mp));
-	if (likely(load_relaxed(&mp->profdue) < PERIOD / 2))
-		return;
-	due = exchange_relaxed(&mp->profdue, 0);
+	due = take_due(mp);
 	if (due)
 		charge(trace_stack(file, fp), PROFILE_CPU, due);
 }
@@ -108,7 +111,7 @@ void profile_interrupted(uintptr_t pc, uintptr_t sp, uintptr_t fp)
 		return;
 	pin_m();
 	mp = getm();
-	due = mp && load_relaxed(&mp->profdue) >= PERIOD / 2 ? exchange_relaxed(&mp->profdue, 0) : 0;
+	due = mp ? take_due(mp) : 0;
 	if (due)
 		charge(trace_stack_interrupted(file, pc, sp, fp), PROFILE_CPU, due);
 	unpin();

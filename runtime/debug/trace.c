@@ -138,7 +138,7 @@ void trace_event(enum trace_kind kind, uint64_t g, uint64_t arg, const struct p 
 void trace_parks(struct g *gp, unsigned reason, const void *addr)
 {
 	if (load_relaxed(&trace_on) & TRACE_PROFILE)
-		profile_park(gp, reason, __builtin_frame_address(0));
+		profile_park(gp, __builtin_frame_address(0));
 	trace_event(TRACE_PARK, gp->shim.goid, (uintptr_t)addr, NULL, reason, true);
 }
 

@@ -23,7 +23,7 @@ void trace_header_maps(struct trace_header *h) hidden;
 struct trace_header *trace_file(const char *what, const char *path, size_t bytes) hidden;
 
 /* ---- proffile.c, called by trace.c while TRACE_PROFILE is set ---- */
-void profile_park(struct g *gp, unsigned reason, const void *fp) hidden;
+void profile_park(struct g *gp, const void *fp) hidden;
 void profile_ready(struct g *gp, const void *fp) hidden;
 void profile_run(struct g *gp) hidden;
 void profile_event(struct m *mp, enum trace_kind kind, const void *fp) hidden;
