@@ -22,12 +22,8 @@
 #ifndef WEFT_PARKINGLOT_H
 #define WEFT_PARKINGLOT_H
 
+#include "runtime/wait/hash.h"
 #include "runtime/sched/gmp.h"
-
-/* Our -D__NO_INLINE__ concerns libc's headers; xxhash.h would take it for the word to inline nothing. */
-#define XXH_NO_INLINE_HINTS 0
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 enum { NBUCKETS = 4096 };
 enum { WAITER_QUEUED, WAITER_WOKEN };

@@ -70,33 +70,37 @@ void os_time_notsc(void)
 	store_relaxed(&vdso_gettime, NULL);
 }
 
-static inline __attribute__((always_inline)) int gettime(int clock, uint64_t *ns)
+/* The caller's ts: unoptimised, a variable of an inlined function has a landing pad, which calls libgcc. */
+static inline __attribute__((always_inline)) int gettime(int clock, struct timespec *ts)
 {
 	int (*vdso)(int, struct timespec *) = load_relaxed(&vdso_gettime);
-	struct timespec ts;
-	long r;
 
 	if (vdso)
-		r = vdso(clock, &ts);
-	else
-		r = os_syscall(SYS_clock_gettime, clock, (long)&ts, 0, 0, 0, 0);
-	if (r)
-		return (int)r;
-	*ns = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-	return 0;
+		return vdso(clock, ts);
+	return (int)os_syscall(SYS_clock_gettime, clock, (long)ts, 0, 0, 0, 0);
+}
+
+static uint64_t nanoseconds(const struct timespec *ts)
+{
+	return (uint64_t)ts->tv_sec * 1000000000 + (uint64_t)ts->tv_nsec;
 }
 
 int os_clock_gettime(int clock, uint64_t *ns)
 {
-	return gettime(clock, ns);
+	struct timespec ts;
+	int e = gettime(clock, &ts);
+
+	if (!e)
+		*ns = nanoseconds(&ts);
+	return e;
 }
 
 uint64_t os_nanotime(void)
 {
-	uint64_t ns = 0;
+	struct timespec ts = { 0 };
 
-	gettime(CLOCK_MONOTONIC, &ns);
-	return ns;
+	gettime(CLOCK_MONOTONIC, &ts);
+	return nanoseconds(&ts);
 }
 
 void os_usleep(uint32_t us)
