@@ -20,7 +20,10 @@
  * a caller that waits for another's change is flagged.  A caller that has libc's function by a
  * handle has not said so.  There the change is made twice, as by two calls in a row.
  *
- * All signals are blocked meanwhile: no other handler may see the borrowed FS.
+ * All signals are blocked meanwhile: no other handler may see the borrowed FS.  SIGABRT alone is let in
+ * while libc's handler runs: where the change fails in some threads alone that handler calls abort(), and
+ * since 2.41 abort() does not let SIGABRT in itself.  A program's handler would not run.  The shim's
+ * takes such a signal as one that comes while the scheduler is busy (shim/signal/sighandler.c).
  * Must never: read thread-local storage before FS is back, or call anything but the old handler
  * between.
  */
@@ -53,6 +56,16 @@ static bool flagged(struct tcb *t, int flags)
 	return load_acquire(tcb_cancelhandling(t)) & flags;
 }
 
+static void run_old(siginfo_t *si, void *uc)
+{
+	enum { BLOCK = 0, UNBLOCK = 1 }; /* the kernel's values of SIG_BLOCK and SIG_UNBLOCK */
+	static const uint64_t abort_alone = UINT64_C(1) << (SIGABRT - 1);
+
+	sys_4(SYS_rt_sigprocmask, UNBLOCK, &abort_alone, NULL, 8);
+	old_handler(SETXID, si, uc);
+	sys_4(SYS_rt_sigprocmask, BLOCK, &abort_alone, NULL, 8);
+}
+
 struct answer {
 	siginfo_t *si;
 	void *uc;
@@ -63,7 +76,7 @@ static void answer(void *arg)
 	const struct answer *a = arg;
 
 	answerer = sys_gettid();
-	old_handler(SETXID, a->si, a->uc);
+	run_old(a->si, a->uc);
 	sys_1(SYS_exit, 0);
 }
 
@@ -115,7 +128,7 @@ static void handler(int sig, siginfo_t *si, void *uc)
 		store_release(&answers, NULL);
 	}
 	if (!beside)
-		old_handler(sig, si, uc);
+		run_old(si, uc);
 	if (own && own != cur)
 		arch_setfs(cur);
 }
