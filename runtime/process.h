@@ -13,8 +13,22 @@
 
 #include "runtime/runtime.h"
 
+#include <stddef.h>
+
+/* What is handed from one side of a vfork(2) to the other, in registers. */
+struct vforked {
+	uint64_t mask, nested;
+};
+
 /* Upward calls: the runtime knows no libc, so what needs one is handed in once. */
 struct runtime_hooks {
+	/*
+	 * The first three are those of runtime_vfork(), which knows their places.  child and parent are called in
+	 * the two processes and are given what begins returned.  parent returns what vfork() returns.
+	 */
+	struct vforked (*vfork_begins)(void);
+	void (*vfork_child)(struct vforked);
+	int (*vfork_parent)(long result, struct vforked);
 	/*
 	 * Once the machine is known: is libc?  Then what runtime_start() was called for: the calling thread's FS base
 	 * and the id that libc's objects store for it.  False: the start is given up.
@@ -64,6 +78,11 @@ struct runtime_hooks {
 	/* A handler of the program's that gp may run, or any thread (NULL), could make a waiting thread go on. */
 	bool (*handler_may_wake)(struct g *gp);
 };
+
+/* vforkcall.S knows them. */
+_Static_assert(offsetof(struct runtime_hooks, vfork_begins) == 0, "");
+_Static_assert(offsetof(struct runtime_hooks, vfork_child) == 8, "");
+_Static_assert(offsetof(struct runtime_hooks, vfork_parent) == 16, "");
 
 /* A kernel thread of weft's own that is no M (helper.c).  Zero: it was never started. */
 struct helper {
@@ -124,17 +143,8 @@ int runtime_start(const struct runtime_hooks *hooks);
  */
 void runtime_fork_child(void);
 
-/*
- * vfork(2), for a caller that jumps here from its first instruction on: child() and parent() are
- * called in the two processes, and what they are given is what begins() returned.  Result: 0 in the
- * child, what parent() returns in the parent.
- */
-struct vforked {
-	uint64_t mask, nested;
-};
-
-int runtime_vfork(struct vforked (*begins)(void), void (*child)(struct vforked),
-		  int (*parent)(long result, struct vforked)) hidden;
+/* vfork(2), for a caller that jumps here from its first instruction on; it calls hooks.vfork_... */
+int runtime_vfork(void) hidden;
 
 /*
  * A filter (seccomp) that the program is about to install, its struct sock_fprog; false: it cannot be

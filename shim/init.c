@@ -31,6 +31,7 @@
  *	threads of libc's own		run no code of the program: else weft is on before (async.c)
  */
 #include "runtime/sched/policy.h"
+#include "shim/process/clone.h"
 #include "shim/thread/schedparam.h"
 #include "shim/bind.h"
 #include "shim/syscall/rawsyscall.h"
@@ -198,6 +199,9 @@ static bool knows_libc(void **tls, uint32_t *tid)
 }
 
 static const struct runtime_hooks hooks = {
+	.vfork_begins = vfork_begins,
+	.vfork_child = vfork_child,
+	.vfork_parent = vfork_parent,
 	.knows_libc = knows_libc,
 	.newosproc = thread_native,
 	.stacktaken = tcb_area_size,

@@ -37,6 +37,18 @@ struct sched_attr; /* of glibc since 2.41 */
 
 #define EXPORT __attribute__((visibility("default")))
 
+/*
+ * TAIL f(x); in a function that is JUMPING: f is jumped to and returns to this function's own caller.  A
+ * gcc that knows no musttail (before 15) makes a jump of a last call only where it optimises.
+ */
+#if __has_attribute(musttail)
+#define JUMPING
+#define TAIL __attribute__((musttail)) return
+#else
+#define JUMPING __attribute__((optimize("O2")))
+#define TAIL return
+#endif
+
 struct real {
 #define SYM(ret, name, version, params) ret(*name) params;
 #include "shim/symbols.def"

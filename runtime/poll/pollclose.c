@@ -66,7 +66,7 @@ static void empty(pollslot *slot, int fd, bool gone)
 bool pd_unwatch(pollslot *slot, int fd)
 {
 	struct polldesc *pd;
-	bool used;
+	bool used = false;
 
 	lock(pd_reglock(fd));
 	pd = load_seqcst(&slot->pd);
@@ -78,7 +78,7 @@ bool pd_unwatch(pollslot *slot, int fd)
 			pd_forget(slot, pd, fd, false);
 	}
 	unlock(pd_reglock(fd));
-	return !pd || !used;
+	return !used;
 }
 
 void netpoll_changed(pollslot *slot, int fd, enum pollchange how)

@@ -21,8 +21,8 @@
  * dlmopen loads there is not bound to this library. Rejected: a return address forged to a ret
  * instruction of the caller's object; it works until something unwinds through a constructor.
  *
- * Must never: be linked with a DT_RUNPATH or DT_RPATH; be built without optimisation (the jump is a
- * sibling call); interpose dlsym and dlvsym (RTLD_NEXT is relative to the caller).
+ * Must never: be linked with a DT_RUNPATH or DT_RPATH; leave by a call where the caller matters
+ * (JUMPING, TAIL); interpose dlsym and dlvsym (RTLD_NEXT is relative to the caller).
  */
 #include "shim/libc/dlopen.h"
 #include "runtime/sched/policy.h"
@@ -30,12 +30,6 @@
 #include "shim/sync/sync.h"
 
 #include <string.h>
-
-#if __has_attribute(musttail)
-#define TAIL __attribute__((musttail)) return
-#else
-#define TAIL return
-#endif
 
 /* Both under the lot's lock of the gate's address. */
 struct gate {
@@ -283,7 +277,7 @@ bool dl_loading(void)
 	       load_relaxed(&unseen);
 }
 
-EXPORT void *dlopen(const char *file, int mode)
+EXPORT JUMPING void *dlopen(const char *file, int mode)
 {
 	if (on_g()) {
 		if (caller_irrelevant(file, __builtin_return_address(0)))
@@ -293,7 +287,7 @@ EXPORT void *dlopen(const char *file, int mode)
 	TAIL real.dlopen(file, mode);
 }
 
-EXPORT void *dlmopen(Lmid_t ns, const char *file, int mode)
+EXPORT JUMPING void *dlmopen(Lmid_t ns, const char *file, int mode)
 {
 	if (on_g()) {
 		if (caller_irrelevant(file, __builtin_return_address(0)))

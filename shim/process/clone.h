@@ -25,6 +25,10 @@ static inline bool is_unshared(uint32_t what)
 bool clone_by_hand(long nr, long a, long b, long c, long d, long e, long *r) hidden;
 void clone_fork_child(void) hidden;
 void vfork_fork_child(void) hidden; /* made by a child of a vfork, perhaps */
+/* What runtime_vfork() calls. */
+struct vforked vfork_begins(void) hidden;
+void vfork_child(struct vforked v) hidden;
+int vfork_parent(long r, struct vforked v) hidden;
 
 /*
  * fork.c: signals are kept out around any fork; they are let in by the parent when the kernel has

@@ -11,8 +11,8 @@
  *
  * Rejected: a fork whose parent waits.  No thread then sees the child's writes.
  *
- * Must never: have a frame when runtime_vfork() begins (the calls of vfork() are jumps; needs
- * optimisation, as dlopen.c); hold anything in memory that a child might overwrite.
+ * Must never: have a frame when runtime_vfork() begins (the calls of vfork() are jumps); hold
+ * anything in memory that a child might overwrite.
  */
 #include "runtime/process.h"
 #include "shim/signal/altstack.h"
@@ -34,7 +34,7 @@ void vfork_fork_child(void)
 	outer.used = false;
 }
 
-static struct vforked begins(void)
+struct vforked vfork_begins(void)
 {
 	struct vforked v;
 
@@ -50,13 +50,13 @@ static struct vforked begins(void)
 	return v;
 }
 
-static void child(struct vforked v)
+void vfork_child(struct vforked v)
 {
 	altstack_release();
 	fork_ends(false, v.mask);
 }
 
-static int parent(long r, struct vforked v)
+int vfork_parent(long r, struct vforked v)
 {
 	if (!v.nested) {
 		weft_tls = outer.tls;
@@ -68,10 +68,10 @@ static int parent(long r, struct vforked v)
 	return (int)syscall_ret(r);
 }
 
-EXPORT pid_t vfork(void)
+EXPORT JUMPING pid_t vfork(void)
 {
 	if (!weft_on)
-		return real.vfork();
-	return runtime_vfork(begins, child, parent);
+		TAIL real.vfork();
+	TAIL runtime_vfork();
 }
 ALIAS(__vfork, vfork);
