@@ -77,6 +77,8 @@ struct runtime_hooks {
 	uint32_t (*holder)(unsigned reason, const void *addr, runtime_peek *peek);
 	/* A handler of the program's that gp may run, or any thread (NULL), could make a waiting thread go on. */
 	bool (*handler_may_wake)(struct g *gp);
+	/* gp waits for that reason, and pthread_cancel() would end the wait. */
+	bool (*cancel_may_wake)(unsigned reason, const struct g *gp);
 };
 
 /* vforkcall.S knows them. */
@@ -145,6 +147,9 @@ void runtime_fork_child(void);
 
 /* vfork(2), for a caller that jumps here from its first instruction on; it calls hooks.vfork_... */
 int runtime_vfork(void) hidden;
+
+/* Before mq_notify(2): from its return on no thread of weft's closes a copy that it has of this descriptor. */
+void runtime_file_keep(int fd);
 
 /*
  * A filter (seccomp) that the program is about to install, its struct sock_fprog; false: it cannot be

@@ -39,6 +39,7 @@
 #include "shim/fd/fdtable.h"
 #include "shim/sync/mutex.h"
 #include "shim/signal/safepoint.h"
+#include "shim/signal/sigroute.h"
 #include "shim/thread/rseq.h"
 #include "compat/glibc.h"
 #include "compat/guestkind.h"
@@ -214,6 +215,7 @@ static const struct runtime_hooks hooks = {
 	.describe = describe,
 	.holder = describe_holder,
 	.handler_may_wake = action_may_wake,
+	.cancel_may_wake = cancel_may_wake,
 	.start_sigthread = start_sigthread,
 	.interrupted = sigkick_arrived,
 };

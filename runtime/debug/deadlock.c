@@ -4,8 +4,10 @@
  * sysmon looks now and then: from each G that waits for something with a holder it walks to the holder, and on, until
  * a G does not wait, or one comes again.  What is found is reported when the next look finds the same: a place in the
  * lot keeps its turn for as long as its lot_park() lasts, so a G that has the same turn in two looks was in one call
- * in between, and gave up nothing.  A wait with a deadline is in no circle, nor is one that a handler of the
- * program's may end (hooks.handler_may_wake).
+ * in between, and gave up nothing.  Each member keeps which wait of its was found and told, so there is no end to the
+ * circles that are told, and each is told once.  A wait with a deadline is in no circle, nor is one that a handler of
+ * the program's may end (hooks.handler_may_wake).  A circle with a wait that pthread_cancel() may end is one when
+ * no thread is left that could call it: all are asleep.
  *
  * All are asleep when each G waits without a deadline for what only another thread of this process does, no timer is
  * set, no handler may come, and the kernel knows of no other thread in this process.
@@ -27,7 +29,8 @@ enum {
 	EVERY = 100000000,
 	/* times its cost between two looks: a thousandth of a CPU, a tenth of what sysmon may use in all. */
 	COST = 1000,
-	CIRCLES = 8,    /* found or told, that are remembered */
+	CIRCLES = 8,    /* told after one look; the next look has the others */
+	STRANGE = 8,    /* idle looks in a row that wait for kernel threads to end */
 	TOLD_GS = 32,   /* printed of one circle, or of those that sleep */
 };
 
@@ -36,14 +39,17 @@ struct found {
 	struct g *first;
 	uint32_t n;
 	uint64_t sum;
+	bool open;                 /* pthread_cancel() may end a wait in it */
 };
 
 struct look {
 	uint64_t base;             /* walks of this look have higher numbers */
 	uint32_t *ids;             /* places of Gs in the table of all, and 1, by libc's ids */
 	size_t bytes, mask;
-	struct found found[CIRCLES];
+	struct found found[CIRCLES]; /* by the look before, too, and not told yet */
 	int nfound;
+	bool more;                 /* circles that are new, or for which there was no room */
+	bool told;                 /* one that stands was told by an earlier look */
 	struct found asleep;       /* n 0: they are not */
 	bool outside;              /* something else may wake one */
 	bool strangers;            /* kernel threads that are not weft's */
@@ -52,9 +58,9 @@ struct look {
 /* Of sysmon. */
 static struct so_far {
 	uint64_t walks, next;      /* of all looks; when the next one may be, ns */
-	bool unmoved;              /* no G has run since the last look, as far as looks saw */
-	struct found last[CIRCLES], told[CIRCLES], asleep;
-	int nlast, ntold;
+	bool unmoved;              /* nothing is left to be found before a G has run */
+	uint32_t runs;             /* of all Gs, at the last look */
+	struct found asleep;
 	bool toldasleep;
 	int strange;               /* idle looks in a row that found strangers */
 } so_far;
@@ -115,8 +121,8 @@ static bool has_holder(unsigned reason)
 	return reason == WaitMutexLock || reason == WaitRwlockRead || reason == WaitRwlockWrite || reason == WaitJoin;
 }
 
-/* The G that gp waits for, for good; NULL: none.  turn: of its wait. */
-static struct g *holder_of(const struct look *l, struct g *gp, uint64_t *turn)
+/* The G that gp waits for, for good; NULL: none.  *wait tells this wait from all others. */
+static struct g *holder_of(const struct look *l, struct g *gp, uint64_t *wait)
 {
 	struct lot_seen seen;
 	uint32_t id;
@@ -124,36 +130,72 @@ static struct g *holder_of(const struct look *l, struct g *gp, uint64_t *turn)
 	if (gstatus(gp) != Gwaiting || !has_holder(gp->waitreason) || !lot_seen(gp, &seen) || seen.timed ||
 	    hooks.handler_may_wake(gp))
 		return NULL;
-	*turn = seen.turn;
-	id = hooks.holder(gp->waitreason, seen.addr, os_peek_plainly);
+	*wait = mixed(gp->shim.goid, seen.turn ^ (uintptr_t)seen.addr << 16);
+	id = hooks.holder(gp->waitreason, seen.addr, os_peek_gently);
 	return id ? g_with_id(l, id) : NULL;
+}
+
+/* Was each of its waits found by the look before, and was it told?  False: one goes on by now. */
+static bool circle_of(const struct look *l, struct found *f, bool *found, bool *told)
+{
+	struct g *gp = f->first;
+	uint64_t wait;
+
+	*found = *told = true;
+	do {
+		struct g *held = holder_of(l, gp, &wait);
+
+		/* Or they are so many that they changed under our eyes. */
+		if (!held || f->n++ > load_relaxed(&sched.nallgs))
+			return false;
+		f->open |= hooks.cancel_may_wake(gp->waitreason, gp);
+		*found &= gp->circlefound == wait;
+		*told &= gp->circletold == wait;
+		gp = held;
+	} while (gp != f->first);
+	return true;
+}
+
+static void mark_circle(const struct look *l, const struct found *f, bool told)
+{
+	struct g *gp = f->first;
+	uint64_t wait;
+
+	for (uint32_t i = 0; gp && i < f->n; i++) {
+		struct g *held = holder_of(l, gp, &wait);
+
+		if (!held)
+			return;
+		gp->circlefound = wait;
+		if (told)
+			gp->circletold = wait;
+		gp = held;
+	}
 }
 
 /* first is where a walk came back to. */
 static void note_circle(struct look *l, struct g *first)
 {
 	struct found f = { .first = first };
-	struct g *gp = first;
-	uint64_t turn = 0;
+	bool found, told;
 
-	do {
-		struct g *held = holder_of(l, gp, &turn);
-
-		/* One goes on by now; or they are so many that they changed under our eyes. */
-		if (!held || f.n++ > load_relaxed(&sched.nallgs))
-			return;
-		f.sum += mixed(gp->shim.goid, turn);
-		gp = held;
-	} while (gp != first);
-	if (l->nfound < CIRCLES)
+	if (!circle_of(l, &f, &found, &told))
+		return;
+	if (told) {
+		l->told = true;
+	} else if (found && l->nfound < CIRCLES) {
 		l->found[l->nfound++] = f;
+	} else {
+		mark_circle(l, &f, false);
+		l->more = true;
+	}
 }
 
 static void walk(struct look *l, struct g *gp)
 {
-	uint64_t mine = ++so_far.walks, turn;
+	uint64_t mine = ++so_far.walks, wait;
 
-	for (; gp && gp->lookmark <= l->base; gp = holder_of(l, gp, &turn))
+	for (; gp && gp->lookmark <= l->base; gp = holder_of(l, gp, &wait))
 		gp->lookmark = mine;
 	if (gp && gp->lookmark == mine)
 		note_circle(l, gp);
@@ -194,14 +236,6 @@ static bool no_strangers(void)
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static bool among(const struct found *list, int n, const struct found *f)
-{
-	for (int i = 0; i < n; i++)
-		if (list[i].sum == f->sum && list[i].n == f->n)
-			return true;
-	return false;
-}
-
 static void tell_begin(struct outbuf *o, const char *what, uint32_t n)
 {
 	weft_print(o, "weft[%d]: deadlock: %s: %u thread%s (names: weftctl dump %d; silence: deadlock=off)\n",
@@ -224,10 +258,10 @@ static void tell_circle(const struct look *l, const struct found *f)
 	struct g *gp = f->first;
 	struct backtrace b;
 	bool have = backtrace_open(&b);
-	uint64_t now = nanotime(), turn;
+	uint64_t now = nanotime(), wait;
 
 	tell_begin(&o, f->n == 1 ? "a thread waits for itself" : "threads wait for each other in a circle", f->n);
-	for (uint32_t i = 0; gp && i < f->n && i < TOLD_GS; i++, gp = holder_of(l, gp, &turn))
+	for (uint32_t i = 0; gp && i < f->n && i < TOLD_GS; i++, gp = holder_of(l, gp, &wait))
 		dump_g(&o, have ? &b : NULL, gp, now);
 	if (have)
 		backtrace_close(&b);
@@ -253,24 +287,25 @@ static void tell_asleep(const struct found *f)
 	tell_end(&o, f->n);
 }
 
-static void tell(const struct look *l)
+static bool slept_before(const struct found *f)
 {
-	bool any = false;
+	return f->n && f->sum == so_far.asleep.sum && f->n == so_far.asleep.n;
+}
 
+static void tell(struct look *l)
+{
 	for (int i = 0; i < l->nfound; i++) {
 		const struct found *f = &l->found[i];
 
-		if (among(so_far.told, so_far.ntold < CIRCLES ? so_far.ntold : CIRCLES, f)) {
-			any = true;
-		} else if (among(so_far.last, so_far.nlast, f)) {
-			any = true;
-			so_far.told[so_far.ntold++ % CIRCLES] = *f;
-			if (weft_may_say())
-				tell_circle(l, f);
-		}
+		if (f->open && (!l->asleep.n || l->strangers))
+			continue;
+		l->told = true;
+		mark_circle(l, f, true);
+		if (weft_may_say())
+			tell_circle(l, f);
 	}
 	/* What a circle explains is told once. */
-	if (l->asleep.n && !l->strangers && !any && !so_far.toldasleep && among(&so_far.asleep, 1, &l->asleep)) {
+	if (!l->strangers && !l->told && !so_far.toldasleep && slept_before(&l->asleep)) {
 		so_far.toldasleep = true;
 		if (weft_may_say())
 			tell_asleep(&l->asleep);
@@ -305,27 +340,41 @@ static bool all_idle(void)
 	return load_seqcst(&sched.npidle) == load_acquire(&gomaxprocs);
 }
 
+/* Differs from an earlier one where a G has run meanwhile, be it for a moment that no look saw. */
+static uint32_t runs_so_far(void)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < MAXPROCS && allp[i]; i++)
+		n += load_relaxed(&allp[i]->runs);
+	return n;
+}
+
+/* Is there something that the next look may find though no G runs before?  Strange kernel threads end by and by. */
+static bool is_owed(const struct look *l, bool idle)
+{
+	so_far.strange = idle && l->strangers ? so_far.strange + 1 : 0;
+	if (l->asleep.n && !so_far.toldasleep && !l->told)
+		return l->strangers ? so_far.strange < STRANGE : !slept_before(&l->asleep);
+	return l->more || l->nfound == CIRCLES;
+}
+
 void deadlock_look(uint64_t now)
 {
 	struct look l = { 0 };
-	bool idle = all_idle(), owed = !idle;
+	bool idle = all_idle();
 
-	so_far.unmoved &= idle;
-	if (now < so_far.next || so_far.unmoved || weft_opt.deadlock == DEADLOCK_OFF || !hooks.holder)
+	if (weft_opt.deadlock == DEADLOCK_OFF || !hooks.holder || now < so_far.next)
 		return;
+	so_far.unmoved = so_far.unmoved && idle && runs_so_far() == so_far.runs;
+	if (so_far.unmoved)
+		return;
+	so_far.runs = runs_so_far();
 	look_at_all(&l);
 	tell(&l);
 	if (l.ids)
 		os_free(l.ids, l.bytes);
-	/* What is new is looked at once more, and a kernel thread that ends is counted for a while. */
-	for (int i = 0; i < l.nfound; i++)
-		owed |= !among(so_far.last, so_far.nlast, &l.found[i]);
-	so_far.strange = idle && l.strangers ? so_far.strange + 1 : 0;
-	if (l.asleep.n && !so_far.toldasleep)
-		owed |= l.strangers ? so_far.strange < CIRCLES : !among(&so_far.asleep, 1, &l.asleep);
-	so_far.unmoved = !owed;
-	memcpy(so_far.last, l.found, sizeof(so_far.last));
-	so_far.nlast = l.nfound;
+	so_far.unmoved = idle && !is_owed(&l, idle);
 	so_far.asleep = l.asleep;
 	so_far.next = now + (nanotime() - now) * COST;
 	if (so_far.next < now + EVERY)
@@ -334,7 +383,7 @@ void deadlock_look(uint64_t now)
 
 uint64_t deadlock_when(uint64_t now)
 {
-	if (so_far.unmoved || weft_opt.deadlock == DEADLOCK_OFF || !hooks.holder)
+	if (weft_opt.deadlock == DEADLOCK_OFF || !hooks.holder || (so_far.unmoved && runs_so_far() == so_far.runs))
 		return 0;
 	return so_far.next > now ? so_far.next : now + 1;
 }

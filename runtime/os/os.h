@@ -148,7 +148,12 @@ enum { OS_UNKNOWN = -2 };
 int os_blocked(int tid, struct os_where *w);
 const char *os_syscall_name(long nr);    /* of those that block; NULL: another */
 int os_thread_cpu(int tid, uint64_t *ns); /* its CPU clock */
-int os_files_leave(void); /* this thread gets an empty table of descriptors; 0 or -errno */
+/*
+ * This thread gets a table of descriptors of its own, with those that were kept alone; 0 or -errno.  A close in
+ * this process ends a notice of mq_notify(2), though the descriptor is another thread's too: such a one is kept.
+ */
+int os_files_leave(void);
+void os_file_keep(int fd);               /* by any thread */
 uint64_t os_own_waits(void);             /* how often the kernel has made this thread wait (0: it does not say) */
 uint64_t os_own_systime(void);           /* ns that this thread has used in the kernel */
 uint64_t os_own_cpu(void);               /* ns of CPU that this thread has used (0: the kernel does not say) */
@@ -225,8 +230,11 @@ size_t os_stacklimit(void);              /* RLIMIT_STACK soft limit; 0: unlimite
 ssize_t os_slurp(const char *path, char *buf, size_t n);
 /* Copies memory that may not be there; false: it is not. */
 bool os_peek(const void *from, void *to, size_t n);
-/* By no call that a sandbox may end the process for; what is unmapped at this very moment is not found out. */
-bool os_peek_plainly(const void *from, void *to, size_t n);
+/*
+ * The same unasked: by no call that a sandbox, which the process was started in, may end it for.  There what is
+ * unmapped at this very moment is not found out.
+ */
+bool os_peek_gently(const void *from, void *to, size_t n);
 
 /* ---- output, exit ---------------------------------------------------------------------------- */
 ssize_t os_write(int fd, const void *p, size_t n);

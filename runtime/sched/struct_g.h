@@ -45,6 +45,7 @@ struct g {
 	uint8_t waitreason;       /* (o) until it waits, then read by dumps */
 	const void *waitaddr;
 	uint64_t lookmark;        /* deadlock.c: the walk that came here last (sysmon's) */
+	uint64_t circlefound, circletold; /* the same: waits of its that were found in a circle, and told */
 	uint64_t waitsince;       /* set only while schedtrace or dumpsig is on, else 0 */
 	/* for proffile.c: when its wait began, ns, 0: it is over; where (o) */
 	_Atomic uint64_t profsince;

@@ -54,6 +54,14 @@ static void *procfs_main(void *unused)
 	return NULL;
 }
 
+void runtime_file_keep(int fd)
+{
+	os_file_keep(fd);
+	/* It may be looking at what is kept. */
+	while (load_acquire(&procfs_state) == PROCFS_STARTING)
+		os_futex_wait((uint32_t *)&procfs_state, PROCFS_STARTING, 0);
+}
+
 void procfs_make_wanted(void)
 {
 	if (likely(load_acquire(&procfs_state) != PROCFS_WANTED))

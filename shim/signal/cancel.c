@@ -156,3 +156,10 @@ EXPORT int pthread_cancel(pthread_t t)
 		sigroute_watch(); /* nothing it calls need ever look */
 	return 0;
 }
+
+bool cancel_may_wake(unsigned reason, const struct g *gp)
+{
+	const struct tcb *t = g_tls(gp);
+
+	return reason == WaitJoin ? tcb_cancel_enabled(t) : tcb_cancel_async(t);
+}

@@ -194,6 +194,8 @@ void child_made(pid_t child) hidden;
 /* The calling G lets these signals in again: the signal thread must see them too. */
 void sigroute_unblocked(uint64_t set) hidden;
 void sigroute_fork_child(void) hidden;
+/* gp waits for that reason: would pthread_cancel() end the wait?  Asked by sysmon. */
+bool cancel_may_wake(unsigned reason, const struct g *gp) hidden;
 /* gp's M must look at gp's queue (or cancellation) now. */
 void sigroute_kick(struct g *gp) hidden;
 /* Something is queued on a G that could not be told yet. */

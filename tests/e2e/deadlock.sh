@@ -48,6 +48,34 @@ silent posted 3
 silent sigwait 3
 silent sleeper 3
 
+# Circles that close late, are many, or may still be opened by a pthread_cancel().
+"${CC:-gcc}" -g -O1 -pthread -o "$tmp/late" "$top/tests/e2e/circleslate.c" || exit 2
+late()	# late KIND N REPORTS
+{
+	local p
+	for p in 1 2 8; do
+		timeout -k 5 30 "$weft" --procs=$p -- "$tmp/late" "$1" "$2" >"$tmp/out" 2>&1 &
+		for _ in $(seq 100); do
+			[ "$(grep -c 'end of deadlock' "$tmp/out")" -lt "$3" ] || break
+			sleep 0.1
+		done
+		sleep 0.5
+		kill $! 2>/dev/null
+		wait $! 2>/dev/null
+		matches "procs=$p: $1 of $2" "^$3$" "$(grep -c 'deadlock: threads wait for each other' "$tmp/out")"
+	done
+}
+late late 2 1
+late many 9 9
+late many 20 20
+for kind in join async; do
+	for p in 1 2 8; do
+		timeout -k 5 30 "$weft" --procs=$p -- "$tmp/late" $kind >"$tmp/out" 2>&1
+		status=$?
+		matches "procs=$p: $kind, cancelled" '^0 $' "$status $(tr '\n' ' ' <"$tmp/out")"
+	done
+done
+
 # Only told: the program goes on, and is told of once.
 "$weft" --procs=2 -- "$tmp/kinds" ring 2 >"$tmp/out" 2>&1 &
 pid=$!

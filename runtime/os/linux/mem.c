@@ -173,7 +173,7 @@ static bool readable(const void *from, size_t n)
 	return true;
 }
 
-bool os_peek_plainly(const void *from, void *to, size_t n)
+static bool peek_plainly(const void *from, void *to, size_t n)
 {
 	if (!readable(from, n))
 		return false;
@@ -190,7 +190,30 @@ bool os_peek(const void *from, void *to, size_t n)
 	if (r != -ENOSYS && r != -EPERM)
 		return r == (long)n;
 	/* A sandbox without it: what is gone by now is found out, what goes this moment is not. */
-	return os_peek_plainly(from, to, n);
+	return peek_plainly(from, to, n);
+}
+
+/* 1: none, 2: there is one, or nobody knows; 0: not asked yet.  The answer is the same for all that ask. */
+static int inherited;
+
+/* The program's own filters have been asked about process_vm_readv (filtered.c), one that it began with has not. */
+static bool filter_is_inherited(void)
+{
+	enum { STATUS = 4096 };
+	static const char none[] = "\nSeccomp:\t0\n";
+	char text[STATUS];
+
+	if (!load_relaxed(&inherited)) {
+		ssize_t got = os_slurp("/proc/self/status", text, sizeof(text));
+
+		store_relaxed(&inherited, got > 0 && memmem(text, (size_t)got, none, sizeof(none) - 1) ? 1 : 2);
+	}
+	return load_relaxed(&inherited) == 2;
+}
+
+bool os_peek_gently(const void *from, void *to, size_t n)
+{
+	return filter_is_inherited() ? peek_plainly(from, to, n) : os_peek(from, to, n);
 }
 
 size_t os_pagesize(void)

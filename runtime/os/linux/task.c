@@ -8,6 +8,7 @@
  *
  * Must never: need memory, keep a descriptor.
  */
+#include "runtime/base/atomic.h"
 #include "runtime/os/os.h"
 
 #include <errno.h>
@@ -248,10 +249,53 @@ int os_tasks(void)
 	return r ? r : (int)st.st_nlink - 2;
 }
 
+/* Numbers and 1, 0: free.  Programs have few; one with more has no thread that leaves the table. */
+enum { KEPT = 32 };
+static int kept[KEPT];
+static bool kept_more;
+
+void os_file_keep(int fd)
+{
+	for (int i = 0; i < KEPT; i++) {
+		int free = 0;
+
+		if (cas_acq_rel(&kept[i], &free, fd + 1) || free == fd + 1)
+			return;
+	}
+	store_release(&kept_more, true);
+}
+
+/* The lowest that is kept, of those from up; none: the number after all. */
+static unsigned kept_from(unsigned from)
+{
+	unsigned least = ~0U;
+
+	for (int i = 0; i < KEPT; i++) {
+		unsigned fd = (unsigned)load_acquire(&kept[i]) - 1;
+
+		if (fd >= from && fd < least)
+			least = fd;
+	}
+	return least;
+}
+
 int os_files_leave(void)
 {
-	/* In one step: nothing of the program's is held open for a moment. */
-	return (int)os_syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE, 0, 0, 0);
+	unsigned from = 0, flags = CLOSE_RANGE_UNSHARE;
+
+	if (load_acquire(&kept_more))
+		return -EMFILE;
+	/* With none kept in one step: nothing of the program's is held open for a moment. */
+	for (;;) {
+		unsigned next = kept_from(from), to = next == ~0U ? next : next - 1;
+		int r = next > from ? (int)os_syscall(SYS_close_range, from, to, flags, 0, 0, 0) : 0;
+
+		if (r || next == ~0U)
+			return r;
+		if (next > from)
+			flags = 0;
+		from = next + 1;
+	}
 }
 
 int os_membarrier_start(void)
