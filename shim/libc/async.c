@@ -9,6 +9,8 @@
  *
  * Must never: start weft in a call that must not allocate (aio_suspend, aio_error, aio_return).
  */
+#include "runtime/process.h"
+#include "shim/syscall/syscall.h"
 #include "shim/thread/thread.h"
 
 void activate_for(const struct sigevent *ev)
@@ -32,7 +34,22 @@ REQUEST(int, aio_fsync, (int op, struct aiocb *cb), (op, cb), &cb->aio_sigevent)
 REQUEST(int, aio_fsync64, (int op, struct aiocb64 *cb), (op, cb), &cb->aio_sigevent)
 REQUEST(int, getaddrinfo_a, (int mode, struct gaicb *list[], int n, struct sigevent *ev),
 	(mode, list, n, ev), ev)
-REQUEST(int, mq_notify, (mqd_t q, const struct sigevent *ev), (q, ev), ev)
+
+/* By number. */
+long asks_notice(const struct call *x)
+{
+	if (x->b)
+		runtime_file_keep((int)x->a);
+	return call_plain(x);
+}
+
+EXPORT int mq_notify(mqd_t q, const struct sigevent *ev)
+{
+	activate_for(ev);
+	if (ev)
+		runtime_file_keep(q);
+	return real.mq_notify(q, ev);
+}
 
 EXPORT int aio_suspend(const struct aiocb *const list[], int n, const struct timespec *timeout)
 {
