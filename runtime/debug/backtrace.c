@@ -103,17 +103,23 @@ static void parse(struct backtrace *b)
 bool backtrace_open(struct backtrace *b)
 {
 	*b = (struct backtrace){ 0 };
-	b->text = os_reserve(MAPS_TEXT);
-	b->maps = os_reserve(MAPS * sizeof(*b->maps));
-	if (!b->text || !b->maps || os_slurp("/proc/self/maps", b->text, MAPS_TEXT) <= 0) {
-		backtrace_close(b);
-		return false;
-	}
-	parse(b);
-	if (b->nmaps > 0)
+	if (backtrace_again(b))
 		return true;
 	backtrace_close(b);
 	return false;
+}
+
+bool backtrace_again(struct backtrace *b)
+{
+	b->nmaps = 0;
+	if (!b->text)
+		b->text = os_reserve(MAPS_TEXT);
+	if (!b->maps)
+		b->maps = os_reserve(MAPS * sizeof(*b->maps));
+	if (!b->text || !b->maps || os_slurp("/proc/self/maps", b->text, MAPS_TEXT) <= 0)
+		return false;
+	parse(b);
+	return b->nmaps > 0;
 }
 
 void backtrace_close(struct backtrace *b)

@@ -17,6 +17,8 @@ struct backtrace {
 
 /* Reads the mappings; false: no memory or no /proc, and nothing can be printed. */
 bool backtrace_open(struct backtrace *b) hidden;
+/* The mappings as they are now, in the memory that b has: backtrace_knows() may be asked meanwhile, and be wrong. */
+bool backtrace_again(struct backtrace *b) hidden;
 void backtrace_close(struct backtrace *b) hidden;
 /*
  * One line: pc (0: unknown), then the calls found from sp up to top (0: the end of main's stack).

@@ -23,10 +23,13 @@
 _Atomic uint32_t trace_on;
 struct trace_control trace_control;
 
+enum { SIZES = 32 };                     /* powers of two, of chunks */
+
 static struct trace_header *buffer;      /* sysmon's, and before the first thread main's; NULL: there was no trace */
 static size_t room;                      /* bytes of it */
 static bool into_file;
-static uint64_t rest;                    /* ns: not before that the memory may be unmapped */
+/* Of each size one that weftctl asked for: an M may still write to it, so none is unmapped. */
+static struct trace_header *kept[SIZES];
 static _Atomic uint32_t run;             /* changes with each trace: chunks of the last one are not to be used */
 
 static struct lock nativelock = LOCK_INIT(Trace);
@@ -206,20 +209,15 @@ static size_t size_of(uint64_t bytes)
 }
 
 /* As weftctl asked for. */
-static bool begin_asked(uint64_t now)
+static bool begin_asked(void)
 {
-	size_t bytes = size_of(load_relaxed(&trace_control.bytes));
-	struct trace_header *h = buffer;
+	uint64_t chunks = (size_of(load_relaxed(&trace_control.bytes)) - TRACE_HEAD) / TRACE_CHUNK;
+	int size = 64 - __builtin_clzll(chunks - 1); /* at least two chunks */
+	size_t bytes = TRACE_HEAD + ((size_t)TRACE_CHUNK << size);
+	struct trace_header *h = kept[size];
 
-	if (h && room != bytes && now > rest) {
-		store_relaxed(&buffer, NULL);
-		os_free(h, room);
-		h = NULL;
-	}
 	if (!h)
-		h = os_alloc(bytes);
-	else
-		bytes = room;
+		h = kept[size] = os_alloc(bytes);
 	if (!h)
 		return false;
 	begin(h, bytes);
@@ -229,13 +227,10 @@ static bool begin_asked(uint64_t now)
 
 static void end(uint64_t now)
 {
-	enum { REST = 1000000000 };
-
 	store_release(&trace_on, load_relaxed(&trace_on) & ~(uint32_t)TRACE_LOG);
 	store_relaxed(&buffer->end, now);
-	rest = now + REST;
 	trace_stack_end();
-	/* The first page stays: a reader that comes late sees that it is over. */
+	/* The first page stays: a reader that comes late sees that it is over, an M that is late finds its sizes. */
 	os_discard((char *)buffer + TRACE_PAGE, room - TRACE_PAGE);
 }
 
@@ -251,7 +246,7 @@ void trace_look(uint64_t now)
 
 	if (likely(!until) || into_file)
 		return;
-	if (!writes_log() && now < until && begin_asked(now))
+	if (!writes_log() && now < until && begin_asked())
 		return;
 	if (now < until && writes_log())
 		return;
@@ -327,7 +322,7 @@ void trace_fork_child(void)
 	store_relaxed(&trace_on, 0);
 	profile_fork_child();
 	trace_stack_end();
-	buffer = NULL; /* the mapping is left: it may be the parent's file */
+	buffer = NULL; /* the mapping is left: it may be the parent's file, and those that are kept are copies */
 	into_file = false;
 	room = 0;
 	native = (struct tracewriter){ 0 };

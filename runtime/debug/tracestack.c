@@ -53,12 +53,12 @@ void trace_stack_begin(void)
 	if (load_relaxed(&have_code))
 		return;
 	find_own();
-	store_release(&have_code, backtrace_open(&code));
+	store_release(&have_code, backtrace_again(&code));
 }
 
 void trace_stack_end(void)
 {
-	/* An M may be reading: the tables stay until the next trace, and are lost in a fork child. */
+	/* An M may be reading: the tables' memory stays, for the next trace. */
 	if (!load_relaxed(&trace_on))
 		store_release(&have_code, false);
 }

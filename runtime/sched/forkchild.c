@@ -119,6 +119,7 @@ void runtime_fork_child(void)
 	/* sysmon may have been asking for the P; it does not exist here. */
 	store_relaxed(&weft_tls.revoke, REVOKE_NONE);
 	pin_m(); /* no P to be had yet */
+	trace_fork_child(); /* first: no event of the child's among its parent's */
 	reset_sched();
 	persistent_fork_child();
 	stack_fork_child();
@@ -168,7 +169,6 @@ void runtime_fork_child(void)
 	blockreport_fork_child();
 	procfs_fork_child();
 	dump_fork_child();
-	trace_fork_child();
 	layout_fork_child();
 	unpin();
 }
