@@ -1,21 +1,17 @@
 /*
  * names: names of places and variables of another process, by libdw over its files.
  *
- * A file is opened where the process sees it (/proc/PID/root), and only if it is the one that is mapped; one that was
- * deleted is read from its memory.  Nothing is fetched from a network (DEBUGINFOD_URLS is not followed).
+ * The files are those of modfiles.c.  Nothing is fetched from a network (DEBUGINFOD_URLS is not followed).
  *
- * Must never: take a name for true that another file under the same path gave.
+ * Must never: open a file by its path alone.
  */
+#include "ctl/modfiles.h"
 #include "ctl/stackparts.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 struct range {
 	uint64_t from, to;
@@ -75,57 +71,8 @@ bool names_is_code(struct stacks *s, uint64_t pc)
 
 #ifdef HAVE_LIBDW
 
-/* libdw does not hand on whose modules it asks for. */
-static pid_t whose;
-
-/* The file that is mapped at base, by device and inode. */
-static bool mapped_file(pid_t pid, uint64_t base, dev_t *dev, ino_t *ino)
-{
-	FILE *f = open_maps(pid);
-	unsigned major, minor;
-	uint64_t from, to;
-	unsigned long inode;
-	char line[4608];
-	bool found = false;
-
-	while (f && !found && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %*s %*x %x:%x %lu", &from, &to, &major, &minor, &inode) == 5 &&
-		    base >= from && base < to) {
-			*dev = makedev(major, minor);
-			*ino = inode;
-			found = true;
-		}
-	if (f)
-		fclose(f);
-	return found;
-}
-
-static int find_elf(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base, char **file, Elf **elf)
-{
-	pid_t pid = whose;
-	char path[4608];
-	struct stat st;
-	dev_t dev;
-	ino_t ino;
-	int fd;
-
-	if (name[0] != '/' || !mapped_file(pid, base, &dev, &ino))
-		return dwfl_linux_proc_find_elf(mod, userdata, name, base, file, elf);
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	/* Of an overlay the two devices differ: the inode has to do. */
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == ino) {
-		*file = strdup(path);
-		return fd;
-	}
-	if (fd >= 0)
-		close(fd);
-	snprintf(path, sizeof(path), "%s (deleted)", name);
-	return dwfl_linux_proc_find_elf(mod, userdata, path, base, file, elf);
-}
-
 static const Dwfl_Callbacks callbacks = {
-	.find_elf = find_elf,
+	.find_elf = modfiles_find_elf,
 	.find_debuginfo = dwfl_standard_find_debuginfo,
 };
 
@@ -142,7 +89,7 @@ struct stacks *stacks_open(struct proc *p)
 	if (!s)
 		return NULL;
 	s->p = p;
-	whose = p->pid;
+	modfiles_look(p->pid);
 	read_code(s);
 	unsetenv("DEBUGINFOD_URLS");
 	s->dwfl = dwfl_begin(&callbacks);
@@ -168,7 +115,7 @@ void stacks_close(struct stacks *s)
 
 void stacks_renew(struct stacks *s)
 {
-	whose = s->p->pid;
+	modfiles_look(s->p->pid);
 	forget_names();
 	read_code(s);
 	if (s->dwfl)

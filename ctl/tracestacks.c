@@ -9,6 +9,7 @@
  *
  * Must never: read the process.
  */
+#include "ctl/modfiles.h"
 #include "ctl/trace.h"
 
 #include <stdlib.h>
@@ -268,7 +269,7 @@ static int unwind(struct tracestacks *t, const struct trace_stack *s)
 static bool open_dwfl(struct tracestacks *t)
 {
 	static const Dwfl_Callbacks callbacks = {
-		.find_elf = dwfl_linux_proc_find_elf,
+		.find_elf = modfiles_find_elf,
 		.find_debuginfo = dwfl_standard_find_debuginfo,
 	};
 	FILE *maps = fmemopen(t->log->maps, t->log->mapsused ? t->log->mapsused : 1, "r");
