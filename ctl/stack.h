@@ -2,7 +2,7 @@
  * stack: from where a G was called, with the names of the program's own symbols and debug information.
  *
  * A parked G's registers lie on its stack; from there libdw unwinds by .eh_frame over memory that proc_read() reads.
- * weft's own frames are left out.  One that is in the kernel is found by the stack pointer that it left there; one
+ * weft's own frames are left out, and the signal frame below them.  One that is in the kernel is found by the stack pointer that it left there; one
  * that computes is stopped for some microseconds (ptrace), if stacks_stop() was called.
  *
  * Without libdw (HAVE_LIBDW) stacks are empty and a place is its address.
@@ -26,7 +26,8 @@ void stacks_stop(struct stacks *s);
 
 /*
  * The calls that led g where it is, innermost first, at most max; how many.  The first is the next instruction where
- * it stands, the others are return addresses.
+ * it stands, the others are return addresses; of one that gave way in a signal's handler the first is given as that
+ * and 1, as if it were one, too.
  */
 int stacks_of(struct stacks *s, const struct proc_g *g, uint64_t *pc, int max);
 /*

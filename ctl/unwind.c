@@ -25,6 +25,7 @@ struct walk {
 	struct stacks *s;
 	uint64_t *pc;
 	int n, max, seen;
+	bool interrupted;           /* a signal interrupted the first frame: it is no return address */
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -194,6 +195,15 @@ const Dwfl_Thread_Callbacks stack_callbacks = {
 	.set_initial_registers = set_registers,
 };
 
+/* The signal frame's own code: it calls rt_sigreturn. */
+static bool is_trampoline(const struct stacks *s, uint64_t pc)
+{
+	static const unsigned char code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	unsigned char there[sizeof(code)];
+
+	return proc_read(s->p, pc, there, sizeof(there)) && memcmp(there, code, sizeof(code)) == 0;
+}
+
 static int frame(Dwfl_Frame *f, void *arg)
 {
 	struct walk *w = arg;
@@ -204,6 +214,11 @@ static int frame(Dwfl_Frame *f, void *arg)
 		return DWARF_CB_ABORT;
 	if (in_weft(w->s, pc))
 		return DWARF_CB_OK;
+	/* Below weft's own handler: what it interrupted is the program's innermost. */
+	if (w->n == 0 && w->seen > 1 && !w->interrupted && first && is_trampoline(w->s, pc)) {
+		w->interrupted = true;
+		return DWARF_CB_OK;
+	}
 	/* A signal's handler returns to an address that is an instruction to be executed, as the first is. */
 	w->pc[w->n++] = pc;
 	return w->n < w->max ? DWARF_CB_OK : DWARF_CB_ABORT;
@@ -211,7 +226,7 @@ static int frame(Dwfl_Frame *f, void *arg)
 
 int stacks_of(struct stacks *s, const struct proc_g *g, uint64_t *pc, int max)
 {
-	struct walk w = { s, pc, 0, max, 0 };
+	struct walk w = { s, pc, 0, max, 0, false };
 
 	if (!s->dwfl || max <= 0)
 		return 0;
@@ -221,6 +236,9 @@ int stacks_of(struct stacks *s, const struct proc_g *g, uint64_t *pc, int max)
 	if (!regs_of(s, g, &s->regs))
 		return 0;
 	dwfl_getthread_frames(s->dwfl, s->p->pid, frame, &w);
+	/* The first of one that does not run is taken for a return address. */
+	if (w.n && w.interrupted && g->status != GRUNNING)
+		pc[0]++;
 	return w.n;
 }
 
