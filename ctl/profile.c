@@ -180,7 +180,9 @@ static int profile(struct profile *f)
 			sample_cpu(f);
 		} else {
 			good = waits_gather(f->p, f->ns, f->kind == MUTEX, f->pp, &f->lost);
-			stacks_renew(f->s);
+			/* One that is gone has the names that it had. */
+			if (!proc_gone(f->p))
+				stacks_renew(f->s);
 		}
 		if (good) {
 			stacks_each_module(f->s, add_module, f->pp);

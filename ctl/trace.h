@@ -35,6 +35,7 @@ struct tracelog {
 	uint8_t *stacks;             /* as the library has them */
 	struct logged *ev;           /* in the order of time, after log_sort() */
 	size_t n, room;
+	uint64_t since;              /* ns: what is older was before the request; 0: the trace begins with it */
 	uint64_t lost;               /* events that were overwritten before they were read */
 	bool failed;                 /* no memory */
 	struct chunkseen *seen;
@@ -42,10 +43,13 @@ struct tracelog {
 
 /* Of a header that was read, with TRACE_MAGIC or PROFILE_MAGIC: false, and it is none that this weftctl knows. */
 bool log_begin(struct tracelog *log, const struct trace_header *h, const char *magic, char *why, size_t n);
-/* What is new in the memory of p, whose header is at at.  False: it cannot be read any more. */
-bool log_take(struct tracelog *log, const struct proc *p, uint64_t at);
-/* Its mappings and stacks. */
-bool log_take_stacks(struct tracelog *log, const struct proc *p, uint64_t at);
+enum taken { TOOK, TOOK_OVER, TOOK_GONE }; /* OVER: that trace has ended; GONE: it cannot be read any more */
+/* What is new in the memory of p, whose header is at at, with the stacks of its events. */
+enum taken log_take(struct tracelog *log, const struct proc *p, uint64_t at);
+/* Stacks that were being written when their events were taken. */
+void log_take_stacks(struct tracelog *log, const struct proc *p, uint64_t at);
+/* Its mappings, for names. */
+void log_maps(struct tracelog *log, const char *maps, size_t n);
 /* The same, all of it, of a file. */
 bool log_take_file(struct tracelog *log, const char *path, const char *magic, char *why, size_t n);
 /* Of stack number i; it is aligned and as long as its kind. */

@@ -129,14 +129,11 @@ static bool take_chunk(struct tracelog *log, const struct proc *p, uint64_t addr
 	return true;
 }
 
-bool log_take(struct tracelog *log, const struct proc *p, uint64_t at)
+static bool take_chunks(struct tracelog *log, const struct proc *p, uint64_t at, uint64_t taken)
 {
 	struct trace_chunk head[HEADS];
 	struct iovec here[HEADS], there[HEADS];
-	uint64_t taken = 0;
 
-	if (!proc_read(p, at + offsetof(struct trace_header, taken), &taken, sizeof(taken)))
-		return false;
 	for (uint32_t i = 0; i < log->head.nchunks && i < taken && !log->failed; i += HEADS) {
 		uint32_t n = log->head.nchunks - i < HEADS ? log->head.nchunks - i : HEADS;
 
@@ -153,11 +150,60 @@ bool log_take(struct tracelog *log, const struct proc *p, uint64_t at)
 	return true;
 }
 
-bool log_take_stacks(struct tracelog *log, const struct proc *p, uint64_t at)
+/* One that another M writes at this moment is taken later. */
+static void take_stack(struct tracelog *log, const struct proc *p, uint64_t at, uint32_t stack)
 {
-	log->mapsused = proc_read_some(p, at + TRACE_PAGE, log->maps, log->head.mapsused < TRACE_MAPS ?
-									      log->head.mapsused : TRACE_MAPS);
-	return proc_read(p, at + TRACE_PAGE + TRACE_MAPS, log->stacks, (size_t)TRACE_STACKS * TRACE_STACK_BYTES);
+	uint64_t i = stack - 1;
+
+	if (stack && stack <= log->head.stacks && !log_stack(log, stack - 1))
+		proc_read(p, at + TRACE_PAGE + TRACE_MAPS + i * TRACE_STACK_BYTES, log->stacks + i * TRACE_STACK_BYTES,
+			  TRACE_STACK_BYTES);
+}
+
+/* It is the one that was begun, and is written still. */
+static enum taken look(const struct tracelog *log, const struct proc *p, uint64_t at, struct trace_header *h)
+{
+	if (!proc_read(p, at, h, sizeof(*h)))
+		return TOOK_GONE;
+	return h->start == log->head.start && !h->end ? TOOK : TOOK_OVER;
+}
+
+enum taken log_take(struct tracelog *log, const struct proc *p, uint64_t at)
+{
+	size_t before = log->n;
+	struct trace_header h;
+	enum taken how = look(log, p, at, &h);
+
+	if (how != TOOK)
+		return how;
+	if (!take_chunks(log, p, at, h.taken))
+		how = TOOK_GONE;
+	for (size_t i = before; i < log->n; i++)
+		take_stack(log, p, at, log->ev[i].e.stack);
+	/* Another trace has begun in its memory: nobody knows of which these are. */
+	if (look(log, p, at, &h) == TOOK_OVER && h.start != log->head.start) {
+		log->n = before;
+		how = TOOK_OVER;
+	}
+	return how;
+}
+
+void log_take_stacks(struct tracelog *log, const struct proc *p, uint64_t at)
+{
+	for (size_t i = 0; i < log->n; i++)
+		take_stack(log, p, at, log->ev[i].e.stack);
+}
+
+void log_maps(struct tracelog *log, const char *maps, size_t n)
+{
+	char *copy = maps ? malloc(n + 1) : NULL;
+
+	if (!copy)
+		return;
+	memcpy(copy, maps, n + 1);
+	free(log->maps);
+	log->maps = copy;
+	log->mapsused = n;
 }
 
 /* ---- a file ---------------------------------------------------------------------------------- */
@@ -235,17 +281,22 @@ static int by_time(const void *a, const void *b)
 
 void log_sort(struct tracelog *log)
 {
-	size_t i = 0;
+	size_t i = 0, kept = 0;
 
 	if (log->n)
 		qsort(log->ev, log->n, sizeof(*log->ev), by_writer);
 	while (i < log->n) {
-		size_t from = i;
+		uint32_t writer = log->ev[i].writer, next = log->since ? log->ev[i].order : 0;
 
-		for (; i < log->n && log->ev[i].writer == log->ev[from].writer; i++)
-			;
-		log->lost += log->ev[i - 1].order + 1 - (i - from);
+		for (; i < log->n && log->ev[i].writer == writer; i++) {
+			if (log->ev[i].e.time >= log->since) {
+				log->lost += log->ev[i].order > next ? log->ev[i].order - next : 0;
+				log->ev[kept++] = log->ev[i];
+			}
+			next = log->ev[i].order + 1;
+		}
 	}
+	log->n = kept;
 	/* Of one time and one writer: as they were written. */
 	for (i = 0; i < log->n; i++)
 		log->ev[i].order = (uint32_t)i;

@@ -128,12 +128,15 @@ enum {
 	PROFILE_SIZE = TRACE_PAGE + TRACE_MAPS + PROFILE_STACKS * TRACE_STACK_BYTES,
 };
 
+enum { TRACE_TAKERS = 8 };           /* of one process at one time */
+
 /* What weftctl asks of the library, in the library's memory: sysmon looks at it. */
 struct trace_control {
 	uint64_t until;              /* ns: a trace that weftctl wants, until then at most; 0: none */
 	uint64_t bytes;              /* of chunks */
 	uint64_t at;                 /* where its header is; 0: there is none */
 	uint64_t ended;              /* so many such traces have ended, or could not begin */
+	uint64_t taker[TRACE_TAKERS]; /* ns: until then a weftctl takes events; theirs alone, sysmon looks at until */
 };
 
 #endif
