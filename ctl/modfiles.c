@@ -218,6 +218,21 @@ const char *modfiles_maps(size_t *n)
 	return text;
 }
 
+bool modfiles_anonymous(const char *maps, uint64_t pc)
+{
+	for (const char *line = maps; line && *line; line = strchr(line, '\n')) {
+		uint64_t from, to;
+		char *end;
+
+		line += *line == '\n';
+		from = strtoul(line, &end, 16);
+		to = *end == '-' ? strtoul(end + 1, &end, 16) : 0;
+		if (pc >= from && pc < to)
+			return strcspn(end, "/[\n") == strcspn(end, "\n");
+	}
+	return false;
+}
+
 void modfiles_each_code(bool (*fn)(const char *path, uint64_t start, uint64_t end, uint64_t offset, void *arg), void *arg)
 {
 	for (int program = 1; program >= 0; program--)

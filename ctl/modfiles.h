@@ -19,6 +19,8 @@
 void modfiles_look(pid_t pid);
 /* Its mappings as the kernel tells them, *n bytes and an end of text; NULL: nothing was looked at. */
 const char *modfiles_maps(size_t *n);
+/* pc lies in memory of no file, by such a text: what libdw finds there is the file around it. */
+bool modfiles_anonymous(const char *maps, uint64_t pc);
 /* Each mapping of code of a file, those of the program itself first; until the callback says false. */
 void modfiles_each_code(bool (*fn)(const char *path, uint64_t start, uint64_t end, uint64_t offset, void *arg), void *arg);
 

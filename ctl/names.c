@@ -151,9 +151,10 @@ bool stacks_place(struct stacks *s, uint64_t pc, bool first, struct place *at)
 	Dwfl_Line *line;
 	GElf_Sym sym;
 	GElf_Off off;
+	size_t n;
 
 	*at = (struct place){ .offset = pc };
-	if (!mod)
+	if (!mod || modfiles_anonymous(modfiles_maps(&n), where))
 		return false;
 	name = dwfl_module_info(mod, NULL, &start, NULL, NULL, NULL, NULL, NULL);
 	snprintf(at->module, sizeof(at->module), "%s", name ? name : "");
@@ -239,34 +240,6 @@ void stacks_variable(struct stacks *s, uint64_t addr, char *text, size_t n)
 		snprintf(text + strlen(text), n - strlen(text), "+%lu", off);
 }
 
-struct each {
-	bool (*fn)(const char *, uint64_t, uint64_t, const void *, int, void *);
-	void *arg;
-};
-
-static int one_module(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr start, void *arg)
-{
-	const struct each *e = arg;
-	const unsigned char *id = NULL;
-	Dwarf_Addr end, at;
-	int idlen;
-
-	(void)userdata;
-	dwfl_module_info(mod, NULL, NULL, &end, NULL, NULL, NULL, NULL);
-	idlen = dwfl_module_build_id(mod, &id, &at);
-	return e->fn(name, start, end, id, idlen > 0 ? idlen : 0, e->arg) ? DWARF_CB_OK : DWARF_CB_ABORT;
-}
-
-void stacks_each_module(struct stacks *s,
-			bool (*fn)(const char *path, uint64_t start, uint64_t end, const void *id, int idlen, void *arg),
-			void *arg)
-{
-	struct each e = { fn, arg };
-
-	if (s->dwfl)
-		dwfl_getmodules(s->dwfl, one_module, &e, 0);
-}
-
 #else
 
 struct stacks *stacks_open(struct proc *p)
@@ -309,13 +282,6 @@ void stacks_variable(struct stacks *s, uint64_t addr, char *text, size_t n)
 {
 	(void)s, (void)addr, (void)n;
 	text[0] = '\0';
-}
-
-void stacks_each_module(struct stacks *s,
-			bool (*fn)(const char *path, uint64_t start, uint64_t end, const void *id, int idlen, void *arg),
-			void *arg)
-{
-	(void)s, (void)fn, (void)arg;
 }
 
 #endif

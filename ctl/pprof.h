@@ -35,6 +35,7 @@ struct pprof *pprof_open(const struct pprof_type *types, int nvalues);
 void pprof_close(struct pprof *pp);
 /* label: what pprof shows as key:label, or NULL.  What cannot be kept is counted, and pprof_write() fails. */
 void pprof_add(struct pprof *pp, const uint64_t *pc, int n, const char *key, const char *label, const int64_t *value);
+/* Of code of a file; the first is the program's own. */
 void pprof_map(struct pprof *pp, const struct pprof_map *map);
 size_t pprof_samples(const struct pprof *pp);
 /* The sum of the values i. */

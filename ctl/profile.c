@@ -6,6 +6,7 @@
  *
  * Must never: leave the process stopped, or a trace on; take a sample for more time than has passed.
  */
+#include "ctl/modfiles.h"
 #include "ctl/pprof.h"
 #include "ctl/saved.h"
 #include "ctl/stack.h"
@@ -131,11 +132,10 @@ static void name(void *arg, uint64_t pc, struct pprof_place *to)
 		stacks_text(f->s, pc, false, to->function, sizeof(to->function));
 }
 
-static bool add_module(const char *path, uint64_t start, uint64_t end, const void *id, int idlen, void *arg)
+static bool add_mapping(const char *path, uint64_t start, uint64_t end, uint64_t offset, void *arg)
 {
-	struct pprof_map map = { .start = start, .end = end };
+	struct pprof_map map = { .start = start, .end = end, .offset = offset };
 
-	(void)id, (void)idlen;
 	snprintf(map.path, sizeof(map.path), "%s", path);
 	pprof_map(arg, &map);
 	return true;
@@ -185,7 +185,7 @@ static int profile(struct profile *f)
 				stacks_renew(f->s);
 		}
 		if (good) {
-			stacks_each_module(f->s, add_module, f->pp);
+			modfiles_each_code(add_mapping, f->pp);
 			status = write_out(f, f->p->pid, (int64_t)began.tv_sec * 1000000000 + began.tv_nsec, name, f);
 		}
 	}

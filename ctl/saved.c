@@ -87,20 +87,56 @@ uint64_t saved_add(struct saved *s, enum profile_value v, struct pprof *pp)
 	return rest;
 }
 
+/* A line of its mappings: proc_pid_maps(5).  *next: the line behind it, or NULL. */
+static bool parse(const char *line, const char **next, struct pprof_map *map, bool *code)
+{
+	char copy[PPROF_TEXT + 128], rights[5] = "";
+	const char *end = strchr(line, '\n');
+	size_t n = end ? (size_t)(end - line) : strlen(line);
+
+	*next = end ? end + 1 : NULL;
+	*map = (struct pprof_map){ 0 };
+	snprintf(copy, sizeof(copy), "%.*s", (int)(n < sizeof(copy) ? n : sizeof(copy) - 1), line);
+	if (sscanf(copy, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %511[^\n]", &map->start, &map->end, rights,
+		   &map->offset, map->path) != 5)
+		return false;
+	*code = rights[2] == 'x';
+	return true;
+}
+
+/* The program's own file is the last one below its heap. */
+static void find_program(const struct saved *s, char *program, size_t n)
+{
+	struct pprof_map map;
+	bool code, heap = false;
+	char first[PPROF_TEXT] = "";
+
+	program[0] = '\0';
+	for (const char *line = s->log.maps, *next; line && *line && !heap; line = next) {
+		if (!parse(line, &next, &map, &code))
+			continue;
+		heap = strcmp(map.path, "[heap]") == 0;
+		if (map.path[0] != '/')
+			continue;
+		snprintf(program, n, "%s", map.path);
+		if (!first[0])
+			memcpy(first, map.path, sizeof(first));
+	}
+	if (!heap)
+		snprintf(program, n, "%s", first);
+}
+
 void saved_modules(struct saved *s, struct pprof *pp)
 {
-	for (char *line = s->log.maps, *end; line && *line; line = end ? end + 1 : NULL) {
-		struct pprof_map map = { 0 };
-		char rights[5];
+	char program[PPROF_TEXT];
+	struct pprof_map map;
+	bool code;
 
-		end = strchr(line, '\n');
-		if (end)
-			*end = '\0';
-		/* address perms offset dev inode path: proc_pid_maps(5) */
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %511[^\n]", &map.start, &map.end, rights,
-			   &map.offset, map.path) == 5 && rights[2] == 'x')
-			pprof_map(pp, &map);
-	}
+	find_program(s, program, sizeof(program));
+	for (int own = 1; own >= 0; own--)
+		for (const char *line = s->log.maps, *next; line && *line; line = next)
+			if (parse(line, &next, &map, &code) && code && own == (strcmp(map.path, program) == 0))
+				pprof_map(pp, &map);
 }
 
 void saved_place(void *arg, uint64_t pc, struct pprof_place *to)

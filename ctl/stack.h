@@ -54,9 +54,5 @@ bool stacks_place(struct stacks *s, uint64_t pc, bool first, struct place *at);
 void stacks_text(struct stacks *s, uint64_t pc, bool first, char *text, size_t n);
 /* The variable at addr, or "". */
 void stacks_variable(struct stacks *s, uint64_t addr, char *text, size_t n);
-/* Where each mapped module lies, for files that name them; until the callback says false. */
-void stacks_each_module(struct stacks *s,
-			bool (*fn)(const char *path, uint64_t start, uint64_t end, const void *id, int idlen, void *arg),
-			void *arg);
 
 #endif

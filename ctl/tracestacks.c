@@ -116,6 +116,8 @@ static void name_place(struct tracestacks *t, uint64_t pc, bool first, struct fr
 	GElf_Sym sym;
 	GElf_Off off;
 
+	if (mod && modfiles_anonymous(t->log->maps, where))
+		mod = NULL;
 	if (mod) {
 		module = dwfl_module_info(mod, NULL, &start, NULL, NULL, NULL, NULL, NULL);
 		name = dwfl_module_addrinfo(mod, where, &off, &sym, NULL, NULL, NULL);
