@@ -99,6 +99,19 @@ mutex uses_the_till [0-9]+
 threads guest 50
 X
 
+# Its end comes within the time: the waits that were seen stay, with their names.
+start "$weft" --procs=2 -- "$tmp/shop"
+"$weftctl" profile "$at" --mutex 30s -o "$tmp/p" >"$tmp/out" 2>&1 &
+profiler=$!
+sleep 1.5
+kill -9 "$at"
+wait $profiler
+matches "of one that ends meanwhile" '^0 .*it ended while it was traced.* [1-9][0-9]* ns of waiting' "$? $(tr '\n' ' ' <"$tmp/out")"
+command -v python3 >/dev/null &&
+	matches "of one that ends meanwhile: what is on top" '^uses_the_till [0-9]+$' \
+		"$(python3 -B "$(dirname "$0")/pprof.py" "$tmp/p" 2>&1 | head -n 1)"
+at=$pid
+
 "$weftctl" profile "$at" --cpu 100ms -o "$tmp/none/p" >"$tmp/out" 2>&1
 matches "a file that cannot be written" '^1 weftctl: .*none/p: No such file' "$? $(cat "$tmp/out")"
 "$weftctl" profile "$at" --cpu --block -o "$tmp/p" >"$tmp/out" 2>&1
