@@ -215,7 +215,7 @@ static uint64_t begin(struct lease *l, uint64_t bytes, uint64_t ns, uint64_t lat
 	for (; !stopped && !proc_gone(p) && renew(l); usleep(ANSWER_US)) {
 		uint64_t now = now_ns(), at = control(p, offsetof(struct trace_control, at));
 
-		if (is_written(p, at, &start) && (start >= asked || goes_on(l, at, start))) {
+		if (is_written(p, at, &start) && (start >= asked || (!is_stopped(p) && goes_on(l, at, start)))) {
 			*since = start >= asked ? 0 : asked;
 			return at;
 		}
@@ -307,6 +307,8 @@ bool trace_process(struct proc *p, uint64_t ns, uint64_t bytes, struct tracelog 
 		proc_each_g(p, take_name, names);
 	}
 	end(&l);
+	if (how == TOOK && is_stopped(p))
+		say("%d: it is stopped: what was before that is there", p->pid);
 	if (how != TOOK)
 		say("%d: %s: what was read until then is there", p->pid,
 		    how == TOOK_GONE || proc_gone(p) ? "it ended while it was traced" : "the trace ended early");

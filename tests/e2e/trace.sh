@@ -138,6 +138,20 @@ done
 go_reads "the same, Go's parser" "$tmp/live.go"
 reads "the same, its batches" '^batches True names True$' "$tmp/live.go"
 reads "the same, its packets" '^packets True events True tracks True$' "$tmp/live.perfetto"
+"$weftctl" trace "$at" 3s -o "$tmp/first.go" >"$tmp/first" 2>&1 &
+other=$!
+sleep 0.3
+"$weftctl" trace "$at" 300ms -o "$tmp/second.go" >"$tmp/out" 2>&1
+matches "beside another: it has its own" '^0 0 yes$' "$? $(count lost) $([ "$(count parks)" -gt 10 ] && echo yes)"
+go_reads "the same, Go's parser" "$tmp/second.go"
+kill -9 "$other"
+wait "$other" 2>/dev/null
+"$weftctl" trace "$at" 300ms -o "$tmp/live.go" >"$tmp/out" 2>&1
+matches "after one that was killed" '^0 0 yes$' "$? $(count lost) $([ "$(count parks)" -gt 10 ] && echo yes)"
+kill -STOP "$at"
+"$weftctl" trace "$at" 300ms -o "$tmp/x" >"$tmp/out" 2>&1
+matches "of one that is stopped" '^1 weftctl: [0-9]+: it is stopped' "$? $(cat "$tmp/out")"
+kill -CONT "$at"
 "$weftctl" trace "$at" 1s -o "$tmp/none/x" >"$tmp/out" 2>&1
 matches "a file that cannot be written" '^1 .*none/x' "$? $(cat "$tmp/out")"
 kill -9 "$at"
