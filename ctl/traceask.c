@@ -315,6 +315,7 @@ bool trace_process(struct proc *p, uint64_t ns, uint64_t bytes, struct tracelog 
 	if (!proc_gone(p))
 		modfiles_look(p->pid); /* what was loaded meanwhile */
 	take_maps(log);
-	qsort(names->at, names->n, sizeof(*names->at), by_goid);
+	if (names->n)
+		qsort(names->at, names->n, sizeof(*names->at), by_goid);
 	return true;
 }
