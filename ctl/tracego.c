@@ -10,6 +10,8 @@
  */
 #include "ctl/trace.h"
 
+#include "ctl/idmap.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +35,7 @@ struct stream {
 struct go {
 	FILE *to;
 	struct tracestacks *t;
-	struct stream *s;
-	size_t n, room;
+	struct idmap streams;        /* struct stream by its M */
 	bool failed;
 };
 
@@ -55,22 +56,13 @@ static void put_batch(struct go *go, uint64_t m, uint64_t time, const struct pb 
 
 static struct stream *stream_of(struct go *go, uint32_t m)
 {
-	for (size_t i = 0; i < go->n; i++)
-		if (go->s[i].m == m)
-			return &go->s[i];
-	if (go->n == go->room) {
-		size_t room = go->room * 2 + 16;
-		struct stream *more = realloc(go->s, room * sizeof(*more));
+	struct stream *s = idmap_at(&go->streams, m, sizeof(*s));
 
-		if (!more) {
-			go->failed = true;
-			return NULL;
-		}
-		go->s = more;
-		go->room = room;
-	}
-	go->s[go->n] = (struct stream){ .m = m };
-	return &go->s[go->n++];
+	if (s)
+		s->m = m;
+	else
+		go->failed = true;
+	return s;
 }
 
 static void flush(struct go *go, struct stream *s)
@@ -262,11 +254,13 @@ bool go_write(const struct tracelog *log, struct tracestacks *t, FILE *to, struc
 	put_frequency(&go);
 	if (!model_run(log, on_step, &go, c))
 		go.failed = true;
-	for (size_t i = 0; i < go.n; i++) {
-		flush(&go, &go.s[i]);
-		pb_free(&go.s[i].b);
+	for (size_t i = 0; i < go.streams.n; i++) {
+		struct stream *s = go.streams.all[i];
+
+		flush(&go, s);
+		pb_free(&s->b);
 	}
-	free(go.s);
+	idmap_free(&go.streams);
 	put_stacks(&go);
 	put_strings(&go);
 	return !go.failed;

@@ -12,11 +12,13 @@
  */
 #include "ctl/trace.h"
 
+#include "ctl/idmap.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 struct gstate {
-	uint64_t id;                 /* 0: the place is free */
+	uint64_t id;
 	enum g_state state;
 	bool pending;                /* it was woken, and has not said that it waits */
 	uint32_t pendingm, pendingstack;
@@ -34,7 +36,8 @@ struct pstate {
 };
 
 struct mstate {
-	uint32_t writer;
+	bool known;
+	uint32_t index, writer;
 	int p;
 	uint64_t g;
 	uint64_t resume;             /* it goes on when the M has a P again */
@@ -42,10 +45,12 @@ struct mstate {
 
 enum { PS = 1 << 16 };
 
+static const uint32_t NO_M = UINT32_MAX;
+
 struct model {
-	struct gstate *g;
-	size_t ng, roomg;            /* a power of two, or 0 */
-	struct mstate *m;
+	struct idmap g;              /* struct gstate by its id: a pointer to one holds until the end */
+	struct idmap ms;             /* struct mstate by its number */
+	struct mstate **m;           /* the same by index */
 	size_t nm, roomm;
 	struct pstate p[PS];
 	uint64_t now, flows;
@@ -57,69 +62,49 @@ struct model {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static struct gstate *g_place(struct gstate *g, size_t room, uint64_t id)
-{
-	size_t i = (size_t)(id * 0x9e3779b97f4a7c15ULL >> 20) & (room - 1);
-
-	while (g[i].id && g[i].id != id)
-		i = (i + 1) & (room - 1);
-	return &g[i];
-}
-
-static bool g_grow(struct model *x)
-{
-	size_t room = x->roomg ? x->roomg * 2 : 1024;
-	struct gstate *more = calloc(room, sizeof(*more));
-
-	if (!more) {
-		x->failed = true;
-		return false;
-	}
-	for (size_t i = 0; i < x->roomg; i++)
-		if (x->g[i].id)
-			*g_place(more, room, x->g[i].id) = x->g[i];
-	free(x->g);
-	x->g = more;
-	x->roomg = room;
-	return true;
-}
-
 static struct gstate *g_of(struct model *x, uint64_t id)
 {
 	static struct gstate none;
-	struct gstate *g;
+	struct gstate *g = idmap_at(&x->g, id, sizeof(*g));
 
-	if (2 * x->ng >= x->roomg && !g_grow(x)) {
+	if (!g) {
+		x->failed = true;
 		none = (struct gstate){ .id = id };
 		return &none;
 	}
-	g = g_place(x->g, x->roomg, id);
-	if (!g->id) {
-		g->id = id;
-		x->ng++;
-	}
+	g->id = id;
 	return g;
 }
 
-/* Index of the M of that number. */
+static bool m_room(struct model *x)
+{
+	size_t room = x->roomm * 2 + 16;
+	struct mstate **more;
+
+	if (x->nm < x->roomm)
+		return true;
+	more = realloc(x->m, room * sizeof(*more));
+	if (!more)
+		return false;
+	x->m = more;
+	x->roomm = room;
+	return true;
+}
+
+/* Index of the M of that number; NO_M: no memory. */
 static uint32_t m_of(struct model *x, uint32_t writer)
 {
-	for (size_t i = 0; i < x->nm; i++)
-		if (x->m[i].writer == writer)
-			return (uint32_t)i;
-	if (x->nm == x->roomm) {
-		size_t room = x->roomm * 2 + 16;
-		struct mstate *more = realloc(x->m, room * sizeof(*more));
+	struct mstate *m = m_room(x) ? idmap_at(&x->ms, writer, sizeof(*m)) : NULL;
 
-		if (!more) {
-			x->failed = true;
-			return 0;
-		}
-		x->m = more;
-		x->roomm = room;
+	if (!m) {
+		x->failed = true;
+		return NO_M;
 	}
-	x->m[x->nm] = (struct mstate){ .writer = writer, .p = NO_P };
-	return (uint32_t)x->nm++;
+	if (!m->known) {
+		*m = (struct mstate){ .known = true, .index = (uint32_t)x->nm, .writer = writer, .p = NO_P };
+		x->m[x->nm++] = m;
+	}
+	return m->index;
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -127,9 +112,9 @@ static uint32_t m_of(struct model *x, uint32_t writer)
 static void tell(struct model *x, struct step s, uint32_t m)
 {
 	s.time = x->now++;
-	s.m = x->m[m].writer;
+	s.m = x->m[m]->writer;
 	if (s.kind != STEP_PSTART && s.kind != STEP_PSTATUS && s.kind != STEP_PSTEAL)
-		s.p = x->m[m].p;
+		s.p = x->m[m]->p;
 	if (s.g) {
 		struct gstate *g = g_of(x, s.g);
 
@@ -147,17 +132,17 @@ static void p_status(struct model *x, int p, enum p_state state, uint32_t m)
 	x->p[p] = (struct pstate){ .state = state, .m = m };
 	tell(x, (struct step){ .kind = STEP_PSTATUS, .p = p, .state = state }, m);
 	if (state != P_IDLE)
-		x->m[m].p = p;
+		x->m[m]->p = p;
 }
 
 static void g_status(struct model *x, struct gstate *g, enum g_state state, uint32_t m, uint32_t where)
 {
 	g->state = state;
 	g->seq = 0;
-	tell(x, (struct step){ .kind = STEP_GSTATUS, .g = g->id, .state = state, .m2 = x->m[where].writer }, m);
+	tell(x, (struct step){ .kind = STEP_GSTATUS, .g = g->id, .state = state, .m2 = x->m[where]->writer }, m);
 	if (state == G_RUNNING || state == G_SYSCALL) {
 		g->m = where;
-		x->m[where].g = g->id;
+		x->m[where]->g = g->id;
 	}
 }
 
@@ -168,14 +153,14 @@ static void p_start(struct model *x, int p, uint32_t m)
 	ps->state = P_RUNNING;
 	ps->m = m;
 	tell(x, (struct step){ .kind = STEP_PSTART, .p = p, .seq = ++ps->seq }, m);
-	x->m[m].p = p;
+	x->m[m]->p = p;
 }
 
 static void p_stop(struct model *x, uint32_t m)
 {
-	x->p[x->m[m].p].state = P_IDLE;
+	x->p[x->m[m]->p].state = P_IDLE;
 	tell(x, (struct step){ .kind = STEP_PSTOP }, m);
-	x->m[m].p = NO_P;
+	x->m[m]->p = NO_P;
 }
 
 /* By m, from the M whose call has it. */
@@ -185,8 +170,8 @@ static void p_steal(struct model *x, int p, uint32_t m)
 	uint32_t from = ps->m;
 
 	ps->state = P_IDLE;
-	tell(x, (struct step){ .kind = STEP_PSTEAL, .p = p, .seq = ++ps->seq, .m2 = x->m[from].writer }, m);
-	x->m[from].p = NO_P;
+	tell(x, (struct step){ .kind = STEP_PSTEAL, .p = p, .seq = ++ps->seq, .m2 = x->m[from]->writer }, m);
+	x->m[from]->p = NO_P;
 }
 
 static void g_start(struct model *x, struct gstate *g, uint32_t m)
@@ -194,7 +179,7 @@ static void g_start(struct model *x, struct gstate *g, uint32_t m)
 	g->state = G_RUNNING;
 	g->m = m;
 	tell(x, (struct step){ .kind = STEP_START, .g = g->id, .seq = ++g->seq }, m);
-	x->m[m].g = g->id;
+	x->m[m]->g = g->id;
 	x->c->start++;
 }
 
@@ -204,7 +189,7 @@ static void g_stop(struct model *x, struct gstate *g, unsigned reason, uint32_t 
 
 	g->state = G_RUNNABLE;
 	tell(x, (struct step){ .kind = STEP_STOP, .g = g->id, .reason = reason, .stack = stack }, m);
-	x->m[m].g = 0;
+	x->m[m]->g = 0;
 }
 
 static void g_unblock(struct model *x, struct gstate *g, uint32_t m, uint64_t by, uint32_t stack)
@@ -215,7 +200,7 @@ static void g_unblock(struct model *x, struct gstate *g, uint32_t m, uint64_t by
 
 static void sys_begin(struct model *x, struct gstate *g, uint32_t stack)
 {
-	struct pstate *ps = &x->p[x->m[g->m].p];
+	struct pstate *ps = &x->p[x->m[g->m]->p];
 
 	g->state = G_SYSCALL;
 	ps->state = P_SYSCALL;
@@ -227,11 +212,11 @@ static void sys_lost(struct model *x, struct gstate *g)
 {
 	uint32_t m = g->m;
 
-	if (x->m[m].p != NO_P && x->p[x->m[m].p].state == P_SYSCALL)
-		p_steal(x, x->m[m].p, m);
+	if (x->m[m]->p != NO_P && x->p[x->m[m]->p].state == P_SYSCALL)
+		p_steal(x, x->m[m]->p, m);
 	g->state = G_RUNNABLE;
 	tell(x, (struct step){ .kind = STEP_SYSENDBLOCKED, .g = g->id }, m);
-	x->m[m].g = 0;
+	x->m[m]->g = 0;
 }
 
 /* ---- what must have happened ----------------------------------------------------------------- */
@@ -241,9 +226,9 @@ static void m_without_g(struct model *x, uint32_t m)
 {
 	struct gstate *g;
 
-	if (!x->m[m].g)
+	if (!x->m[m]->g)
 		return;
-	g = g_of(x, x->m[m].g);
+	g = g_of(x, x->m[m]->g);
 	x->c->made++;
 	if (g->state == G_SYSCALL)
 		sys_lost(x, g);
@@ -277,14 +262,14 @@ static void p_idle(struct model *x, int p, uint32_t m)
 /* m has p, and no call has it. */
 static void m_with_p(struct model *x, uint32_t m, int p)
 {
-	if (x->m[m].p == p && x->p[p].state == P_RUNNING)
+	if (x->m[m]->p == p && x->p[p].state == P_RUNNING)
 		return;
-	if (x->m[m].p == NO_P && x->p[p].state == P_NONE) {
+	if (x->m[m]->p == NO_P && x->p[p].state == P_NONE) {
 		p_status(x, p, P_RUNNING, m);
 		return;
 	}
-	if (x->m[m].p != NO_P)
-		p_idle(x, x->m[m].p, m);
+	if (x->m[m]->p != NO_P)
+		p_idle(x, x->m[m]->p, m);
 	if (x->p[p].state != P_NONE && x->p[p].state != P_IDLE)
 		p_idle(x, p, m);
 	else
@@ -316,14 +301,14 @@ static void g_runnable(struct model *x, struct gstate *g, uint32_t m)
 /* g runs on m: its own event says so.  False: it cannot, for no P is known. */
 static bool g_running(struct model *x, struct gstate *g, uint32_t m, uint16_t p)
 {
-	if (g->state == G_RUNNING && g->m == m && x->m[m].p != NO_P)
+	if (g->state == G_RUNNING && g->m == m && x->m[m]->p != NO_P)
 		return true;
 	if (p == TRACE_NOP) {
-		if (x->m[m].p == NO_P)
+		if (x->m[m]->p == NO_P)
 			return false;
-		p = (uint16_t)x->m[m].p;
+		p = (uint16_t)x->m[m]->p;
 	}
-	if (x->m[m].g)
+	if (x->m[m]->g)
 		m_without_g(x, m);
 	m_with_p(x, m, p);
 	if (g->state == G_NONE) {
@@ -340,13 +325,13 @@ static bool g_running(struct model *x, struct gstate *g, uint32_t m, uint16_t p)
 
 static void on_pstart(struct model *x, uint32_t m, int p)
 {
-	uint64_t resume = x->m[m].resume;
+	uint64_t resume = x->m[m]->resume;
 
-	x->m[m].resume = 0;
-	if (x->m[m].p == p && x->p[p].state == P_RUNNING)
+	x->m[m]->resume = 0;
+	if (x->m[m]->p == p && x->p[p].state == P_RUNNING)
 		return;
-	if (x->m[m].p != NO_P)
-		p_idle(x, x->m[m].p, m);
+	if (x->m[m]->p != NO_P)
+		p_idle(x, x->m[m]->p, m);
 	p_idle(x, p, m);
 	p_start(x, p, m);
 	if (resume && g_of(x, resume)->state == G_RUNNABLE)
@@ -357,15 +342,15 @@ static void on_pstop(struct model *x, uint32_t m, int p)
 {
 	struct gstate *g;
 
-	if (x->m[m].p == NO_P && x->p[p].state == P_NONE)
+	if (x->m[m]->p == NO_P && x->p[p].state == P_NONE)
 		p_status(x, p, P_RUNNING, m);
-	if (x->m[m].p != p)
+	if (x->m[m]->p != p)
 		return;
-	g = x->m[m].g ? g_of(x, x->m[m].g) : NULL;
+	g = x->m[m]->g ? g_of(x, x->m[m]->g) : NULL;
 	/* It changes its P for one of its own. */
 	if (g && g->state == G_RUNNING) {
 		g_stop(x, g, STOP_OTHER, 0);
-		x->m[m].resume = g->id;
+		x->m[m]->resume = g->id;
 	}
 	p_stop(x, m);
 }
@@ -374,7 +359,7 @@ static void on_run(struct model *x, uint32_t m, const struct trace_event *e)
 {
 	struct gstate *g = g_of(x, e->g);
 
-	x->m[m].resume = 0;
+	x->m[m]->resume = 0;
 	if ((g->state == G_RUNNING && g->m == m) || e->p == TRACE_NOP)
 		return;
 	m_without_g(x, m);
@@ -392,7 +377,7 @@ static void on_park(struct model *x, uint32_t m, const struct trace_event *e)
 	g->state = G_WAITING;
 	tell(x, (struct step){ .kind = STEP_BLOCK, .g = g->id, .reason = e->reason, .arg = e->arg, .stack = e->stack },
 	     m);
-	x->m[m].g = 0;
+	x->m[m]->g = 0;
 	x->c->block++;
 	if (!g->pending)
 		return;
@@ -428,19 +413,17 @@ static void on_ready(struct model *x, uint32_t m, const struct trace_event *e)
 static void on_create(struct model *x, uint32_t m, const struct trace_event *e)
 {
 	struct gstate *g = g_of(x, e->g);
-	const struct mstate *ms = &x->m[m];
+	const struct mstate *ms = x->m[m];
 
 	x->c->create++;
 	if (g->state != G_NONE)
 		return;
 	if (ms->p == NO_P && e->p != TRACE_NOP && x->p[e->p].state == P_NONE)
 		p_status(x, e->p, P_RUNNING, m);
-	ms = &x->m[m];
 	if (ms->p == NO_P || x->p[ms->p].state != P_RUNNING || (ms->g && g_of(x, ms->g)->state != G_RUNNING)) {
-		g_status(x, g_of(x, e->g), G_RUNNABLE, m, m);
+		g_status(x, g, G_RUNNABLE, m, m);
 		return;
 	}
-	g = g_of(x, e->g);
 	g->state = G_RUNNABLE;
 	g->seq = 0;
 	tell(x, (struct step){ .kind = STEP_CREATE, .g = e->g, .by = ms->g, .arg = e->arg, .stack = e->stack }, m);
@@ -454,7 +437,7 @@ static void on_end(struct model *x, uint32_t m, const struct trace_event *e)
 	if (!g_running(x, g, m, e->p))
 		return;
 	tell(x, (struct step){ .kind = STEP_DESTROY, .g = g->id }, m);
-	x->m[m].g = 0;
+	x->m[m]->g = 0;
 	g->state = G_NONE;
 	g->pending = false;
 }
@@ -463,7 +446,7 @@ static void on_sysexit(struct model *x, uint32_t m, const struct trace_event *e)
 {
 	struct gstate *g = g_of(x, e->g);
 
-	if (g->state == G_SYSCALL && g->m == m && x->m[m].p == e->p && x->p[e->p].state == P_SYSCALL) {
+	if (g->state == G_SYSCALL && g->m == m && x->m[m]->p == e->p && x->p[e->p].state == P_SYSCALL) {
 		g->state = G_RUNNING;
 		x->p[e->p].state = P_RUNNING;
 		tell(x, (struct step){ .kind = STEP_SYSEND, .g = g->id }, m);
@@ -482,7 +465,7 @@ static void on_syslost(struct model *x, uint32_t m, const struct trace_event *e)
 	}
 	if (g->m != m || (g->state != G_RUNNING && g->state != G_SYSCALL))
 		return;
-	if (g->state == G_RUNNING && x->m[m].p != NO_P)
+	if (g->state == G_RUNNING && x->m[m]->p != NO_P)
 		sys_begin(x, g, 0);
 	sys_lost(x, g);
 }
@@ -492,9 +475,11 @@ static void on_handoff(struct model *x, uint32_t m, const struct trace_event *e)
 	uint32_t from = m_of(x, (uint32_t)e->arg);
 
 	x->c->handoff++;
+	if (from == NO_M)
+		return;
 	if (x->p[e->p].state == P_NONE)
 		p_status(x, e->p, P_IDLE, m);
-	else if (x->m[from].p == e->p && x->p[e->p].state == P_SYSCALL)
+	else if (x->m[from]->p == e->p && x->p[e->p].state == P_SYSCALL)
 		p_steal(x, e->p, m);
 }
 
@@ -504,10 +489,12 @@ static void on_unseen(struct model *x, uint32_t m, const struct trace_event *e)
 	struct gstate *g = g_of(x, e->g);
 
 	x->c->unseen++;
-	if (x->m[from].p == e->p && x->m[from].g == e->g && g->state == G_RUNNING) {
+	if (from == NO_M)
+		return;
+	if (x->m[from]->p == e->p && x->m[from]->g == e->g && g->state == G_RUNNING) {
 		sys_begin(x, g, 0);
 		p_steal(x, e->p, m);
-	} else if (g->state == G_NONE && !x->m[from].g && x->m[from].p == NO_P) {
+	} else if (g->state == G_NONE && !x->m[from]->g && x->m[from]->p == NO_P) {
 		if (x->p[e->p].state == P_NONE)
 			p_status(x, e->p, P_IDLE, m);
 		g_status(x, g, G_SYSCALL, from, from);
@@ -519,6 +506,8 @@ static void on_event(struct model *x, const struct logged *l)
 	const struct trace_event *e = &l->e;
 	uint32_t m = m_of(x, l->writer);
 
+	if (m == NO_M)
+		return;
 	if (e->time > x->now)
 		x->now = e->time;
 	switch (e->kind) {
@@ -594,7 +583,8 @@ bool model_run(const struct tracelog *log, void (*fn)(const struct step *s, void
 	for (size_t i = 0; i < log->n && !x->failed; i++)
 		on_event(x, &log->ev[i]);
 	good = !x->failed;
-	free(x->g);
+	idmap_free(&x->g);
+	idmap_free(&x->ms);
 	free(x->m);
 	free(x);
 	return good;
