@@ -207,7 +207,7 @@ static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *a
 	const struct trace_stack *s = ((struct tracestacks *)arg)->at;
 
 	(void)dwfl;
-	if (addr < s->sp || addr - s->sp + sizeof(*result) > s->n)
+	if (addr < s->sp || s->n < sizeof(*result) || addr - s->sp > s->n - sizeof(*result))
 		return false;
 	memcpy(result, s->bytes + (addr - s->sp), sizeof(*result));
 	return true;

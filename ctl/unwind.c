@@ -30,9 +30,17 @@ struct walk {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* The word at addr, any address that a register may hold, is in copy. */
+static bool copied(const struct stacks *s, uint64_t addr)
+{
+	uint64_t n = s->to - s->from;
+
+	return addr >= s->from && n >= sizeof(addr) && addr - s->from <= n - sizeof(addr);
+}
+
 static bool word_at(struct stacks *s, uint64_t addr, uint64_t *v)
 {
-	if (addr < s->from || addr + sizeof(*v) > s->to) {
+	if (!copied(s, addr)) {
 		/* What is on the stopped thread's copy stays there: it runs again. */
 		uint64_t from = addr > BEFORE ? addr - BEFORE : addr;
 
@@ -43,7 +51,7 @@ static bool word_at(struct stacks *s, uint64_t addr, uint64_t *v)
 			from = addr & ~(uint64_t)(CHUNK - 1);
 		s->from = from;
 		s->to = from + proc_read_some(s->p, from, s->copy, CHUNK);
-		if (addr + sizeof(*v) > s->to)
+		if (!copied(s, addr))
 			return proc_read(s->p, addr, v, sizeof(*v));
 	}
 	memcpy(v, s->copy + (addr - s->from), sizeof(*v));
