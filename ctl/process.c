@@ -180,7 +180,7 @@ static bool relro_of(const struct proc *p, uint64_t start, uint64_t *at, uint64_
 	return false;
 }
 
-enum found { FOUND_NONE, FOUND_OTHER, FOUND_SAME };
+enum found { FOUND_NONE, FOUND_DAMAGED, FOUND_OTHER, FOUND_SAME };
 
 static enum found take_layout(struct proc *p, const char *at, size_t n)
 {
@@ -194,6 +194,8 @@ static enum found take_layout(struct proc *p, const char *at, size_t n)
 	    !proc_read(p, (uint64_t)(uintptr_t)p->layout.names, names, sizeof(names)) ||
 	    memcmp(names, layout_names, sizeof(names)) != 0)
 		return FOUND_OTHER;
+	if (!proc_layout_holds(&p->layout))
+		return FOUND_DAMAGED;
 	for (int i = 0; i < NLAYOUT_ADDR; i++)
 		p->addr[i] = (uint64_t)(uintptr_t)p->layout.addr[i];
 	return FOUND_SAME;
@@ -330,6 +332,8 @@ static bool look(struct proc *p, char *why, size_t n)
 	else if (r == FOUND_OTHER)
 		snprintf(why, n, "runs under another build of weft, %s (this weftctl is of %s)", p->version,
 			 PACKAGE_VERSION);
+	else if (r == FOUND_DAMAGED)
+		snprintf(why, n, "runs under weft, whose table of places cannot be true (its memory was written over)");
 	else if (any && !proc_read_some(p, p->start ? p->start : 0, &(char){ 0 }, 1) && errno == EPERM)
 		say_refused(p->pid, why, n);
 	else if (any)

@@ -24,7 +24,7 @@ struct proc {
 	char library[4096];          /* path of libweft.so as the process has it */
 	uint64_t start, end;        /* where it lies */
 	bool on;                    /* it schedules: a thread was made */
-	struct layout layout;       /* names is not to be used */
+	struct layout layout;       /* proc_layout_holds(); names is not to be used */
 	uint64_t addr[NLAYOUT_ADDR];
 	bool inner;                 /* in a pid namespace of its own: its kernel ids are others than ours */
 };
@@ -34,6 +34,9 @@ struct proc *proc_open(pid_t pid, char *why, size_t n);
 void proc_close(struct proc *p);
 /* It has ended, or is another program by now (exec). */
 bool proc_gone(const struct proc *p);
+
+/* places.c: each member is in its struct, each size can be one. */
+bool proc_layout_holds(const struct layout *l);
 
 /* All n bytes, or false. */
 bool proc_read(const struct proc *p, uint64_t addr, void *to, size_t n);
