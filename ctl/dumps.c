@@ -166,7 +166,7 @@ static void print_who(struct dump *d, struct entry *e)
 {
 	char label[64];
 
-	proc_text(d->p, e->first.label, label, sizeof(label));
+	proc_string(d->p, e->first.label, label, sizeof(label));
 	if (label[0])
 		printf("[%s] ", label);
 	if (e->count == 1) {

@@ -39,20 +39,8 @@ static void fill_g(const struct proc *p, uint64_t addr, const char *raw, struct 
 		.cputime = proc_member(p, raw, LF_g_cputime),
 	};
 	memcpy(g->name, raw + p->layout.field[LF_g_name].at, PROC_NAME);
-	for (int i = 0; i < PROC_NAME; i++)
-		if (g->name[i] && ((unsigned char)g->name[i] < ' ' || g->name[i] == 127))
-			g->name[i] = '?'; /* a terminal is to show it */
 	g->name[PROC_NAME - 1] = '\0';
-}
-
-void proc_text(const struct proc *p, uint64_t addr, char *text, size_t n)
-{
-	size_t got = addr ? proc_read_some(p, addr, text, n - 1) : 0;
-
-	text[got] = '\0';
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?'; /* a terminal is to show it */
+	printable(g->name);
 }
 
 static bool one_chunk(const struct proc *p, uint64_t at, char *copy, uint64_t n, bool *more,

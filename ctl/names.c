@@ -140,6 +140,7 @@ static void demangle(const char *name, char *to, size_t n)
 	if (fn && strncmp(name, "_Z", 2) == 0)
 		text = fn(name, NULL, NULL, &status);
 	snprintf(to, n, "%s", text ? text : name);
+	printable(to);
 	free(text);
 }
 
@@ -158,10 +159,12 @@ bool stacks_place(struct stacks *s, uint64_t pc, bool first, struct place *at)
 		return false;
 	name = dwfl_module_info(mod, NULL, &start, NULL, NULL, NULL, NULL, NULL);
 	snprintf(at->module, sizeof(at->module), "%s", name ? name : "");
+	printable(at->module);
 	at->offset = pc - start;
 	name = dwfl_module_addrinfo(mod, where, &off, &sym, NULL, NULL, NULL);
 	if (name) {
 		snprintf(at->raw, sizeof(at->raw), "%s", name);
+		printable(at->raw);
 		demangle(name, at->function, sizeof(at->function));
 		at->offset = off + (pc - where);
 	}
@@ -169,6 +172,7 @@ bool stacks_place(struct stacks *s, uint64_t pc, bool first, struct place *at)
 	file = line ? dwfl_lineinfo(line, NULL, &at->line, NULL, NULL, NULL) : NULL;
 	if (file)
 		snprintf(at->file, sizeof(at->file), "%s", file);
+	printable(at->file);
 	return true;
 }
 

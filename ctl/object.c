@@ -82,6 +82,7 @@ static void descriptor(const struct proc *p, uint64_t addr, struct object *o)
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", p->pid, fd);
 	n = readlink(path, target, sizeof(target) - 1);
 	target[n > 0 ? n : 0] = '\0';
+	printable(target);
 	snprintf(o->text, sizeof(o->text), "descriptor %d %s%s%s", fd, addr & sizeof(uint32_t) ? "to write" : "to read",
 		 n > 0 ? ", " : "", target);
 }

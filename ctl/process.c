@@ -39,6 +39,23 @@ const char *proc_status(uint32_t s)
 	return s < sizeof(text) / sizeof(*text) ? text[s] : "?";
 }
 
+void printable(char *text)
+{
+	int left = 0; /* bytes of a character of UTF-8 that are to come */
+
+	for (unsigned char *c = (unsigned char *)text; *c; c++) {
+		bool inside = left > 0 && (*c & 0xc0) == 0x80;
+
+		if (inside)
+			left--;
+		else
+			left = *c >= 0xf0 ? 3 : *c >= 0xe0 ? 2 : *c >= 0xc3;
+		/* 0x80 to 0x9f are controls, too, alone and behind 0xc2. */
+		if (*c < ' ' || *c == 127 || (!inside && (*c & 0xe0) == 0x80))
+			*c = '?';
+	}
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 size_t proc_read_some(const struct proc *p, uint64_t addr, void *to, size_t n)
@@ -75,6 +92,7 @@ bool proc_string(const struct proc *p, uint64_t addr, char *to, size_t n)
 	size_t got = addr ? proc_read_some(p, addr, to, n - 1) : 0;
 
 	to[got] = '\0';
+	printable(to);
 	return got > 0;
 }
 
@@ -190,6 +208,7 @@ static enum found take_layout(struct proc *p, const char *at, size_t n)
 	memcpy(&p->layout, at, n < sizeof(p->layout) ? n : sizeof(p->layout));
 	memcpy(p->version, p->layout.version, sizeof(p->version));
 	p->version[sizeof(p->version) - 1] = '\0';
+	printable(p->version);
 	if (n < sizeof(p->layout) || p->layout.size != sizeof(p->layout) ||
 	    !proc_read(p, (uint64_t)(uintptr_t)p->layout.names, names, sizeof(names)) ||
 	    memcmp(names, layout_names, sizeof(names)) != 0)

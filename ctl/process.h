@@ -43,7 +43,7 @@ bool proc_read(const struct proc *p, uint64_t addr, void *to, size_t n);
 /* How many bytes from addr on there are, up to n. */
 size_t proc_read_some(const struct proc *p, uint64_t addr, void *to, size_t n);
 bool proc_write(const struct proc *p, uint64_t addr, const void *from, size_t n);
-/* A string of at most n - 1 bytes; always terminated. */
+/* A string of at most n - 1 bytes; always terminated, and printable; "" if there is none. */
 bool proc_string(const struct proc *p, uint64_t addr, char *to, size_t n);
 
 /* A member of a copied struct, or of one that lies in the process (0 if it cannot be read); a constant. */
@@ -96,14 +96,18 @@ struct proc_p {
 };
 
 /* Each living G, M, P once; until the callback says false.  False: the table cannot be read. */
-/* The program's text at addr: printable, of at most n - 1 bytes; "" if there is none. */
-void proc_text(const struct proc *p, uint64_t addr, char *text, size_t n);
 bool proc_each_g(const struct proc *p, bool (*fn)(const struct proc_g *g, void *arg), void *arg);
 bool proc_each_m(const struct proc *p, bool (*fn)(const struct proc_m *m, void *arg), void *arg);
 bool proc_each_p(const struct proc *p, bool (*fn)(const struct proc_p *q, void *arg), void *arg);
 /* One M by its address. */
 bool proc_m_at(const struct proc *p, uint64_t addr, struct proc_m *m);
 bool proc_g_at(const struct proc *p, uint64_t addr, struct proc_g *g); /* raw is NULL */
+
+/*
+ * In place: '?' for each byte that a terminal could take for a command.  Whatever the process or its files say, names
+ * of functions and files among it, goes through here before it is printed.
+ */
+void printable(char *text);
 
 const char *proc_reason(unsigned waitreason);  /* "mutex lock" */
 const char *proc_status(uint32_t gstatus);     /* "waiting" */

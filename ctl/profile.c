@@ -92,7 +92,7 @@ static bool add_running(const struct proc_m *m, void *arg)
 	if (!m->curg || !proc_g_at(t->f->p, m->curg, &g) || !stacks_computes(t->f->s, &g))
 		return true;
 	n = as_returns(&g, pc, stacks_of(t->f->s, &g, pc, STACK_DEPTH));
-	proc_text(t->f->p, g.label, label, sizeof(label));
+	proc_string(t->f->p, g.label, label, sizeof(label));
 	if (n)
 		pprof_add(t->f->pp, pc, n, "label", label[0] ? label : NULL, t->value);
 	return true;

@@ -19,9 +19,7 @@ static void name_of(pid_t pid, char *name, size_t n)
 	if (!f || !fgets(name, (int)n, f))
 		snprintf(name, n, "?");
 	name[strcspn(name, "\n")] = '\0';
-	for (char *c = name; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
+	printable(name);
 	if (f)
 		fclose(f);
 }
