@@ -57,11 +57,13 @@ static struct entry *entry_for(struct dump *d, const struct proc_g *g, const uin
 		    memcmp(e->pc, pc, (size_t)depth * sizeof(*pc)) == 0)
 			return e;
 	if (d->n == d->room) {
-		struct entry **more = realloc(d->all, (d->room = d->room * 2 + 64) * sizeof(*more));
+		size_t room = d->room * 2 + 64;
+		struct entry **more = realloc(d->all, room * sizeof(*more));
 
 		if (!more)
 			return NULL;
 		d->all = more;
+		d->room = room;
 	}
 	e = calloc(1, sizeof(*e) + (size_t)depth * sizeof(*pc));
 	if (!e)

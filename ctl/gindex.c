@@ -20,11 +20,13 @@ static bool add(const struct proc_g *g, void *arg)
 	struct gindex *x = arg;
 
 	if (x->n == x->room) {
-		struct proc_g *more = realloc(x->g, (x->room = x->room * 2 + 1024) * sizeof(*more));
+		size_t room = x->room * 2 + 1024;
+		struct proc_g *more = realloc(x->g, room * sizeof(*more));
 
 		if (!more)
 			return false;
 		x->g = more;
+		x->room = room;
 	}
 	x->g[x->n] = *g;
 	x->g[x->n++].raw = NULL;

@@ -36,11 +36,11 @@ static void read_code(struct stacks *s)
 		if (sscanf(line, "%lx-%lx %7s", &one.from, &one.to, mode) != 3 || mode[2] != 'x')
 			continue;
 		if (n == room) {
-			room = room * 2 + 64;
-			more = realloc(r, room * sizeof(*r));
+			more = realloc(r, (room * 2 + 64) * sizeof(*r));
 			if (!more)
 				break;
 			r = more;
+			room = room * 2 + 64;
 		}
 		r[n++] = one;
 	}

@@ -58,11 +58,12 @@ static pid_t *all_pids(size_t *n)
 		if (pid <= 0)
 			continue;
 		if (*n == room) {
-			pid_t *more = realloc(pids, (room = room * 2 + 256) * sizeof(*pids));
+			pid_t *more = realloc(pids, (room * 2 + 256) * sizeof(*pids));
 
 			if (!more)
 				break;
 			pids = more;
+			room = room * 2 + 256;
 		}
 		pids[(*n)++] = pid;
 	}
