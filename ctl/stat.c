@@ -69,7 +69,8 @@ int verb_stat(int argc, char **argv)
 
 	if (argc > 3)
 		most = strtoul(argv[3], &end, 10);
-	if (argc < 2 || argc > 4 || (argc > 2 && !parse_time(argv[2], &every)) || *end || !most)
+	if (argc < 2 || argc > 4 || (argc > 2 && !parse_time(argv[2], &every)) || *end || !most ||
+	    (argc > 3 && (argv[3][0] < '0' || argv[3][0] > '9')))
 		return usage_of("stat");
 	p = open_scheduled(argv[1], &status);
 	if (!p)

@@ -29,11 +29,30 @@ bool parse_time(const char *s, uint64_t *ns)
 	double v = strtod(s, &end);
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (end != s && strcmp(end, units[i].name) == 0 && v > 0 && v * units[i].ns < 3600e9) {
+		if (end != s && strcmp(end, units[i].name) == 0 && v * units[i].ns >= 1 && v * units[i].ns < 3600e9) {
 			*ns = (uint64_t)(v * units[i].ns);
 			return true;
 		}
 	return false;
+}
+
+/* "64m", "512k", bytes alone. */
+static bool parse_bytes(const char *s, uint64_t *bytes)
+{
+	unsigned shift = 0;
+	uint64_t v;
+	char *end;
+
+	if (s[0] < '0' || s[0] > '9')
+		return false;
+	errno = 0;
+	v = strtoull(s, &end, 10);
+	if (*end == 'k' || *end == 'm')
+		shift = *end++ == 'k' ? 10 : 20;
+	if (errno || *end || !v || v > UINT64_MAX >> shift)
+		return false;
+	*bytes = v << shift;
+	return true;
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -82,8 +101,6 @@ static bool parse(int argc, char **argv, struct wish *w)
 	optind = 1;
 	opterr = 0;
 	while ((c = getopt(argc, argv, "+:o:f:b:")) != -1) {
-		char *end;
-
 		switch (c) {
 		case 'o':
 			w->to = optarg;
@@ -92,7 +109,8 @@ static bool parse(int argc, char **argv, struct wish *w)
 			w->from = optarg;
 			break;
 		case 'b':
-			w->bytes = strtoull(optarg, &end, 10) << (*end == 'k' ? 10 : *end == 'm' ? 20 : 0);
+			if (!parse_bytes(optarg, &w->bytes))
+				return false;
 			break;
 		default:
 			return false;

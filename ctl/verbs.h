@@ -23,7 +23,7 @@ int verb_trace(int argc, char **argv);
 uint64_t now_ns(void);              /* CLOCK_MONOTONIC */
 void until_signalled(void);         /* from now on an interrupt, or SIGTERM, is only noted */
 bool signalled(void);
-/* "5s", "300ms"; alone a number is seconds; up to an hour. */
+/* "5s", "300ms"; alone a number is seconds; from a nanosecond up to an hour. */
 bool parse_time(const char *s, uint64_t *ns);
 
 /* "weftctl: ..." on standard error. */

@@ -91,6 +91,10 @@ matches "stat: two lines of 101 threads" '^0 2$' \
 	"$("$weftctl" stat "$at" 100ms 2 >"$tmp/out" 2>&1; echo "$?") $(grep -c "^ *101 .* [01]/2 " "$tmp/out")"
 "$weftctl" stat "$at" 100ms none >"$tmp/out" 2>&1
 matches "stat: no number" '^2 usage: weftctl stat' "$? $(cat "$tmp/out")"
+"$weftctl" stat "$at" 100ms -1 >"$tmp/out" 2>&1
+matches "stat: less than nothing" '^2 usage: weftctl stat' "$? $(cat "$tmp/out")"
+"$weftctl" stat "$at" 1e-12 1 >"$tmp/out" 2>&1
+matches "stat: no time" '^2 usage: weftctl stat' "$? $(cat "$tmp/out")"
 # Its threads are idle, so that the library may say so only when it runs next; one that computes answers.
 start "$weft" --procs=2 -- "$tmp/waits" 100 computes
 "$weftctl" set "$at" procs=4 slice=5ms >"$tmp/out" 2>&1

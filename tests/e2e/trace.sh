@@ -166,6 +166,10 @@ head -c 70000 "$tmp/raw" >"$tmp/short"
 matches "one that is cut off" '^1 weftctl: .*short: ' "$? $(cat "$tmp/out")"
 "$weftctl" trace >"$tmp/out" 2>&1
 matches "no argument" '^2 usage: weftctl trace' "$? $(cat "$tmp/out")"
+for bytes in 1g abc -1 0 "" 1mm 99999999999999999999 18446744073709551615k; do
+	"$weftctl" trace 1 10ms -o "$tmp/none.go" -b "$bytes" >"$tmp/out" 2>&1
+	matches "no number of bytes: '$bytes'" '^2 usage: weftctl trace[^\n]*$' "$? $(cat "$tmp/out")"
+done
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
