@@ -226,9 +226,11 @@ static bool take_all(struct tracelog *log, const uint8_t *from, size_t size, con
 	memcpy(log->stacks, from + TRACE_PAGE + TRACE_MAPS, (size_t)h.stacks * TRACE_STACK_BYTES);
 	for (uint32_t i = 0; i < h.nchunks; i++) {
 		const struct trace_chunk *c = (const void *)(from + head + (size_t)i * TRACE_CHUNK);
+		struct trace_chunk now;
 
-		if (c->use && c->n <= TRACE_CHUNK_EVENTS)
-			append(log, c, c->event, 0, c->n);
+		memcpy(&now, c, sizeof(now)); /* the file may be written meanwhile */
+		if (now.use && now.n <= TRACE_CHUNK_EVENTS)
+			append(log, &now, c->event, 0, now.n);
 	}
 	return true;
 }
