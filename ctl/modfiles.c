@@ -7,6 +7,7 @@
  *
  * Must never: take a file for a mapped one because its path is the same.
  */
+#include "ctl/debuginfo.h"
 #include "ctl/modfiles.h"
 
 #include <fcntl.h>
@@ -39,10 +40,10 @@ static size_t rows;
 /* One that is mapped: the inode is the same, and the device, if that can be compared. */
 static int open_same(const char *path, const struct mapped *m, bool device)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = debuginfo_open(path);
 	struct stat st;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == m->ino &&
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == m->ino &&
 	    (!device || st.st_dev == m->dev))
 		return fd;
 	if (fd >= 0)

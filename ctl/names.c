@@ -5,6 +5,7 @@
  *
  * Must never: open a file by its path alone.
  */
+#include "ctl/debuginfo.h"
 #include "ctl/modfiles.h"
 #include "ctl/stackparts.h"
 
@@ -73,7 +74,7 @@ bool names_is_code(struct stacks *s, uint64_t pc)
 
 static const Dwfl_Callbacks callbacks = {
 	.find_elf = modfiles_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.find_debuginfo = debuginfo_find,
 };
 
 static bool report(struct stacks *s)

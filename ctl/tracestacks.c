@@ -12,6 +12,8 @@
 #include "ctl/modfiles.h"
 #include "ctl/trace.h"
 
+#include "ctl/debuginfo.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,7 +274,7 @@ static bool open_dwfl(struct tracestacks *t)
 {
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = modfiles_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.find_debuginfo = debuginfo_find,
 	};
 	FILE *maps = fmemopen(t->log->maps, t->log->mapsused ? t->log->mapsused : 1, "r");
 	bool good = false;

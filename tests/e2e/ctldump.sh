@@ -245,6 +245,29 @@ circle self 1 1
 circle chain 5 none
 circle tries 5 none
 
+# Its file names a FIFO as the one with its debug information; then the right one, then one of another program.
+"${CC:-gcc}" -g -O1 -pthread -o "$tmp/linked" "$tmp/restless.c" || exit 2
+objcopy --only-keep-debug "$tmp/linked" "$tmp/right" && strip "$tmp/linked" &&
+	(cd "$tmp" && cp right linked.debug && objcopy --add-gnu-debuglink=linked.debug linked) || exit 2
+rm "$tmp/linked.debug"
+mkfifo "$tmp/linked.debug"
+start "$weft" --procs=2 -- "$tmp/linked"
+pid=$at
+timeout 20 "$weftctl" dump "$at" >"$tmp/dump" 2>&1
+matches "debug information in a FIFO" '^0 0$' "$? $(grep -c "restless.c" "$tmp/dump")"
+rm "$tmp/linked.debug"
+mkdir "$tmp/.debug"
+cp "$tmp/right" "$tmp/.debug/linked.debug"
+if [ $frames = yes ]; then
+	timeout 20 "$weftctl" dump "$at" >"$tmp/dump" 2>&1
+	matches "debug information beside" '^0 yes$' "$? $(grep -q "main (restless.c" "$tmp/dump" && echo yes)"
+fi
+cp "$weft" "$tmp/.debug/linked.debug"
+timeout 20 "$weftctl" dump "$at" >"$tmp/dump" 2>&1
+matches "debug information of another program" '^0 0$' "$? $(grep -c "restless.c" "$tmp/dump")"
+kill "$at"
+pid=
+
 "$weftctl" dump $$ >"$tmp/out" 2>&1
 matches "a process that is not under weft" "^1 weftctl: $$: " "$? $(cat "$tmp/out")"
 "$weftctl" dump 999999999 >"$tmp/out" 2>&1
