@@ -26,6 +26,7 @@
 
 #include "compat/preload.h"
 #include "launcher/program.h"
+#include "launcher/rawfile.h"
 #include "runtime/arch/cpu.h"
 #include "runtime/base/options.h"
 
@@ -429,6 +430,10 @@ int main(int argc, char **argv)
 	program_check(path);
 	set_options(options, &opt);
 	set_openmp(&opt);
+	if (!opt.disable) {
+		rawfile_clear(opt.trace);
+		rawfile_clear(opt.profile);
+	}
 	set_preload(usable_library());
 	run(path, argv + optind, argc - optind);
 }

@@ -142,7 +142,7 @@ void profile_start(void)
 {
 	if (!weft_opt.profile[0])
 		return;
-	file = trace_file("profile", weft_opt.profile, PROFILE_SIZE);
+	file = trace_file("profile", weft_opt.profile, PROFILE_MAGIC, PROFILE_SIZE);
 	if (!file)
 		return;
 	trace_header_begin(file, PROFILE_MAGIC, PROFILE_STACKS, PROFILE_SIZE);

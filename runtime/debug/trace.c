@@ -259,33 +259,30 @@ void trace_look(uint64_t now)
 	}
 }
 
-/* A process that lives writes to it. */
-static bool is_taken(const char *path)
+/* It is another process's, of this run or one that lives: the launcher takes away what earlier runs have left. */
+static bool is_taken(const void *there)
 {
-	struct trace_header h;
-	struct outbuf o = OUTBUF_INIT;
-	char comm[32];
+	const struct trace_header *h = there;
 
-	if (os_slurp(path, (char *)&h, sizeof(h)) < (ssize_t)(sizeof(h) - 1) ||
-	    (memcmp(h.magic, TRACE_MAGIC, sizeof(h.magic)) != 0 &&
-	     memcmp(h.magic, PROFILE_MAGIC, sizeof(h.magic)) != 0) || h.end || h.pid == (uint32_t)os_getpid())
-		return false;
-	weft_print(&o, "/proc/%u/comm%c", h.pid, 0);
-	return os_slurp(o.data, comm, sizeof(comm)) > 0;
+	return (memcmp(h->magic, TRACE_MAGIC, sizeof(h->magic)) == 0 ||
+		memcmp(h->magic, PROFILE_MAGIC, sizeof(h->magic)) == 0) && h->pid != (uint32_t)os_getpid();
 }
 
-struct trace_header *trace_file(const char *what, const char *path, size_t bytes)
+struct trace_header *trace_file(const char *what, const char *path, const char *magic, size_t bytes)
 {
+	struct trace_header head = { .pid = (uint32_t)os_getpid() }, *h;
 	struct outbuf to = OUTBUF_INIT;
-	struct trace_header *h;
 	long err;
 
+	_Static_assert(sizeof(head) <= OS_CLAIM_HEAD, "room for it");
+	memcpy(head.magic, magic, sizeof(head.magic));
 	weft_print(&to, "%s%c", path, 0);
-	if (is_taken(to.data)) {
+	h = os_claim_file(to.data, bytes, &head, sizeof(head), is_taken, &err);
+	if (!h && err == -EBUSY) {
 		to.len = 0;
 		weft_print(&to, "%s.%d%c", path, os_getpid(), 0);
+		h = os_claim_file(to.data, bytes, &head, sizeof(head), is_taken, &err);
 	}
-	h = os_map_file(to.data, bytes, &err);
 	if (!h)
 		weft_say("%s: %s: error %ld (no %s is written)", what, to.data, -err, what);
 	return h;
@@ -299,7 +296,7 @@ void trace_start(void)
 
 	if (!weft_opt.trace[0])
 		return;
-	h = trace_file("trace", weft_opt.trace, bytes);
+	h = trace_file("trace", weft_opt.trace, TRACE_MAGIC, bytes);
 	if (!h)
 		return;
 	into_file = true;

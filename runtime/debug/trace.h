@@ -20,7 +20,7 @@ uint32_t trace_stack_interrupted(struct trace_header *h, uintptr_t pc, uintptr_t
 void trace_header_begin(struct trace_header *h, const char *magic, uint32_t stacks, size_t bytes) hidden;
 void trace_header_maps(struct trace_header *h) hidden;
 /* The file path, or path.PID where another process writes that one; NULL, and what it was for is not to be had. */
-struct trace_header *trace_file(const char *what, const char *path, size_t bytes) hidden;
+struct trace_header *trace_file(const char *what, const char *path, const char *magic, size_t bytes) hidden;
 
 /* ---- proffile.c, called by trace.c while TRACE_PROFILE is set ---- */
 void profile_park(struct g *gp, const void *fp) hidden;

@@ -93,8 +93,13 @@ void *os_reserve(size_t n);              /* read-write on touch, never huge page
 void *os_reserve_dense(size_t n);        /* the same for what will be touched as a whole */
 void os_populate(void *p, size_t n);     /* pages that are touched soon; without memory for them nothing */
 int os_free(void *p, size_t n);          /* 0, or -errno and all is as it was */
-/* A new file of n bytes, which the disk has, read-write and shared; NULL: *err is a -errno. */
-void *os_map_file(const char *path, size_t n, long *err);
+/*
+ * A file of n bytes, which the disk has, read-write and shared; it begins with len bytes of head, and is empty beyond.
+ * NULL: *err is a -errno; -EBUSY: taken() says so of what it began with, or another is claiming it.
+ */
+enum { OS_CLAIM_HEAD = 256 };            /* len at most */
+void *os_claim_file(const char *path, size_t n, const void *head, size_t len, bool (*taken)(const void *there),
+		    long *err);
 bool os_memory_is_limited(void);         /* to so many mapped bytes, touched or not (RLIMIT_AS, _DATA) */
 int os_guard(void *p, size_t n);         /* makes [p, p+n) fault: MADV_GUARD_INSTALL or mprotect */
 /*

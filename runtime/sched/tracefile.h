@@ -8,7 +8,8 @@
  *
  * A profile is the same without chunks, with more stacks, and its stacks count.
  *
- * Included by the library and by ctl/.  Must never: include anything of weft's; be read from a file without checks.
+ * Included by the library, the launcher and ctl/.
+ * Must never: include anything of weft's; be read from a file without checks.
  */
 #ifndef WEFT_TRACEFILE_H
 #define WEFT_TRACEFILE_H

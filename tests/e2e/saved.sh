@@ -165,5 +165,31 @@ matches "a part of a file" "^1 .*is cut short" "$? $(cat "$tmp/out")"
 "$weft" -o profile="$tmp/none/raw" -- "$tmp/mill" 2 >"$tmp/out" 2>&1
 matches "a file that cannot be made" '^0 weft\[[0-9]+\]: profile: .*none/raw: error 2 \(no profile is written\) 0 cut$' "$(echo $? "$(cat "$tmp/out")" | tr '\n' ' ' | sed 's/ $//')"
 
+# Of a run with several processes each has its own, whether they begin at one time or one after another.
+files()
+{
+	local f good=0
+	for f in "$tmp"/many*; do
+		"$weftctl" profile -f "$f" --block -o "$tmp/p" 2>&1 | grep -q ' [1-9][0-9]* stacks' && good=$((good + 1))
+	done
+	echo "$good of $(ls "$tmp"/many* | wc -l)"
+}
+rm -f "$tmp"/many*
+for _ in $(seq 8); do
+	"$weft" --procs=2 -o profile="$tmp/many" -- sh -c "'$tmp/mill' 5 & '$tmp/mill' 5; wait" >"$tmp/out" 2>&1
+	echo $? "$(files)" "$(grep -c '^0 cut' "$tmp/out")"
+	rm -f "$tmp"/many*
+done | sort | uniq -c >"$tmp/all"
+matches "two at one time" '^ *8 0 2 of 2 2$' "$(cat "$tmp/all")"
+"$weft" --procs=2 -o profile="$tmp/many" -- sh -c "'$tmp/mill' 5; '$tmp/mill' 5" >"$tmp/out" 2>&1
+matches "one after another" '^0 2 of 2$' "$? $(files)"
+rm -f "$tmp"/many.*
+"$weft" --procs=2 -o profile="$tmp/many" -- "$tmp/mill" 5 >"$tmp/out" 2>&1
+matches "the next run has the name again" '^0 1 of 1$' "$? $(files)"
+echo mine >"$tmp/mine"
+"$weft" -o trace="$tmp/mine" -o disable -- true
+"$weft" -o trace="$tmp/mine" -- true
+matches "a file of the user's is not removed" '^mine$' "$(cat "$tmp/mine")"
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -78,19 +79,37 @@ void os_populate(void *p, size_t n)
 	os_syscall(SYS_madvise, (long)p, (long)n, MADV_POPULATE_WRITE, 0, 0, 0);
 }
 
-void *os_map_file(const char *path, size_t n, long *err)
+/* It is made empty, and is nobody's until it begins with head. */
+static long claim(long fd, size_t n, const void *head, size_t len, bool (*taken)(const void *there))
 {
-	long fd = os_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600, 0, 0), r;
+	char there[OS_CLAIM_HEAD];
+	long r = os_syscall(SYS_flock, fd, LOCK_EX | LOCK_NB, 0, 0, 0, 0);
 
-	if (fd < 0) {
-		*err = fd;
-		return NULL;
-	}
+	/* A filesystem or kernel without: two that begin at one moment are not told apart. */
+	if (r == -EWOULDBLOCK)
+		return -EBUSY;
+	if (os_syscall(SYS_pread64, fd, (long)there, (long)len, 0, 0, 0) == (long)len && taken(there))
+		return -EBUSY;
+	r = os_syscall(SYS_ftruncate, fd, 0, 0, 0, 0, 0);
 	/* Not only as long as that: a full disk would be a SIGBUS at some event. */
-	r = os_syscall(SYS_fallocate, fd, 0, 0, (long)n, 0, 0);
+	if (!r)
+		r = os_syscall(SYS_fallocate, fd, 0, 0, (long)n, 0, 0);
 	if (!r)
 		r = os_syscall(SYS_mmap, 0, (long)n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	os_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+	if ((unsigned long)r <= -4096UL)
+		memcpy((void *)r, head, len);
+	return r;
+}
+
+void *os_claim_file(const char *path, size_t n, const void *head, size_t len, bool (*taken)(const void *there),
+		    long *err)
+{
+	long fd = os_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CREAT | O_CLOEXEC, 0600, 0, 0), r = fd;
+
+	if (fd >= 0) {
+		r = claim(fd, n, head, len, taken);
+		os_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+	}
 	*err = r;
 	return (unsigned long)r > -4096UL ? NULL : (void *)r;
 }
