@@ -1,7 +1,7 @@
 /*
  * places: whether the table of places that a process publishes can be true (process.h).
  *
- * The table lies in the process's memory, and whoever may write there may write the table.  All other files take a
+ * The table lies in the process's memory: what may write there may write the table.  All other files take a
  * member from a copied struct at the place that the table says: it is checked once, here, before any is taken.
  *
  * Must never: compare with weftctl's own numbers, for another build of the same rows may have others.

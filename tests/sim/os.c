@@ -358,6 +358,11 @@ int os_thread_cpu(int tid, uint64_t *ns)
 	return 0;
 }
 
+void os_file_keep(int fd)
+{
+	(void)fd;
+}
+
 int os_files_leave(void)
 {
 	return 0;
@@ -919,10 +924,10 @@ size_t os_stacklimit(void)
 }
 
 /* There are no files. */
-void *os_map_file(const char *path, size_t n, long *err)
+void *os_claim_file(const char *path, size_t n, const void *head, size_t len, bool (*taken)(const void *there),
+		    long *err)
 {
-	(void)path;
-	(void)n;
+	(void)path, (void)n, (void)head, (void)len, (void)taken;
 	*err = -ENOENT;
 	return NULL;
 }
@@ -935,7 +940,7 @@ ssize_t os_slurp(const char *path, char *buf, size_t n)
 	return -ENOENT;
 }
 
-bool os_peek_plainly(const void *from, void *to, size_t n)
+bool os_peek_gently(const void *from, void *to, size_t n)
 {
 	return os_peek(from, to, n);
 }
