@@ -105,6 +105,8 @@ static void *runs(void *arg)
 
 	snprintf(name, sizeof(name), "t%d", i);
 	pthread_setname_np(pthread_self(), name);
+	/* Else a thread that is left could end a pthread_join() by pthread_cancel(). */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	sem_wait(&go[i]);
 	for (int k = 0; k < LOCKS; k++)
 		if (lock[k].holder == i)
