@@ -39,7 +39,6 @@ struct found {
 	struct g *first;
 	uint32_t n;
 	uint64_t sum;
-	bool open;                 /* pthread_cancel() may end a wait in it */
 };
 
 struct look {
@@ -51,7 +50,6 @@ struct look {
 	bool more;                 /* circles that are new, or for which there was no room */
 	bool told;                 /* one that stands was told by an earlier look */
 	struct found asleep;       /* n 0: they are not */
-	bool outside;              /* something else may wake one */
 	bool strangers;            /* kernel threads that are not weft's */
 };
 
@@ -135,7 +133,13 @@ static struct g *holder_of(const struct look *l, struct g *gp, uint64_t *wait)
 	return id ? g_with_id(l, id) : NULL;
 }
 
-/* Was each of its waits found by the look before, and was it told?  False: one goes on by now. */
+/* Something may end gp's wait for its holder: a pthread_cancel() by a thread that is not asleep. */
+static bool is_open(const struct look *l, const struct g *gp)
+{
+	return (!l->asleep.n || l->strangers) && hooks.cancel_may_wake(gp->waitreason, gp);
+}
+
+/* Was each of its waits found by the look before, and was it told?  False: it is none, or one goes on by now. */
 static bool circle_of(const struct look *l, struct found *f, bool *found, bool *told)
 {
 	struct g *gp = f->first;
@@ -146,9 +150,8 @@ static bool circle_of(const struct look *l, struct found *f, bool *found, bool *
 		struct g *held = holder_of(l, gp, &wait);
 
 		/* Or they are so many that they changed under our eyes. */
-		if (!held || f->n++ > load_relaxed(&sched.nallgs))
+		if (!held || is_open(l, gp) || f->n++ > load_relaxed(&sched.nallgs))
 			return false;
-		f->open |= hooks.cancel_may_wake(gp->waitreason, gp);
 		*found &= gp->circlefound == wait;
 		*told &= gp->circletold == wait;
 		gp = held;
@@ -210,17 +213,17 @@ static bool waits_inside(unsigned reason)
 	       reason == WaitOnce || reason == WaitFutex;
 }
 
-static void count_asleep(struct look *l, struct g *gp)
+/* False: something else may wake gp. */
+static bool count_asleep(struct look *l, struct g *gp)
 {
 	struct lot_seen seen;
 
-	if (gstatus(gp) != Gwaiting || !waits_inside(gp->waitreason) || !lot_seen(gp, &seen) || seen.timed) {
-		l->outside = true;
-		return;
-	}
+	if (gstatus(gp) != Gwaiting || !waits_inside(gp->waitreason) || !lot_seen(gp, &seen) || seen.timed)
+		return false;
 	if (!l->asleep.n++)
 		l->asleep.first = gp;
 	l->asleep.sum += mixed(gp->shim.goid, seen.turn);
+	return true;
 }
 
 /* Each kernel thread of the process is an M or one of weft's helpers. */
@@ -297,8 +300,6 @@ static void tell(struct look *l)
 	for (int i = 0; i < l->nfound; i++) {
 		const struct found *f = &l->found[i];
 
-		if (f->open && (!l->asleep.n || l->strangers))
-			continue;
 		l->told = true;
 		mark_circle(l, f, true);
 		if (weft_may_say())
@@ -314,25 +315,35 @@ static void tell(struct look *l)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-static void look_at_all(struct look *l)
+/* Most processes are left at the first G that waits for more than another one. */
+static void look_for_sleep(struct look *l)
+{
+	bool all = true;
+	uint32_t i = 0;
+	struct g *gp;
+
+	while (all && (gp = g_next(&i)))
+		all = count_asleep(l, gp);
+	if (!all || timers_next() || hooks.handler_may_wake(NULL))
+		l->asleep.n = 0;
+	else if (!no_strangers())
+		l->strangers = true;
+}
+
+/* Behind look_for_sleep(): which circles there are depends on it. */
+static void look_for_circles(struct look *l)
 {
 	uint32_t i = 0;
 	struct g *gp;
 
 	l->base = so_far.walks;
 	while ((gp = g_next(&i))) {
-		if (!l->outside)
-			count_asleep(l, gp);
 		if (gstatus(gp) != Gwaiting || !has_holder(gp->waitreason) || gp->lookmark > l->base)
 			continue;
 		if (!l->ids && !ids_make(l))
 			return;
 		walk(l, gp);
 	}
-	if (l->outside || timers_next() || hooks.handler_may_wake(NULL))
-		l->asleep.n = 0;
-	else if (!no_strangers())
-		l->strangers = true;
 }
 
 static bool all_idle(void)
@@ -370,7 +381,8 @@ void deadlock_look(uint64_t now)
 	if (so_far.unmoved)
 		return;
 	so_far.runs = runs_so_far();
-	look_at_all(&l);
+	look_for_sleep(&l);
+	look_for_circles(&l);
 	tell(&l);
 	if (l.ids)
 		os_free(l.ids, l.bytes);
