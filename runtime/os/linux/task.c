@@ -265,6 +265,12 @@ void os_file_keep(int fd)
 	store_release(&kept_more, true);
 }
 
+/* The number may be another file's by now, whose other end waits for the last copy to be closed. */
+static bool is_queue(unsigned fd)
+{
+	return os_syscall(SYS_mq_getsetattr, (long)fd, 0, 0, 0, 0, 0) == 0;
+}
+
 /* The lowest that is kept, of those from up; none: the number after all. */
 static unsigned kept_from(unsigned from)
 {
@@ -273,7 +279,7 @@ static unsigned kept_from(unsigned from)
 	for (int i = 0; i < KEPT; i++) {
 		unsigned fd = (unsigned)load_acquire(&kept[i]) - 1;
 
-		if (fd >= from && fd < least)
+		if (fd >= from && fd < least && is_queue(fd))
 			least = fd;
 	}
 	return least;
