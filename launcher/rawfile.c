@@ -11,7 +11,6 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "runtime/sched/tracefile.h"
@@ -25,8 +24,7 @@ void rawfile_clear(const char *path)
 
 	if (fd >= 0)
 		close(fd);
-	if (got < (ssize_t)sizeof(h) || (memcmp(h.magic, TRACE_MAGIC, sizeof(h.magic)) != 0 &&
-				memcmp(h.magic, PROFILE_MAGIC, sizeof(h.magic)) != 0))
+	if (got < (ssize_t)sizeof(h) || !trace_is_raw(&h))
 		return;
 	snprintf(proc, sizeof(proc), "/proc/%u", h.pid);
 	if (h.end || access(proc, F_OK) != 0)

@@ -199,21 +199,25 @@ static void begin(struct trace_header *h, size_t bytes)
 	fetch_or_release(&trace_on, TRACE_LOG);
 }
 
-/* At least two chunks, or two writers would have no room. */
-static size_t size_of(uint64_t bytes)
+/* At least two, or two writers would have no room. */
+static size_t chunks_of(uint64_t bytes)
 {
 	enum { FEWEST = 2, TRACE_MOST = 1 << 30 };
 
-	bytes = bytes < TRACE_MOST ? bytes / TRACE_CHUNK * TRACE_CHUNK : TRACE_MOST;
-	return TRACE_HEAD + (bytes > FEWEST * TRACE_CHUNK ? bytes : FEWEST * TRACE_CHUNK);
+	bytes = bytes < TRACE_MOST ? bytes : TRACE_MOST;
+	return bytes > FEWEST * TRACE_CHUNK ? bytes / TRACE_CHUNK : FEWEST;
+}
+
+static size_t size_of(size_t chunks)
+{
+	return TRACE_HEAD + chunks * TRACE_CHUNK;
 }
 
 /* As weftctl asked for. */
 static bool begin_asked(void)
 {
-	uint64_t chunks = (size_of(load_relaxed(&trace_control.bytes)) - TRACE_HEAD) / TRACE_CHUNK;
-	int size = 64 - __builtin_clzll(chunks - 1); /* at least two chunks */
-	size_t bytes = TRACE_HEAD + ((size_t)TRACE_CHUNK << size);
+	int size = 64 - __builtin_clzll(chunks_of(load_relaxed(&trace_control.bytes)) - 1);
+	size_t bytes = size_of((size_t)1 << size);
 	struct trace_header *h = kept[size];
 
 	if (!h)
@@ -264,8 +268,7 @@ static bool is_taken(const void *there)
 {
 	const struct trace_header *h = there;
 
-	return (memcmp(h->magic, TRACE_MAGIC, sizeof(h->magic)) == 0 ||
-		memcmp(h->magic, PROFILE_MAGIC, sizeof(h->magic)) == 0) && h->pid != (uint32_t)os_getpid();
+	return trace_is_raw(h) && h->pid != (uint32_t)os_getpid();
 }
 
 struct trace_header *trace_file(const char *what, const char *path, const char *magic, size_t bytes)
@@ -291,7 +294,7 @@ struct trace_header *trace_file(const char *what, const char *path, const char *
 /* Before the first thread: the option. */
 void trace_start(void)
 {
-	size_t bytes = size_of(weft_opt.tracesize);
+	size_t bytes = size_of(chunks_of(weft_opt.tracesize));
 	struct trace_header *h;
 
 	if (!weft_opt.trace[0])

@@ -15,6 +15,7 @@
 #define WEFT_TRACEFILE_H
 
 #include <stdint.h>
+#include <string.h>
 
 enum {
 	TRACE_PAGE = 4096,
@@ -122,6 +123,13 @@ struct trace_header {
 		uint64_t n, ns;
 	} unknown[PROFILE_VALUES];   /* of a profile: what has no stack */
 };
+
+/* So a trace or a profile begins. */
+static inline int trace_is_raw(const struct trace_header *h)
+{
+	return memcmp(h->magic, TRACE_MAGIC, sizeof(h->magic)) == 0 ||
+	       memcmp(h->magic, PROFILE_MAGIC, sizeof(h->magic)) == 0;
+}
 
 /* Bytes before the first chunk; all of a profile. */
 enum {
