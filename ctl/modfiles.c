@@ -96,10 +96,15 @@ static void open_all(struct mapped *r, size_t n, struct mapped *old, size_t nold
 	snprintf(path, sizeof(path), "/proc/%d/exe", whose);
 	known = stat(path, &exe) == 0;
 	for (size_t i = 0; i < n; i++) {
-		struct mapped *first = first_of(r, n, &r[i]), *was = first_of(old, nold, &r[i]);
+		struct mapped *first, *was;
 
-		r[i].program = known ? exe.st_ino == r[i].ino : was && was->program;
-		if (!r[i].code || first->fd >= 0)
+		/* A database may have mapped thousands of files: those without code are not looked for. */
+		if (!r[i].code)
+			continue;
+		first = first_of(r, n, &r[i]);
+		was = first_of(old, nold, &r[i]);
+		r[i].program = first->program = known ? exe.st_ino == r[i].ino : was && was->program;
+		if (first->fd >= 0)
 			continue;
 		if (was && was->fd >= 0) {
 			first->fd = was->fd;

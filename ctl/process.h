@@ -21,7 +21,7 @@ struct proc {
 	pid_t pid;
 	int pidfd;                  /* readable once the process is gone; -1: this kernel has none */
 	char version[LAYOUT_VERSION];
-	char library[4096];          /* path of libweft.so as the process has it */
+	char library[4096];         /* path of libweft.so as the process has it */
 	uint64_t start, end;        /* where it lies */
 	bool on;                    /* it schedules: a thread was made */
 	struct layout layout;       /* proc_layout_holds(); names is not to be used */

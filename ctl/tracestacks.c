@@ -9,10 +9,9 @@
  *
  * Must never: read the process.
  */
+#include "ctl/debuginfo.h"
 #include "ctl/modfiles.h"
 #include "ctl/trace.h"
-
-#include "ctl/debuginfo.h"
 
 #include <stdlib.h>
 #include <string.h>
