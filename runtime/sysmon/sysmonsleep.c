@@ -212,7 +212,7 @@ static uint64_t owed(uint64_t now)
 	}
 	used -= sysmon.saved;
 	sysmon.saved = 0;
-	return used * part < SYSMON_DEBT ? used * part : SYSMON_DEBT;
+	return used * part < TICK_MAX * 1000ULL ? used * part : TICK_MAX * 1000ULL;
 }
 
 void sysmon_sleep(uint32_t us)
