@@ -111,9 +111,9 @@ struct pmon {
 	/* its M when sysmon went to sleep, if its G computed; NULL: it did not */
 	struct m *sleepm;
 	uint64_t sleepcpu; /* CPU ns that sleepm had used then */
-	/* schedtick and CPU ns of all threads but sysmon at the last question whether the process computes */
-	uint32_t processtick;
-	uint64_t processcpu;
+	/* schedtick and CPU ns of its M, or of all threads but sysmon, at the last question whether it computes */
+	uint32_t clocktick;
+	uint64_t clockcpu;
 	/* when a look last found that many Gs had run since the look before; 0: never */
 	uint64_t ioboundwhen;
 	/*

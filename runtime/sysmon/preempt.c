@@ -232,7 +232,7 @@ static bool computes(struct p *pp, struct m *mp)
 	if (sysmon_saw_running(pp, mp) || procfs_oncpu(mp->ostid))
 		return true;
 	r = procfs_blocked(mp->ostid, &where);
-	return r == 0 || (r < 0 && r != -EAGAIN && sysmon_saw_process(pp));
+	return r == 0 || (r < 0 && r != -EAGAIN && sysmon_saw_clock(pp, mp));
 }
 
 /* The M of pp, which computes, and pp stays with it from here on: in Psignal.  NULL: it does not. */

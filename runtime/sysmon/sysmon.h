@@ -53,6 +53,6 @@ uint32_t retake_syscalls(uint64_t now, bool *taken) hidden;
 /* ---- sysmonsleep.c ---- */
 /* mp computed for all the time that sysmon slept, and still does */
 bool sysmon_saw_running(struct p *pp, struct m *mp) hidden;
-bool sysmon_saw_process(struct p *pp) hidden;
+bool sysmon_saw_clock(struct p *pp, struct m *mp) hidden;
 
 #endif

@@ -60,18 +60,22 @@ bool sysmon_saw_running(struct p *pp, struct m *mp)
 }
 
 /*
- * Where a filter forbids both the clocks of other threads and /proc: pp has not scheduled since the last
- * question, and a thread other than sysmon has used CPU.  That was pp's M, or another: then an M that blocks
- * unseen gets a signal, and its call is begun again by the kernel, or ends with EINTR.  Without this a G that
- * computes would never be asked to give way, and all others could wait for ever.
+ * Where /proc may not be asked: pp has not scheduled since the last question, and its M has used CPU.  It may have
+ * blocked after that: then its call is begun again by the kernel, or ends with EINTR.  An M that stood still is
+ * asked about again.  Where a filter forbids the clocks of other threads, too, a thread other than sysmon has used
+ * CPU: pp's M, or another.  Without this a G that computes would never be asked to give way, and all others could
+ * wait for ever.
  */
-bool sysmon_saw_process(struct p *pp)
+bool sysmon_saw_clock(struct p *pp, struct m *mp)
 {
-	uint64_t used = since(os_own_cpu(), os_process_cpu());
-	bool computed = pp->mon.processtick == pp->mon.schedtick && since(pp->mon.processcpu, used) > SWITCHES;
+	uint64_t used;
+	bool computed;
 
-	pp->mon.processtick = pp->mon.schedtick;
-	pp->mon.processcpu = used;
+	if (os_thread_cpu(mp->ostid, &used))
+		used = since(os_own_cpu(), os_process_cpu());
+	computed = pp->mon.clocktick == pp->mon.schedtick && since(pp->mon.clockcpu, used) > SWITCHES;
+	pp->mon.clocktick = pp->mon.schedtick;
+	pp->mon.clockcpu = used;
 	return computed;
 }
 
