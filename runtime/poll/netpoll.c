@@ -307,20 +307,6 @@ int netpoll_wait(struct os_event *ev, uint64_t deadline, uint64_t spin)
 	return n;
 }
 
-/*
- * Is an idle P to be woken for so many Gs?  That depends on how long each of them runs: a hundred
- * short ones are done before another M has a CPU; of two that take 40 us each, one waits for the
- * other while a CPU is idle.
- */
-static bool worth_helping(struct p *pp, unsigned woken)
-{
-	if (woken > weft_opt.pollsurplus)
-		return true;
-	return woken > 1 &&
-	       load_relaxed(&pp->hint.meanservice) >= SERVICE_LONG &&
-	       load_relaxed(&sched.npidle) > 0;
-}
-
 unsigned netpoll_ready(const struct os_event *ev, int n)
 {
 	struct p *pp = getp();
@@ -331,8 +317,8 @@ unsigned netpoll_ready(const struct os_event *ev, int n)
 	for (int i = 0; i < n; i++)
 		woken += polldesc_fire(ev[i].data, ev[i].events);
 	if (woken && pp) {
-		p_batch_begins(pp);
-		if (worth_helping(pp, woken))
+		p_batch_begins(pp, true);
+		if (p_batch_worth_helping(pp, woken))
 			wakep_for(pp);
 	}
 	return woken;

@@ -165,17 +165,18 @@ static bool globrunq_first(struct p *pp, uint32_t tick)
 	       ((ring < GLOBAL_WAIT_GS ? ring : GLOBAL_WAIT_GS) + GLOBAL_WAIT_SLICES) * (uint64_t)weft_opt.slice;
 }
 
-/* The poller is about to queue Gs on pp: notes when, unless earlier ones are still queued. */
-void p_batch_begins(struct p *pp)
+/* The poller or a heap of timers is about to queue Gs on pp: notes when, unless earlier ones are still queued. */
+void p_batch_begins(struct p *pp, bool polled)
 {
 	if (pp->hint.batchwhen)
 		return;
+	pp->hint.batchpolled = polled;
 	pp->hint.batchwhen = nanotime();
 	pp->hint.batchruns = load_relaxed(&pp->runs);
 }
 
 /*
- * The Gs that the poller queued on pp have run: how long did each take?  Measured by elapsed time,
+ * The Gs that the poller and timers queued on pp have run: how long did each take?  Measured by elapsed time,
  * which costs a tenth of reading the M's CPU clock.  Hence the mean of many, and a bound for each,
  * for elapsed time includes waiting for a CPU.
  */
@@ -186,9 +187,27 @@ static void p_batch_drained(struct p *pp)
 	uint64_t now = nanotime(), each = runs ? (now - pp->hint.batchwhen) / runs : meanservice;
 
 	each = each < SERVICE_MAX ? each : SERVICE_MAX;
-	store_relaxed(&pp->hint.meanservice, meanservice - meanservice / SERVICE_MEAN + each / SERVICE_MEAN);
-	store_relaxed(&pp->hint.drainedwhen, now);
+	/* The first counts whole: Gs that compute for long shall not wait for each other while others are seen. */
+	store_relaxed(&pp->hint.meanservice,
+		      meanservice ? meanservice - meanservice / SERVICE_MEAN + each / SERVICE_MEAN : each);
+	/* sysmon asks what the descriptors bring (is_draining()). */
+	if (pp->hint.batchpolled)
+		store_relaxed(&pp->hint.drainedwhen, now);
 	pp->hint.batchwhen = 0;
+}
+
+/*
+ * Is an idle P to be woken for so many Gs?  That depends on how long each of them runs: a hundred
+ * short ones are done before another M has a CPU; of two that take 40 us each, one waits for the
+ * other while a CPU is idle.
+ */
+bool p_batch_worth_helping(struct p *pp, unsigned woken)
+{
+	if (woken > weft_opt.pollsurplus)
+		return true;
+	return woken > 1 &&
+	       load_relaxed(&pp->hint.meanservice) >= SERVICE_LONG &&
+	       load_relaxed(&sched.npidle) > 0;
 }
 
 /* From the global queue what is due before the P's own Gs. */

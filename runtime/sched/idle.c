@@ -21,6 +21,14 @@ void setspinning(struct m *mp)
 	store_seqcst(&sched.needspinning, 0);
 }
 
+static bool much_queued(struct p *pp)
+{
+	uint32_t n = runqlen(pp);
+
+	/* What timers and descriptors brought at once is short as a rule; the one that runs next is one of them. */
+	return pp->hint.batchwhen ? p_batch_worth_helping(pp, n + 1) : n > weft_opt.wakesurplus;
+}
+
 /*
  * An M that found work stops spinning.  There may be more work, so another M may have to look; two where more is
  * queued than this one and the owner of that queue run next.  What was stolen had waited although Ps were idle: some M
@@ -39,7 +47,7 @@ void resetspinning(struct m *mp)
 	if (n < 0)
 		throw("resetspinning: nmspinning is %d", n);
 	if (weft_opt.readywake || load_seqcst(&sched.runqsize) > 0 ||
-	    runqlen(mp->p) > weft_opt.wakesurplus ||
+	    much_queued(mp->p) ||
 	    (stole && (mp->left > 0 || !load_relaxed(&sched.napper))))
 		wakep_for(mp->p);
 	if (stole && mp->left > 2)

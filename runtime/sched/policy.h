@@ -101,7 +101,7 @@ enum {
 	 */
 	NETPOLL_BATCH = 128,
 	/*
-	 * ns, netpoll.c retake.c: Gs that the poller readies and that run for longer at a time wake
+	 * ns, findrunnable.c retake.c: Gs that the poller or timers ready and that run for longer at a time wake
 	 * an idle P.  From: 148feba (MariaDB, 16 connections, procs=2: 0.75 of native without).
 	 */
 	SERVICE_LONG = 20000,

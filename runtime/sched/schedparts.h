@@ -159,7 +159,8 @@ bool p_computes(struct p *pp) hidden;
 bool nobody_polls(void) hidden;
 bool anywork(void) hidden;
 bool poll_is_due(struct p *pp) hidden;
-void p_batch_begins(struct p *pp) hidden; /* Gs that the poller readies are queued here */
+void p_batch_begins(struct p *pp, bool polled) hidden; /* Gs that the poller, or timers, ready are queued here */
+bool p_batch_worth_helping(struct p *pp, unsigned woken) hidden; /* so many of them: is an idle P to be woken? */
 
 /*
  * On g0, of the G that was switched away and goes on later: from the release on its context may be

@@ -40,12 +40,13 @@ struct phint {
 	uint32_t globrunqseen;
 	/* since when globrunqseen has that value; 0: nothing waited there (o) */
 	uint64_t globrunqsince;
-	/* when the poller first queued Gs here that have not all run; 0: all have (o) */
+	/* when the poller or timers first queued Gs here that have not all run; 0: all have (o) */
 	uint64_t batchwhen;
 	uint32_t batchruns;       /* runs at the time of batchwhen (o) */
-	/* mean ns for which a G that the poller queued here runs (o; sysmon reads) */
+	bool batchpolled;         /* the poller queued the first of them (o) */
+	/* mean ns for which a G that they queued here runs (o; sysmon reads) */
 	_Atomic uint64_t meanservice;
-	_Atomic uint64_t drainedwhen; /* when all of them had run, last time (o; sysmon reads) */
+	_Atomic uint64_t drainedwhen; /* when all that the poller queued had run, last time (o; sysmon reads) */
 	/* when many were readied here at once, last time, and runs then (wakep_for_woken()) (o) */
 	uint64_t manywhen;
 	uint32_t manyruns;

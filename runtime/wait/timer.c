@@ -266,6 +266,18 @@ bool timer_del(struct timer *t)
 	}
 }
 
+/* The caller's P, if it has one, gets them all. */
+static void batch_begins(void)
+{
+	struct p *own;
+
+	pin();
+	own = getp();
+	if (own)
+		p_batch_begins(own, false);
+	unpin();
+}
+
 uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 {
 	uint64_t next = load_seqcst(&pp->timer0);
@@ -292,6 +304,8 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 	}
 	next = load_seqcst(&pp->timer0);
 	unlock(&pp->timerslock);
+	if (woken && how == READY_TAIL)
+		batch_begins();
 	/* Without the lock: sysmon has no P, and readying a G may make it start a kernel thread. */
 	while (woken) {
 		struct g *gp = woken;

@@ -99,7 +99,7 @@ Test(proc, how_long_they_run_is_the_mean_of_what_was_worked_off)
 
 	at_tick(1);
 	for (int round = 0; round < 40; round++) {
-		p_batch_begins(pp);
+		p_batch_begins(pp, true);
 		for (int i = 0; i < 2; i++) {
 			runqput(pp, &gs[i], false);
 			choose();
@@ -156,6 +156,42 @@ Test(proc, an_m_without_work_steals_and_counts_as_spinning)
 	resetspinning(&m0);
 	cr_expect_not(m0.spinning);
 	cr_expect_eq(load_seqcst(&sched.nmspinning), 0);
+}
+
+static struct g *wake_arg(void *arg)
+{
+	return arg;
+}
+
+/* needspinning: it would have woken another M, but no P is idle. */
+Test(proc, short_gs_that_timers_ready_together_wake_no_other_m)
+{
+	struct g *gs = make_gs(8);
+	struct timer ts[4] = {0};
+	bool ran = false;
+
+	at_tick(1);
+	sched.pidle = NULL;
+	store_seqcst(&sched.npidle, 0);
+	for (int i = 0; i < 4; i++) {
+		store_relaxed(&gs[i].shim.status, Gwaiting);
+		ts[i].fn = wake_arg;
+		ts[i].arg = &gs[i];
+		timer_add(&ts[i], 1);
+	}
+	setspinning(&m0);
+	timers_check(allp[0], 2, &ran);
+	cr_assert(ran);
+	cr_assert_eq(runqlen(allp[0]), 4);
+	resetspinning(&m0);
+	cr_expect_eq(load_seqcst(&sched.needspinning), 0);
+	while (choose())
+		;
+	for (int i = 4; i < 8; i++)
+		runqput(allp[0], &gs[i], false);
+	setspinning(&m0);
+	resetspinning(&m0);
+	cr_expect_eq(load_seqcst(&sched.needspinning), 1, "what others queued may be long");
 }
 
 /* A P whose M is being made has nobody, and perhaps work. */
