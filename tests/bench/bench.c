@@ -28,6 +28,7 @@ static const struct bench table[] = {
 	{"sem", bench_sem, 0, 0, "semaphore ping-pong, round trip"},
 	{"pipe", bench_pipe, 0, 0, "ping-pong over two pipes, round trip"},
 	{"socketpair", bench_socketpair, 0, 0, "ping-pong over a stream socketpair, round trip"},
+	{"eventfd", bench_eventfd, 0, 0, "ping-pong over two eventfds, round trip"},
 	{"lock", bench_lock, 0, 0, "uncontended lock and unlock"},
 	{"mutex2", bench_mutex, 2, 0, "one mutex, 2 threads, each lock and unlock"},
 	{"mutex8", bench_mutex, 8, 0, "one mutex, 8 threads"},

@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 var target = 200 * time.Millisecond
@@ -227,6 +228,60 @@ func socketpairTrips(n int) time.Duration {
 	must(err)
 	a, b := os.NewFile(uintptr(s[0]), "a"), os.NewFile(uintptr(s[1]), "b")
 	return fdTrips(n, a, a, b, b)
+}
+
+func newEventfd() *os.File {
+	const nonblock = 0x800 // EFD_NONBLOCK
+	fd, _, errno := syscall.Syscall(syscall.SYS_EVENTFD2, 0, nonblock, 0)
+	if errno != 0 {
+		must(errno)
+	}
+	return os.NewFile(fd, "eventfd")
+}
+
+func addCount(f *os.File, n uint64) error {
+	var b [8]byte
+	*(*uint64)(unsafe.Pointer(&b)) = n
+	_, err := f.Write(b[:])
+	return err
+}
+
+func takeCount(f *os.File) (uint64, error) {
+	var b [8]byte
+	_, err := io.ReadFull(f, b[:])
+	return *(*uint64)(unsafe.Pointer(&b)), err
+}
+
+func eventfdTrips(n int) time.Duration {
+	const last = 1000
+	to, from := newEventfd(), newEventfd()
+	var done sync.WaitGroup
+	done.Add(1)
+	go func() {
+		defer done.Done()
+		for {
+			n, err := takeCount(to)
+			must(err)
+			if n == last {
+				return
+			}
+			must(addCount(from, n+1))
+		}
+	}()
+	start := time.Now()
+	for i := 0; i < n; i++ {
+		sent := uint64(i%100 + 1)
+		must(addCount(to, sent))
+		got, err := takeCount(from)
+		must(err)
+		check(got == sent+1, "the count that came back")
+	}
+	took := time.Since(start)
+	must(addCount(to, last))
+	done.Wait()
+	to.Close()
+	from.Close()
+	return took
 }
 
 func lockUnlock(n int) time.Duration {
@@ -612,6 +667,7 @@ var rows = map[string]func(){
 	"cond":         func() { measure("cond", 1000, condTrips) },
 	"sem":          func() { measure("sem", 1000, semTrips) },
 	"pipe":         func() { measure("pipe", 1000, pipeTrips) },
+	"eventfd":      func() { measure("eventfd", 1000, eventfdTrips) },
 	"socketpair":   func() { measure("socketpair", 1000, socketpairTrips) },
 	"lock":         func() { measure("lock", 100000, lockUnlock) },
 	"mutex2":       func() { measure("mutex2", 200, contest(2, 0, 0)) },

@@ -72,6 +72,7 @@ void bench_forkjoin(const struct bench *b);
 void bench_cond(const struct bench *b);
 void bench_sem(const struct bench *b);
 void bench_pipe(const struct bench *b);
+void bench_eventfd(const struct bench *b);
 void bench_socketpair(const struct bench *b);
 void bench_lock(const struct bench *b);
 void bench_mutex(const struct bench *b);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -195,4 +196,63 @@ static double socketpair_round_trips(long n, const struct bench *b)
 void bench_socketpair(const struct bench *b)
 {
 	measure(b, socketpair_round_trips, 1000);
+}
+
+/* Two counters, each read by one side; a count of LAST ends it. */
+enum { LAST = 1000 };
+
+static void add_count(int fd, uint64_t n)
+{
+	if (write(fd, &n, sizeof(n)) != sizeof(n))
+		die("write", errno);
+}
+
+static uint64_t take_count(int fd)
+{
+	uint64_t n;
+
+	if (read(fd, &n, sizeof(n)) != sizeof(n))
+		die("read", errno);
+	return n;
+}
+
+static void *count_server(void *arg)
+{
+	const int *fds = arg;
+	uint64_t n;
+
+	while ((n = take_count(fds[0])) != LAST)
+		add_count(fds[1], n + 1);
+	return NULL;
+}
+
+static double eventfd_round_trips(long n, const struct bench *b)
+{
+	int fds[2] = { eventfd(0, 0), eventfd(0, 0) };
+	pthread_t id;
+	uint64_t start, end;
+
+	(void)b;
+	must_sys(fds[0]);
+	must_sys(fds[1]);
+	must(pthread_create(&id, NULL, count_server, fds));
+	start = now_ns();
+	for (long i = 0; i < n; i++) {
+		uint64_t sent = (uint64_t)i % 100 + 1;
+
+		add_count(fds[0], sent);
+		if (take_count(fds[1]) != sent + 1)
+			die("the count that came back", 0);
+	}
+	end = now_ns();
+	add_count(fds[0], LAST);
+	must(pthread_join(id, NULL));
+	close(fds[0]);
+	close(fds[1]);
+	return (double)(end - start);
+}
+
+void bench_eventfd(const struct bench *b)
+{
+	measure(b, eventfd_round_trips, 1000);
 }
