@@ -213,6 +213,7 @@ enum pollchange {
 	NETPOLL_BARS,  /* they are told EBADF, and until it is unbarred as often, or closed, fd cannot be watched */
 	NETPOLL_RETRY, /* nothing is dropped: they try again, for something changed of which the kernel does not tell */
 	NETPOLL_RETRY_OUT, /* the same for writers alone */
+	NETPOLL_TOLD, /* a thread of this process has put something in: one reader need not wait for the poller */
 };
 void netpoll_changed(pollslot *slot, int fd, enum pollchange how);
 static inline void netpoll_unbar(pollslot *slot)

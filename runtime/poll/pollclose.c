@@ -86,6 +86,10 @@ void netpoll_changed(pollslot *slot, int fd, enum pollchange how)
 	bool bars = how == NETPOLL_BARS;
 
 	if (how >= NETPOLL_RETRY) {
+		if (likely(how == NETPOLL_TOLD)) {
+			netpoll_told(slot);
+			return;
+		}
 		if (how == NETPOLL_RETRY)
 			netpoll_retry(slot, NETPOLL_IN);
 		netpoll_retry(slot, NETPOLL_OUT);

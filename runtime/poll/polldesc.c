@@ -331,12 +331,12 @@ int netpoll_release(struct netwait *w, bool empty, bool keep)
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static unsigned pd_wake(struct polldesc *pd, enum polldir dir, bool all)
+static unsigned pd_wake(struct polldesc *pd, enum polldir dir, bool all, enum readyhow how)
 {
 	fetch_add_seqcst(&pd->seen.seq[dir], 1);
 	if (!load_seqcst(&pd->nwait[dir]))
 		return 0;
-	return lot_wake(netpoll_key(&pd->seen.seq[dir]), all ? ~0u : 1, 0, READY_TAIL, NULL, NULL);
+	return lot_wake(netpoll_key(&pd->seen.seq[dir]), all ? ~0u : 1, 0, how, NULL, NULL);
 }
 
 static unsigned wake_links(struct polldesc *pd, uint32_t events)
@@ -363,9 +363,26 @@ void netpoll_retry(pollslot *slot, enum polldir dir)
 	if (!pd)
 		return;
 	pin();
-	pd_wake(pd, dir, true);
+	pd_wake(pd, dir, true, READY_TAIL);
 	if (load_relaxed(&pd->links)) /* after the count, as below */
 		wake_links(pd, dir == NETPOLL_IN ? OS_POLLIN | OS_POLLPRI | OS_POLLRDHUP : OS_POLLOUT);
+	unpin();
+}
+
+/*
+ * The caller has put something in.  The kernel's edge comes as well, later, and costs a waiter one more try at most.
+ * So a wrong slot, or one that names another file by now, does no harm, and nothing is lost where nobody tells.
+ */
+void netpoll_told(pollslot *slot)
+{
+	struct polldesc *pd = load_seqcst(&slot->pd);
+
+	if (!pd)
+		return;
+	pin();
+	pd_wake(pd, NETPOLL_IN, false, READY_NEXT);
+	if (unlikely(load_relaxed(&pd->links))) /* after the count, as in polldesc_fire() */
+		wake_links(pd, OS_POLLIN);
 	unpin();
 }
 
@@ -384,9 +401,9 @@ unsigned polldesc_fire(uint64_t data, uint32_t events)
 	if (events & (ENDED | OS_POLLPRI))
 		fetch_or_acq_rel(&pd->seen.events, events & (ENDED | OS_POLLPRI));
 	if (events & (OS_POLLIN | OS_POLLPRI | ENDED))
-		woken += pd_wake(pd, NETPOLL_IN, events & ENDED);
+		woken += pd_wake(pd, NETPOLL_IN, events & ENDED, READY_TAIL);
 	if (events & OS_POLLOUT || ended)
-		woken += pd_wake(pd, NETPOLL_OUT, ended);
+		woken += pd_wake(pd, NETPOLL_OUT, ended, READY_TAIL);
 	/*
 	 * A link that is not visible yet was made after the event: its owner asks the kernel next, which
 	 * is a fence there; here the counts above are.

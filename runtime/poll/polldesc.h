@@ -42,6 +42,7 @@ int pd_watch(struct polldesc *pd, int fd) hidden;
 uint64_t pd_data(struct polldesc *pd) hidden;             /* what an event of it carries */
 
 struct polldesc *pd_at(uint32_t index) hidden;
+void netpoll_told(pollslot *slot) hidden;                 /* NETPOLL_TOLD */
 
 /* ---- pollonce.c ---- */
 /* Before a park at what tells of one direction; no number is held. */

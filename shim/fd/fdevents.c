@@ -78,8 +78,10 @@ static bool replaced(struct fdcall *c)
 		return true;
 	if (c->pending)
 		fdtable_closed(c->slot);
-	if (c->result >= 0)
+	if (c->result >= 0) {
 		fdtable_made((int)c->a[1], c->alone);
+		fdpeer_copied((int)c->a[0], (int)c->a[1]);
+	}
 	return true;
 }
 
@@ -142,6 +144,23 @@ static bool made(struct fdcall *c)
 	return true;
 }
 
+/* What is written to it is read by its number. */
+static bool made_counter(struct fdcall *c)
+{
+	made(c);
+	if (c->result >= 0)
+		fdpeer_made((int)c->result, (int)c->result);
+	return true;
+}
+
+static bool copied(struct fdcall *c)
+{
+	made(c);
+	if (c->result >= 0)
+		fdpeer_copied((int)c->a[0], (int)c->result);
+	return true;
+}
+
 static bool made_accepted(struct fdcall *c)
 {
 	made(c);
@@ -156,6 +175,7 @@ static bool made_two(const struct fdcall *c, const int *fds)
 		return true;
 	fdtable_made(fds[0], c->alone);
 	fdtable_made(fds[1], c->alone);
+	fdpeer_made(fds[0], fds[1]);
 	return true;
 }
 
@@ -276,7 +296,7 @@ static bool controlled(struct fdcall *c)
 	if (c->result < 0)
 		return true;
 	if (is_dupfd(c))
-		return made(c);
+		return copied(c);
 	if ((int)c->a[1] == F_SETFL) {
 		if (c->a[2] & O_DIRECT)
 			fdtable_packets_used();

@@ -1,13 +1,13 @@
 /*
  * fdflags: may a call on a descriptor wait, and how long: O_NONBLOCK and time-outs.
  *
- * O_NONBLOCK is asked for before each park that follows a call that would have blocked.  The park
- * after a short read makes no system call, so it needs a file whose attributes are known: what was asked
- * is kept for files that no other process has (alone), until a flag changes (epoch).
+ * That a file waits, and for how long, is asked before the first park, and kept for files that no other process has
+ * (alone), until a flag changes (epoch); of others it is asked before each park that follows a call that would have
+ * blocked.
  *
  * That a file has O_NONBLOCK is not kept: EAGAIN cannot be taken back, and others may have cleared the flag where
  * weft does not see it (a child that shares the table, pidfd_getfd, a receiver of SCM_RIGHTS, io_uring, an
- * instruction of the program's own).  A file that is thought to wait does no harm: it is asked again before it parks.
+ * instruction of the program's own).
  *
  * Must never: change a flag of the program's open file.
  */
@@ -83,16 +83,17 @@ enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, uint64_
 	/* Before the questions: a change, a close or another process that comes after them ends it. */
 	uint64_t key = s ? key_at(s, load_acquire(&epoch)) : 0;
 	bool keep = s && fdslot_is_alone(s);
-	long flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
+	long flags;
 
+	if (keep && remembered(&s->memo[dir], key, timeout))
+		return PARKS_FOR_SURE;
+	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
 	if (flags < 0)
 		return OTHER_FILE;
 	if (!open_for(flags, dir))
 		return NOT_OPEN_FOR_IT;
 	if (flags & O_NONBLOCK)
 		return NONBLOCKING;
-	if (keep && remembered(&s->memo[dir], key, timeout))
-		return MAY_PARK;
 	*timeout = ask_timeout(s, fd, dir);
 	if (keep)
 		remember(&s->memo[dir], key, *timeout);

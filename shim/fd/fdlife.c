@@ -41,6 +41,8 @@ struct fdslot *fdtable_closing(int fd)
 		return NULL;
 	if (load_relaxed(&s->alone))
 		store_release(&s->alone, 0);
+	if (load_relaxed(&s->peer))
+		store_relaxed(&s->peer, 0);
 	/*
 	 * A thread that looks at a number of which nothing is known does so after this, and still
 	 * in this life of the number.
@@ -87,6 +89,7 @@ static void relearn(struct fdslot *s, int fd)
 static void end(struct fdslot *s, int fd)
 {
 	store_release(&s->alone, 0);
+	store_relaxed(&s->peer, 0);
 	relearn(s, fd);
 	if (weft_on)
 		netpoll_changed(&s->poll, fd, NETPOLL_KEEPS);
@@ -119,4 +122,6 @@ void fdtable_made(int fd, uint32_t was_alone)
 			netpoll_changed(&s->poll, fd, NETPOLL_GONE);
 	}
 	store_release(&s->alone, was_alone);
+	if (load_relaxed(&s->peer))
+		store_relaxed(&s->peer, 0);
 }

@@ -47,6 +47,8 @@ struct fdslot {
 	/* fdtable_alone() before the file was made here; 0: others may have it.  Ordered as fdflags.c's alone */
 	_Atomic uint32_t alone;
 	struct fdmemo memo[2];
+	/* life << 32 | number + 1 of the end that reads what is written here, as it was made: a hint; 0: not known */
+	_Atomic uint64_t peer;
 };
 
 enum { SLOTS_CHUNK = 256, SLOTS_CHUNKS = 4096, SLOTS_MAX = SLOTS_CHUNK * SLOTS_CHUNKS };
@@ -142,7 +144,7 @@ static inline uint32_t fdslot_gen(const struct fdslot *s)
 
 /* ---- may a call wait?  fdflags.c ------------------------------------------------------------- */
 
-enum verdict { MAY_PARK, NONBLOCKING, OTHER_FILE, NOT_OPEN_FOR_IT };
+enum verdict { MAY_PARK, PARKS_FOR_SURE, NONBLOCKING, OTHER_FILE, NOT_OPEN_FOR_IT };
 
 /*
  * A call on fd would have blocked: is that what the program wants, and for how long (*timeout, ns;
@@ -169,6 +171,18 @@ void fdtable_shared(void) hidden;
 void fdtable_changed(void) hidden;
 void fdtable_splice_used(void) hidden; /* a pipe's lock may be held by a thread that sleeps */
 void fdtable_packets_used(void) hidden; /* a pipe was put in packet mode */
+
+/* ---- the other end: fdpeer.c ----------------------------------------------------------------- */
+
+void fdpeer_made(int a, int b) hidden;         /* two ends of one file, or twice one that reads what it was given */
+void fdpeer_copied(int from, int to) hidden;   /* to is another number of the same file */
+void fdpeer_tell_slow(uint64_t peer) hidden;
+/* What was written to a file whose slot has this peer is there. */
+static inline void fdpeer_tell(uint64_t peer)
+{
+	if (peer)
+		fdpeer_tell_slow(peer);
+}
 
 /* ---- closed, made anew: fdlife.c, for fdevents.c --------------------------------------------- */
 

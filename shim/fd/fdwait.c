@@ -55,7 +55,11 @@ static long wants_to_wait(struct fdop *op, const struct netwait *w, int fd)
 	uint64_t timeout = 0;
 	struct fdslot *s = fd == op->fd ? op->s : NULL;
 
+	op->sure = false;
 	switch (op->plain ? MAY_PARK : fdslot_may_park(s, fd, op->dir, &timeout)) {
+	case PARKS_FOR_SURE:
+		op->sure = true;
+		/* fall through */
 	case MAY_PARK:
 		start_clock(op, timeout);
 		if (!receives_no_more(op, w, fd))
@@ -270,7 +274,7 @@ static long run_op(struct fdop *op)
 			if (r != FDWAIT_PARK)
 				return r;
 		}
-		r = hold_and_run(op, &w, !steps && !op->done, tries && !op->plain);
+		r = hold_and_run(op, &w, !steps && !op->done, tries && !op->plain && !op->sure);
 		if (r == FDWAIT_FALLBACK)
 			return run_without_poller(op);
 		if (r != FDWAIT_AGAIN)

@@ -38,11 +38,13 @@ struct fdop {
 	long moved;        /* done when the time began */
 	bool timed, started;
 	bool late;         /* the time was over at the last park; this try is the last */
+	bool sure;         /* the file is known, and that it waits: nothing is asked before the park */
 	bool plain;        /* no flag or time-out of the descriptor bears on it */
 	bool ready;        /* fdwait_ask_and_call: the call may be made, */
 	int own;           /* or by this number */
 	/* The call as it came. */
 	long nr, b, c, d, e, f;
+	uint64_t peer;     /* fdslot's, of a call that writes */
 	size_t n;          /* bytes in all */
 	bool all;          /* goes on until all are moved */
 	bool vector;       /* n is not known before the kernel has looked at the pieces */

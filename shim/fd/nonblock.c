@@ -80,6 +80,8 @@ bool nonblock_counted(struct fdop *op, long *r)
 		return true;
 	}
 	op->done += *r;
+	if (*r > 0)
+		fdpeer_tell(op->peer);
 	if (op->all && *r > 0 && (size_t)op->done < op->n)
 		return false;
 	op->ends_short = op->done > 0 && (size_t)op->done < op->n;
@@ -269,6 +271,8 @@ long nonblock_run(struct fdop *op, nonblock_try *on_socket, nonblock_try *on_pip
 		if (!op->attempt)
 			return fdwait_call(op);
 	}
+	if (op->dir == NETPOLL_OUT)
+		op->peer = load_relaxed(&s->peer);
 	op->all |= op->dir == NETPOLL_OUT && (nonblock_is_stream(kind) || kind == FDK_PIPE);
 	r = fdwait_run(op);
 	switch (r) {
@@ -320,7 +324,7 @@ long fd_write(int fd, const void *buf, size_t n)
 		return fdwait_call(&op);
 	op.s = fdslot_of(fd);
 	if (!nonblock_parks_for_writing(op.s, fd))
-		return fdwait_call(&op);
+		return nonblock_wrote(op.s, fdwait_call(&op));
 	return nonblock_run(&op, try_send, try_write);
 }
 
@@ -365,6 +369,7 @@ static long send_message(struct fdop *op, nonblock_try *try)
 
 	runtime_checkyield();
 	testcancel();
+	op->peer = load_relaxed(&op->s->peer);
 	r = try(op, op->fd);
 	if (r == -EAGAIN)
 		return fdwait_await(op);
