@@ -22,6 +22,7 @@ static void keep_file(struct polldesc *pd, int fd, bool gone)
 		own = -1;
 	}
 	store_relaxed(&pd->once, false);
+	store_seqcst(&pd->quiet, false);
 	store_seqcst(&pd->seen.fd, own);
 	os_poll_del(netpoll_fd(), fd);
 	while (load_seqcst(&pd->seen.incalls)) /* in a call that does not block, on the old number */
@@ -49,6 +50,7 @@ void pd_forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
 		pd_drop(pd);
 	} else {
 		os_poll_del(netpoll_fd(), fd);
+		store_seqcst(&pd->quiet, false);
 		pd_put(pd);
 		fetch_sub_relaxed(&nwatched, 1);
 	}

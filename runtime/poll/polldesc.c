@@ -100,6 +100,7 @@ static struct polldesc *pd_get(int fd)
 	store_seqcst(&pd->seen.fd, fd);
 	store_relaxed(&pd->vain, 0);
 	store_relaxed(&pd->once, false);
+	store_relaxed(&pd->told, 0);
 	pd->oncerow = 0;
 	pd->users = 1;
 	pd->detached = false;
@@ -307,6 +308,8 @@ int netpoll_park(struct netwait *w, uint64_t deadline, enum waitreason reason)
 	 * Pairs with polldesc_fire: it raises seq, then reads nwait; we raise nwait, then read seq.
 	 */
 	fetch_add_seqcst(nwait, 1);
+	if (w->dir == NETPOLL_OUT)
+		pd_hear(w->pd);
 	r = park_woken(lot_park(&pk));
 	fetch_sub_seqcst(nwait, 1);
 	w->woken = r == 0;
@@ -380,7 +383,8 @@ void netpoll_told(pollslot *slot)
 	if (!pd)
 		return;
 	pin();
-	pd_wake(pd, NETPOLL_IN, false, READY_NEXT);
+	if (pd_wake(pd, NETPOLL_IN, false, READY_NEXT) && !load_relaxed(&pd->quiet) && getp())
+		pd_was_told(slot, pd);
 	if (unlikely(load_relaxed(&pd->links))) /* after the count, as in polldesc_fire() */
 		wake_links(pd, OS_POLLIN);
 	unpin();
@@ -417,6 +421,7 @@ unsigned polldesc_fire(uint64_t data, uint32_t events)
 void polldesc_fork_child(void)
 {
 	lock_init(&pool, Pollpool);
+	pollquiet_fork_child();
 	for (int i = 0; i < REGLOCKS; i++)
 		lock_init(&reglocks[i], Pollreg);
 	freelist = NULL;
@@ -426,6 +431,8 @@ void polldesc_fork_child(void)
 		lock_init(&pd->lock, Polldesc);
 		store_relaxed(&pd->links, NULL);
 		store_relaxed(&pd->seen.incalls, 0);
+		store_relaxed(&pd->quiet, false);
+		pd->listed = false;
 		for (int dir = 0; dir < 2; dir++)
 			store_relaxed(&pd->nwait[dir], 0);
 		if (pd->users && pd->detached && load_relaxed(&pd->seen.fd) >= 0)

@@ -19,6 +19,15 @@ struct polldesc {
 	_Atomic uint32_t nwait[2];  /* about to park, or parked */
 	_Atomic uint32_t vain;      /* its last event woke the poller for nobody: pollonce.c */
 	_Atomic bool once;          /* (L) written: watched for one event */
+	_Atomic uint32_t told;      /* readers that were woken by being told since it was quiet; a hint */
+	/*
+	 * (L pd_reglock()) written; watched for its end alone.  seq_cst with nwait: pd_was_told() writes this one, then
+	 * reads that; a park the other way
+	 */
+	_Atomic bool quiet;
+	bool listed;                /* (L pollquiet.c's) */
+	uint64_t quietsince;        /* the same */
+	struct polldesc *nextquiet; /* the same */
 	uint32_t oncerow;           /* (L pd_reglock()) so many parks more are to watch for one */
 	_Atomic uint32_t gen;       /* of this life; an event of a former one is stale */
 	struct lock lock;           /* rank Polldesc */
@@ -53,6 +62,14 @@ static inline void pd_arm(struct polldesc *pd)
 		pd_arm_slow(pd);
 }
 void pd_arm_for_links(struct polldesc *pd) hidden; /* a link was put in, and once seen */
+
+/* The lock of pd's number, and that; false: it has none.  A caller that does not hold pd looks whose it is. */
+bool pd_lock_number(struct polldesc *pd, int *fd) hidden;
+
+/* ---- pollquiet.c ---- */
+/* A reader was woken by being told, on a P, and pd is not quiet.  The slot had it. */
+void pd_was_told(pollslot *slot, struct polldesc *pd) hidden;
+void pd_hear(struct polldesc *pd) hidden; /* watched for all again, if it was quiet */
 
 /* ---- pollclose.c ---- */
 void pd_forget(pollslot *slot, struct polldesc *pd, int fd, bool gone) hidden; /* its pd_reglock() held */

@@ -18,6 +18,7 @@ static void link_in(struct polllink *l)
 	unlock(&l->pd->lock);
 	if (unlikely(once))
 		pd_arm_for_links(l->pd);
+	pd_hear(l->pd);
 }
 
 static void unlink_from(struct polllink *l)

@@ -29,7 +29,7 @@ static void watch_now(struct polldesc *pd, int fd, bool once)
 }
 
 /* The number may be another by the time its lock is held: then the file was registered anew, for all events. */
-static bool lock_number(struct polldesc *pd, int *fd)
+bool pd_lock_number(struct polldesc *pd, int *fd)
 {
 	*fd = load_seqcst(&pd->seen.fd);
 	if (*fd < 0)
@@ -46,7 +46,7 @@ void pd_arm_slow(struct polldesc *pd)
 	bool once, was;
 	int fd;
 
-	if (!lock_number(pd, &fd))
+	if (!pd_lock_number(pd, &fd))
 		return;
 	if (exchange_acq_rel(&pd->vain, 0))
 		pd->oncerow = ONCE_ROW;
@@ -67,7 +67,7 @@ void pd_arm_for_links(struct polldesc *pd)
 {
 	int fd;
 
-	if (!lock_number(pd, &fd))
+	if (!pd_lock_number(pd, &fd))
 		return;
 	lock(&pd->lock);
 	store_relaxed(&pd->once, false);

@@ -57,6 +57,11 @@ void netpoll_fork_child(void) hidden;
 void netpoll_move(int fd) hidden;       /* the poller leaves this number of its own to the program */
 int netpoll_dup(int fd) hidden;         /* a duplicate of fd with a number of weft's own; -1: there is none */
 
+/* ---- poll/pollquiet.c ---- */
+bool pollquiet_any(void) hidden;          /* sysmon is to come back */
+void pollquiet_look(uint64_t now) hidden;
+void pollquiet_fork_child(void) hidden;
+
 /* ---- polldesc.c, pollclose.c ---- */
 void netpoll_retry(pollslot *slot, enum polldir dir) hidden; /* its waiters try again */
 /* fd is not watched any more.  False: it has users, and is. */

@@ -145,7 +145,7 @@ static void sleep_deep(void)
 
 	store_seqcst(&sched.sysmonwait, 1);
 	/* Pairs with pidleget's and entersyscall's read of sysmonwait after they took a P. */
-	if (any_busy()) {
+	if (any_busy() || pollquiet_any()) {
 		store_seqcst(&sched.sysmonwait, 0);
 		return;
 	}
@@ -238,6 +238,7 @@ static void *sysmon_main(void *arg)
 			delay = TICK_FIRST;
 		else
 			delay = delay * 2 < TICK_MAX ? delay * 2 : TICK_MAX;
+		pollquiet_look(now);
 		poll_for_busy(now);
 		blocked = blocked_check(now);
 		/* Once for each look that comes of itself: on a server something is always queued. */
@@ -286,6 +287,7 @@ void sysmon_stop(void)
 	sysmon_wake_by(0);
 	sysmon_wake();
 	helper_join(&sysmon_thread);
+	pollquiet_look(UINT64_MAX);
 	store_seqcst(&sysmon_quits, false);
 	store_seqcst(&sched.sysmonwake, 0);
 	sysmon_forget();
