@@ -336,6 +336,15 @@ static bool splicing(struct fdcall *c)
 	return true;
 }
 
+/* The number that it wrote to is the call's first argument, second or third. */
+static bool spliced(struct fdcall *c)
+{
+	struct fdslot *out = fdslot_known((int)c->a[c->nr == SYS_splice ? 2 : c->nr == SYS_tee]);
+
+	fdpeer_wrote(out, c->result);
+	return true;
+}
+
 /* A splice if it goes into a pipe. */
 static bool sending(struct fdcall *c)
 {

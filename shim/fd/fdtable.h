@@ -184,6 +184,14 @@ static inline void fdpeer_tell(uint64_t peer)
 		fdpeer_tell_slow(peer);
 }
 
+/* After a write that was not tried: its result. */
+static inline long fdpeer_wrote(const struct fdslot *s, long r)
+{
+	if (r > 0 && s)
+		fdpeer_tell(load_relaxed(&s->peer));
+	return r;
+}
+
 /* ---- closed, made anew: fdlife.c, for fdevents.c --------------------------------------------- */
 
 /* Around a call that ends fd; the weft_on of both must be the same. */

@@ -274,22 +274,23 @@ EXPORT ssize_t splice(int in, off64_t *at_in, int out, off64_t *at_out, size_t n
 		      unsigned int flags)
 {
 	if (!on_g())
-		return FD_NOTED(splice, real.splice(in, at_in, out, at_out, n, flags), 0);
-	return FD_NOTED(splice, syscall_ret(block6(SYS_splice, in, at_in, out, at_out, n, flags)), 0);
+		return FD_NOTED(splice, real.splice(in, at_in, out, at_out, n, flags), in, 0, out);
+	return FD_NOTED(splice, syscall_ret(block6(SYS_splice, in, at_in, out, at_out, n, flags)), in, 0,
+			out);
 }
 
 EXPORT ssize_t tee(int in, int out, size_t n, unsigned int flags)
 {
 	if (!on_g())
-		return FD_NOTED(tee, real.tee(in, out, n, flags), 0);
-	return FD_NOTED(tee, syscall_ret(block4(SYS_tee, in, out, n, flags)), 0);
+		return FD_NOTED(tee, real.tee(in, out, n, flags), in, out);
+	return FD_NOTED(tee, syscall_ret(block4(SYS_tee, in, out, n, flags)), in, out);
 }
 
 EXPORT ssize_t vmsplice(int out, const struct iovec *iov, size_t count, unsigned int flags)
 {
 	if (!on_g())
-		return FD_NOTED(vmsplice, real.vmsplice(out, iov, count, flags), 0);
-	return FD_NOTED(vmsplice, syscall_ret(block4(SYS_vmsplice, out, iov, count, flags)), 0);
+		return FD_NOTED(vmsplice, real.vmsplice(out, iov, count, flags), out);
+	return FD_NOTED(vmsplice, syscall_ret(block4(SYS_vmsplice, out, iov, count, flags)), out);
 }
 
 /*

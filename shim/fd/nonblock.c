@@ -324,7 +324,7 @@ long fd_write(int fd, const void *buf, size_t n)
 		return fdwait_call(&op);
 	op.s = fdslot_of(fd);
 	if (!nonblock_parks_for_writing(op.s, fd))
-		return nonblock_wrote(op.s, fdwait_call(&op));
+		return fdpeer_wrote(op.s, fdwait_call(&op));
 	return nonblock_run(&op, try_send, try_write);
 }
 
@@ -372,7 +372,7 @@ static long send_message(struct fdop *op, nonblock_try *try)
 	op->peer = load_relaxed(&op->s->peer);
 	r = try(op, op->fd);
 	if (r == -EAGAIN)
-		return fdwait_await(op);
+		return fdpeer_wrote(op->s, fdwait_await(op));
 	return r == FDWAIT_FALLBACK || r == -ENOSYS ? fdwait_call(op) : fdwait_tried(op, r);
 }
 

@@ -65,14 +65,14 @@ long fd_sendmmsg(int fd, struct mmsghdr *msgs, unsigned int n, int flags)
 		return fdwait_call(&op);
 	runtime_checkyield();
 	testcancel();
-	r = direct4(SYS_sendmmsg, fd, msgs, n, flags | MSG_DONTWAIT);
+	r = fdpeer_wrote(s, direct4(SYS_sendmmsg, fd, msgs, n, flags | MSG_DONTWAIT));
 	if (r == -EAGAIN)
 		return fdwait_call(&op);
 	if (r <= 0 || (unsigned long)r >= n || stopped_by_error(fd))
 		return fdwait_tried(&op, r);
 	op.b = (long)(msgs + r);
 	op.c = (long)n - r;
-	rest = fdwait_call(&op);
+	rest = fdpeer_wrote(s, fdwait_call(&op));
 	return rest > 0 ? r + rest : r;
 }
 

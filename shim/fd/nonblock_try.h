@@ -40,13 +40,6 @@ long nonblock_went(const struct fdop *op, int fd, long r) hidden;
 long nonblock_positionless(const struct fdop *op, long nr, int fd, const struct iovec *v, long n) hidden;
 /* The whole call, with the tries of its kind; NULL: cannot be tried. */
 long nonblock_run(struct fdop *op, nonblock_try *on_socket, nonblock_try *on_pipe) hidden;
-/* After a write as it came: its result. */
-static inline long nonblock_wrote(const struct fdslot *s, long r)
-{
-	if (r > 0 && s)
-		fdpeer_tell(load_relaxed(&s->peer));
-	return r;
-}
 /* The same for a send with flags. */
 long nonblock_sent(struct fdop *op, int flags, nonblock_try *try) hidden;
 /* A write to it waits for room by parking. */

@@ -168,7 +168,7 @@ long fd_writev(int fd, const struct iovec *iov, int count)
 		return fdwait_call(&op);
 	op.s = fdslot_of(fd);
 	if (!nonblock_parks_for_writing(op.s, fd))
-		return nonblock_wrote(op.s, fdwait_call(&op));
+		return fdpeer_wrote(op.s, fdwait_call(&op));
 	if (fdslot_kind(op.s, fd) == FDK_ASKED && !has_bytes(iov, count))
 		return fdwait_call(&op);
 	return nonblock_run(&op, try_send_vector, try_writev);

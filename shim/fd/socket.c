@@ -15,6 +15,12 @@ static long sock_now(long nr, int fd, long b, long c, long d, long e, long f)
 	return direct(nr, fd, b, c, d, e, f);
 }
 
+/* The same that sends. */
+static long sock_send(long nr, int fd, long b, long c, long d, long e, long f)
+{
+	return fdpeer_wrote(fdslot_known(fd), sock_now(nr, fd, b, c, d, e, f));
+}
+
 #define now6(nr, fd, b, c, d, e, f)                                                                \
 	sock_now(nr, fd, (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 #define now3(nr, fd, b, c) now6(nr, fd, b, c, 0, 0, 0)
@@ -92,7 +98,7 @@ EXPORT ssize_t sendto(int fd, const void *buf, size_t n, int flags, const struct
 	if (!on_g())
 		return real.sendto(fd, buf, n, flags, to, len);
 	if (flags & MSG_DONTWAIT)
-		return syscall_ret(now6(SYS_sendto, fd, buf, n, flags, to, len));
+		return syscall_ret(sock_send(SYS_sendto, fd, (long)buf, (long)n, flags, (long)to, len));
 	return syscall_ret(fd_send(fd, buf, n, flags, to, len));
 }
 
@@ -101,14 +107,16 @@ EXPORT ssize_t send(int fd, const void *buf, size_t n, int flags)
 	if (!on_g())
 		return real.send(fd, buf, n, flags);
 	if (flags & MSG_DONTWAIT)
-		return syscall_ret(now6(SYS_sendto, fd, buf, n, flags, NULL, 0));
+		return syscall_ret(sock_send(SYS_sendto, fd, (long)buf, (long)n, flags, 0, 0));
 	return syscall_ret(fd_send(fd, buf, n, flags, NULL, 0));
 }
 ALIAS(__send, send);
 
 static long send_on_g(int fd, const struct msghdr *msg, int flags)
 {
-	return flags & MSG_DONTWAIT ? now3(SYS_sendmsg, fd, msg, flags) : fd_sendmsg(fd, msg, flags);
+	if (flags & MSG_DONTWAIT)
+		return sock_send(SYS_sendmsg, fd, (long)msg, flags, 0, 0, 0);
+	return fd_sendmsg(fd, msg, flags);
 }
 
 static long send_message(int fd, const struct msghdr *msg, int flags)
@@ -134,7 +142,7 @@ static long send_messages(int fd, struct mmsghdr *msgs, unsigned int n, int flag
 
 	if (!on_g())
 		return real.sendmmsg(fd, msgs, n, flags);
-	r = flags & MSG_DONTWAIT ? now6(SYS_sendmmsg, fd, msgs, n, flags, 0, 0)
+	r = flags & MSG_DONTWAIT ? sock_send(SYS_sendmmsg, fd, (long)msgs, n, flags, 0, 0)
 				 : fd_sendmmsg(fd, msgs, n, flags);
 	if (likely(r != -ESRCH))
 		return syscall_ret(r);
