@@ -10,6 +10,7 @@
 #define WEFT_NETPOLL_H
 
 #include "runtime/base/list.h"
+#include "runtime/g.h"
 #include "runtime/park.h"
 
 /*
@@ -51,6 +52,7 @@ struct netwait {
 	enum polldir dir;
 	uint32_t seq;        /* the count before the last try; if it was not registered, netpoll_hold() fills it in */
 	int fd;              /* while trying: the held file's number, which stays until the next park, or release */
+	uint64_t known;      /* pollseen's, with seq */
 	bool trying;
 	bool oneway;         /* the caller's word: the file tells of one direction, as an epoll does */
 	bool moved;          /* hold found another registration than the look */
@@ -73,8 +75,15 @@ struct pollseen {
 	 */
 	_Atomic int fd;             /* changes when the program closes its number under a user */
 	_Atomic uint64_t emptyseq;  /* NETPOLL_EMPTY | count at which all was read; a hint */
+	/*
+	 * tid of a reader << 32 | bytes that writers told of since it found nothing, and that it has not read; 0: not
+	 * known.  An edge makes it 0, for it may stand for bytes of which nobody told.  seq_cst with seq: an edge, and
+	 * a writer that tells, change this one, then move that; a reader reads both before its try.
+	 */
+	_Atomic uint64_t known;
 };
 #define NETPOLL_EMPTY (UINT64_C(1) << 32)
+#define NETPOLL_UNSEEN UINT64_MAX /* no value of known */
 enum { NETPOLL_ENDED = 0x2018 }; /* of events: POLLERR, POLLHUP and POLLRDHUP */
 
 static inline struct pollseen *netpoll_seen(struct polldesc *pd)
@@ -86,6 +95,37 @@ static inline struct pollseen *netpoll_seen(struct polldesc *pd)
 static inline void netpoll_note_empty(const struct netwait *w)
 {
 	store_relaxed(&netpoll_seen(w->pd)->emptyseq, NETPOLL_EMPTY | w->seq);
+}
+
+/*
+ * What of a stream of bytes is known without a try.  Where nobody else writes, a reader that takes the last byte that
+ * it was told of sees so that there is nothing.  If others write it is wrong in one way alone: it says so while their
+ * bytes are there.  Then their edge has not come, or pollquiet.c will ask: the reader waits that much longer, once.
+ */
+static inline uint64_t netpoll_reader(void)
+{
+	return (uint64_t)g_tid(getg()) << 32;
+}
+
+/* The last try found nothing, or took all. */
+static inline void netpoll_found_none(const struct netwait *w)
+{
+	uint64_t was = w->known;
+
+	/* A writer that told meanwhile changed it. */
+	cas_seqcst(&netpoll_seen(w->pd)->known, &was, netpoll_reader()); /* as seq */
+}
+
+/* The last try took n bytes and there was room for no more.  True: there are no others. */
+static inline bool netpoll_took(const struct netwait *w, uint64_t n)
+{
+	_Atomic uint64_t *known = &netpoll_seen(w->pd)->known;
+	uint64_t was = load_seqcst(known), reader = netpoll_reader(), is; /* as seq */
+
+	do
+		is = was >= reader + n && was < reader + (UINT64_C(1) << 32) ? was - n : 0;
+	while (was && !cas_weak_seqcst(known, &was, is)); /* as seq */
+	return was && is == reader;
 }
 
 /* an end or an error has been seen, perhaps of one direction only; or it was not watched */
@@ -104,9 +144,11 @@ static inline bool netpoll_look(struct netwait *w, pollslot *slot, enum polldir 
 	w->oneway = false;
 	w->dir = dir;
 	w->pd = pd;
+	w->known = NETPOLL_UNSEEN;
 	if (!pd)
 		return false;
 	w->seq = load_seqcst(&s->seq[dir]);
+	w->known = load_seqcst(&s->known); /* as seq */
 	return load_relaxed(&s->emptyseq) == (NETPOLL_EMPTY | w->seq) && !load_relaxed(&s->events);
 }
 
@@ -123,6 +165,7 @@ static inline void netpoll_next(struct netwait *w)
 	struct pollseen *s = netpoll_seen(w->pd);
 
 	w->seq = load_seqcst(&s->seq[w->dir]); /* before the try */
+	w->known = load_seqcst(&s->known); /* the same */
 	/* Sequentially consistent: pairs with keep_file(), which changes fd and then reads incalls. */
 	fetch_add_seqcst(&s->incalls, 1);
 	w->fd = load_seqcst(&s->fd);
@@ -216,6 +259,21 @@ enum pollchange {
 	NETPOLL_TOLD, /* a thread of this process has put something in: one reader need not wait for the poller */
 };
 void netpoll_changed(pollslot *slot, int fd, enum pollchange how);
+/* n bytes of them. */
+static inline void netpoll_tell(pollslot *slot, int fd, uint64_t n)
+{
+	const uint64_t most = UINT64_C(1) << 30;
+	struct polldesc *pd = load_seqcst(&slot->pd);
+	uint64_t was;
+
+	if (!pd)
+		return;
+	was = load_seqcst(&netpoll_seen(pd)->known); /* as seq, which moves next */
+	while (was && !cas_weak_seqcst(&netpoll_seen(pd)->known, &was,
+				       n < most && (uint32_t)was < most ? was + n : 0))
+		;
+	netpoll_changed(slot, fd, NETPOLL_TOLD);
+}
 static inline void netpoll_unbar(pollslot *slot)
 {
 	uint32_t n = load_acquire(&slot->barred);

@@ -97,6 +97,7 @@ static struct polldesc *pd_get(int fd)
 	}
 	store_relaxed(&pd->seen.events, 0);
 	store_relaxed(&pd->seen.emptyseq, 0);
+	store_seqcst(&pd->seen.known, 0); /* as where an edge comes */
 	store_seqcst(&pd->seen.fd, fd);
 	store_relaxed(&pd->vain, 0);
 	store_relaxed(&pd->once, false);
@@ -268,6 +269,8 @@ enum nethold netpoll_hold(struct netwait *w, int fd, bool tried)
 	if (!seen)
 		w->seq = pd->first[w->dir]; /* whatever came since it was registered is new to the caller */
 	w->moved = seen && pd != seen;
+	if (w->moved)
+		w->known = NETPOLL_UNSEEN;
 	w->woken = false;
 	w->trying = false;
 	return NETPOLL_HELD;
@@ -404,6 +407,8 @@ unsigned polldesc_fire(uint64_t data, uint32_t events)
 		return 0;
 	if (events & (ENDED | OS_POLLPRI))
 		fetch_or_acq_rel(&pd->seen.events, events & (ENDED | OS_POLLPRI));
+	if (events & OS_POLLIN)
+		store_seqcst(&pd->seen.known, 0); /* before the count moves: see known */
 	if (events & (OS_POLLIN | OS_POLLPRI | ENDED))
 		woken += pd_wake(pd, NETPOLL_IN, events & ENDED, READY_TAIL);
 	if (events & OS_POLLOUT || ended)

@@ -37,11 +37,11 @@ void fdpeer_copied(int from, int to)
 		store_relaxed(&st->peer, load_relaxed(&sf->peer));
 }
 
-void fdpeer_tell_slow(uint64_t peer)
+void fdpeer_tell_slow(uint64_t peer, long n)
 {
 	int fd = (int)(uint32_t)peer - 1;
 	struct fdslot *s = fdslot_known(fd);
 
 	if (s && fdslot_gen(s) == peer >> 32)
-		netpoll_changed(&s->poll, fd, NETPOLL_TOLD);
+		netpoll_tell(&s->poll, fd, (uint64_t)n);
 }

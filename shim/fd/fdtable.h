@@ -176,19 +176,19 @@ void fdtable_packets_used(void) hidden; /* a pipe was put in packet mode */
 
 void fdpeer_made(int a, int b) hidden;         /* two ends of one file, or twice one that reads what it was given */
 void fdpeer_copied(int from, int to) hidden;   /* to is another number of the same file */
-void fdpeer_tell_slow(uint64_t peer) hidden;
-/* What was written to a file whose slot has this peer is there. */
-static inline void fdpeer_tell(uint64_t peer)
+void fdpeer_tell_slow(uint64_t peer, long n) hidden;
+/* n bytes were written to a file whose slot has this peer. */
+static inline void fdpeer_tell(uint64_t peer, long n)
 {
 	if (peer)
-		fdpeer_tell_slow(peer);
+		fdpeer_tell_slow(peer, n);
 }
 
 /* After a write that was not tried: its result. */
 static inline long fdpeer_wrote(const struct fdslot *s, long r)
 {
 	if (r > 0 && s)
-		fdpeer_tell(load_relaxed(&s->peer));
+		fdpeer_tell(load_relaxed(&s->peer), r);
 	return r;
 }
 

@@ -90,6 +90,18 @@ static long waits_on(struct fdop *op, const struct netwait *w)
 	return FDWAIT_PARK;
 }
 
+/* Of a try that ended the call, or would have blocked: what it tells of what is left there. */
+static bool took_all(const struct fdop *op, const struct netwait *w, long r)
+{
+	bool pipe = op->kind == FDK_PIPE;
+
+	if (!op->hints || !w->pd)
+		return false;
+	if (pipe && (r == -EAGAIN || op->ends_short))
+		netpoll_found_none(w);
+	return op->ends_short || (pipe && r > 0 && netpoll_took(w, (uint64_t)r));
+}
+
 /* A try on the number that the held file has now.  FDWAIT_PARK: nothing, and it waits. */
 static long try_held(struct fdop *op, struct netwait *w)
 {
@@ -104,7 +116,10 @@ static long try_held(struct fdop *op, struct netwait *w)
 	self_thread.catches_sigpipe = true;
 	r = op->attempt(op, w->fd);
 	self_thread.catches_sigpipe = false;
-	return r == -EAGAIN ? waits_on(op, w) : r;
+	if (r != -EAGAIN)
+		return r;
+	took_all(op, w, r);
+	return waits_on(op, w);
 }
 
 /*
@@ -200,7 +215,7 @@ static long hold_and_run(struct fdop *op, struct netwait *w, bool parks, bool tr
 		 * registering.
 		 */
 		r = run_held(op, w, parks);
-	kept = netpoll_release(w, op->hints && op->ends_short, keeps_untried(op, w, r));
+	kept = netpoll_release(w, took_all(op, w, r), keeps_untried(op, w, r));
 	return fdwait_ended(op, r, kept);
 }
 
@@ -248,10 +263,11 @@ static long run_without_poller(struct fdop *op)
 static long try_number(struct fdop *op, const struct netwait *w)
 {
 	long r = op->attempt(op, op->fd);
+	bool empty = took_all(op, w, r);
 
 	if (r == -EAGAIN)
 		return wants_to_wait(op, w, op->fd);
-	if (w->pd && op->hints && op->ends_short)
+	if (empty)
 		netpoll_note_empty(w);
 	return r;
 }

@@ -81,7 +81,7 @@ bool nonblock_counted(struct fdop *op, long *r)
 	}
 	op->done += *r;
 	if (*r > 0)
-		fdpeer_tell(op->peer);
+		fdpeer_tell(op->peer, *r);
 	if (op->all && *r > 0 && (size_t)op->done < op->n)
 		return false;
 	op->ends_short = op->done > 0 && (size_t)op->done < op->n;

@@ -205,6 +205,17 @@ static void by_instruction(void)
 #endif
 }
 
+/* Two of which nobody tells, behind one and before another. */
+static void by_instruction_among_others(void)
+{
+	put(out);
+	by_instruction();
+	by_instruction();
+	for (int i = 0; i < 3; i++)
+		wait_taken();
+	put(out);
+}
+
 static void by_number(void)
 {
 	const void *what;
@@ -286,7 +297,7 @@ static void end(void)
 
 static void one(void (*how)(void), const char *what)
 {
-	int more = how == by_dup_of_a_number_that_goes_on ? 2 : 1;
+	int more = how == by_dup_of_a_number_that_goes_on ? 2 : how == by_instruction_among_others ? 4 : 1;
 	pthread_t t;
 
 	begin(more);
@@ -412,6 +423,7 @@ int main(void)
 		{ by_passing, "by a process that it was passed to", { true, true, true } },
 		{ by_path, "by its path in /proc", { true, false, false } },
 		{ by_instruction, "by an instruction", { true, true, true } },
+		{ by_instruction_among_others, "by instructions, among others", { true, true, false } },
 		{ by_number, "by system call", { true, true, true } },
 		{ by_pieces, "in pieces", { true, true, true } },
 		{ by_splice, "by splice", { true, true, false } },
