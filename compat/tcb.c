@@ -216,6 +216,14 @@ struct tcb *tcb_create(void *area, const struct tcb_stack *stk, uint32_t tid)
 	return t;
 }
 
+void tcb_began_on(const struct tcb_stack *stk)
+{
+	struct tcb *t = tcb_self();
+
+	if (*word_at(t, (ptrdiff_t)layout.stack) != (uintptr_t)stk->base)
+		set_bounds(t, stk);
+}
+
 void tcb_enter(void)
 {
 	/* libc's character tables are thread-local pointers; setting the locale fills them. */

@@ -52,6 +52,8 @@ struct tcb *tcb_create(void *area, const struct tcb_stack *stk, uint32_t tid);
 
 /* First thing a new life runs, with FS on the block: locale, ctype. */
 void tcb_enter(void);
+/* It began on this stack, which may be another than that with which the block was made. */
+void tcb_began_on(const struct tcb_stack *stk);
 
 /*
  * Last thing a life runs, with FS on the block, after TLS destructors and keys: gives back what

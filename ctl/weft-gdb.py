@@ -105,6 +105,8 @@ class G:
 
     def registers(self):
         """Of one that is parked or queued: {name: value}."""
+        if not self.sp:
+            raise gdb.GdbError("weft: G%d has not begun to run" % self.goid)
         n = self.layout.number("context_words")
         words = struct.unpack("<%dQ" % n, memory(self.sp, 8 * n))
         found = {name: words[i] for i, name in SAVED}
@@ -298,7 +300,7 @@ class Apply(gdb.Command):
                 try:
                     select(g)
                     print(gdb.execute(command, to_string=True), end="")
-                except gdb.error as e:
+                except (gdb.error, gdb.GdbError) as e:
                     print("    (%s)" % e)
         finally:
             parked.forget()

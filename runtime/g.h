@@ -102,7 +102,13 @@ struct gshim {
 	/* seq_cst with inherit_heir.listed: an ending thread writes this one, then reads that */
 	_Atomic uint32_t holds;
 	uint32_t sysdepth;        /* nesting of entersyscall() (o; the runtime writes) */
-	struct gmemory memory;    /* of this life (c); not of main */
+	/*
+	 * Twice the lowest address of its stack; odd: it has not begun, and may begin on another of the same shape
+	 * (stack_trade).  Once it is even it stays
+	 */
+	_Atomic uintptr_t stackat;
+	size_t stacksize, stackguard; /* as in struct gmemory (c); these four not of main */
+	void *area;
 	/* number of the P on which it began to run last, which may be another's by now (o; the runtime writes) */
 	uint16_t lane;
 	/* what it works on, as the program says (weft.h); the program's memory, read by dumps */
@@ -120,9 +126,20 @@ static inline const struct gshim *g_seen(const struct g *gp)
 	return (const struct gshim *)(const void *)gp;
 }
 
+/* Another thread's may have moved before it begins, unless g_memory_told() was asked. */
 static inline struct gmemory g_memory(const struct g *gp)
 {
-	return g_seen(gp)->memory;
+	const struct gshim *g = g_seen(gp);
+
+	return (struct gmemory){ .stack = (void *)(load_relaxed(&g->stackat) >> 1), .area = g->area,
+				 .size = g->stacksize, .guard = g->stackguard };
+}
+
+/* For the program: what it is told holds for all of the thread's life. */
+static inline struct gmemory g_memory_told(struct g *gp)
+{
+	fetch_and_acq_rel(&g_shim(gp)->stackat, ~(uintptr_t)1);
+	return g_memory(gp);
 }
 
 static inline void *g_tls(const struct g *gp)

@@ -31,8 +31,10 @@ void arch_switch(uintptr_t *sp, uintptr_t newsp, void *fs, void (*after)(void *)
 	__attribute__((visibility("hidden")));
 /* Sets FS and resumes a context. */
 void arch_gogo(uintptr_t sp, void *fs) __attribute__((noreturn, visibility("hidden")));
-/* A fresh context on the stack that ends at top: entry(arg) with an unwindable end of stack. */
-uintptr_t arch_newctx(void *top, void (*entry)(void *), void *arg);
+/* The caller's modes of floating point: rounding, and which exceptions trap. */
+uint64_t arch_fpmodes(void);
+/* A fresh context on the stack that ends at top: entry(arg) with such modes and an unwindable end of stack. */
+uintptr_t arch_newctx(void *top, void (*entry)(void *), void *arg, uint64_t fpmodes);
 
 /*
  * A context that nothing runs: words that the switch has saved at the saved stack pointer, and which of

@@ -222,6 +222,42 @@ bool stack_alloc(struct stack *s, const struct gattr *a)
 	return true;
 }
 
+/*
+ * to, which has not begun, gets the stack of from, which is over, if that has pages and its own has none; from gets
+ * that.  Ten thousand threads that end without having waited then touch one stack, and not ten thousand.  Not what
+ * the program was told the address of.
+ *
+ * A fork copies what the caller has done up to some moment: of all moments there is none at which both Gs have one
+ * stack, and from, which may be dead, is whole only when it has the other (stack_is_whole).
+ */
+void stack_trade(struct g *to, struct g *from)
+{
+	struct stack *a = &to->stack, *b = &from->stack;
+	char *cold = a->slot, *hot = b->slot;
+	ptrdiff_t top = a->top - a->base;
+	uintptr_t told = (uintptr_t)cold << 1 | 1;
+
+	if (!hot || !b->used || a->size != b->size || a->guard != b->guard ||
+	    !cas_acq_rel(&to->shim.stackat, &told, (uintptr_t)hot << 1))
+		return;
+	b->slot = NULL;
+	fence_compiler();
+	a->slot = a->base = hot;
+	a->top = hot + top;
+	a->used = true;
+	fence_compiler();
+	b->top = cold + (b->top - b->base);
+	b->base = cold;
+	b->used = false;
+	fence_compiler();
+	b->slot = cold;
+	fence_seqcst(); /* seq_cst with the fence in stacks_make_executable() */
+	if (likely(!fromnow_holds(FROMNOW_EXECUTABLE)))
+		return;
+	make_executable(a);
+	make_executable(b);
+}
+
 /* The stacks of k dead Gs, which lie from there on.  False: the kernel will not unmap them (too many mappings). */
 static bool unmap(struct g *const *gs, uint32_t k, char *from, size_t size)
 {

@@ -51,6 +51,29 @@ static inline struct g *outfit(const struct gattr *a)
 	return gp;
 }
 
+/*
+ * A G on a stack that has no pages yet gets its context when it begins: perhaps another has ended by then, whose
+ * pages it can have.
+ */
+static inline void context(struct g *gp)
+{
+	bool cold = gp->stack.slot && !gp->stack.used;
+
+	store_relaxed(&gp->shim.stackat, (uintptr_t)gp->stack.base << 1 | cold);
+	gp->fpmodes = arch_fpmodes(); /* inherited, as by clone(2) */
+	gp->sp = cold ? 0 : arch_newctx(gp->stack.top, entry, gp, gp->fpmodes);
+}
+
+void g_begin(struct p *pp, struct g *gp, struct g *over)
+{
+	if (!over)
+		over = pp->gfree[gp->class].head;
+	if (over)
+		stack_trade(gp, over);
+	gp->stack.used = true;
+	gp->sp = arch_newctx(gp->stack.top, entry, gp, gp->fpmodes);
+}
+
 struct g *g_new(const struct gattr *a, int *err)
 {
 	struct gattr full;
@@ -82,15 +105,16 @@ struct g *g_new(const struct gattr *a, int *err)
 	gp->cpuoff = false;
 	gp->shim.thread = NULL;
 	store_relaxed(&gp->shim.label, NULL);
-	gp->shim.memory = (struct gmemory){ .stack = gp->stack.base, .area = gp->area, .guard = gp->stack.guard,
-					    .size = (size_t)(gp->stack.top - gp->stack.base) };
+	gp->shim.area = gp->area;
+	gp->shim.stackguard = gp->stack.guard;
+	gp->shim.stacksize = (size_t)(gp->stack.top - gp->stack.base);
 	gp->intpc = 0;
 	if (weft_tls.g && !fromnow_holds(FROMNOW_GS))
 		gp->gs = weft_tls.g->gs;
 	else
 		gp->gs = arch_getgs();
 	gp->shim.sigmask = weft_tls.g ? weft_tls.g->shim.sigmask : os_sigmask_get();
-	gp->sp = arch_newctx(gp->stack.top, entry, gp);
+	context(gp);
 	return gp;
 }
 

@@ -104,7 +104,6 @@ static inline void stack_fit(struct stack *s, const struct gattr *a)
 {
 	s->base = a->stack ? a->stack : s->slot;
 	s->top = s->base + (a->stack ? a->stacksize : a->shape.top);
-	s->used = true;
 }
 
 #include "runtime/sched/schedparts.h"

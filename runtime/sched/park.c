@@ -46,14 +46,17 @@ static void finish_park(void *arg)
 /*
  * Switches straight to the next G of this P, if that is what schedule() would do: that saves g0 and
  * one change of FS.  after runs on the next G's stack.
+ * over: the caller will not return to its stack, and the next G may begin there.
  */
-static inline __attribute__((always_inline)) bool to_next(struct m *mp, struct g *gp, void (*after)(void *))
+static inline __attribute__((always_inline)) bool to_next(struct m *mp, struct g *gp, void (*after)(void *), bool over)
 {
 	bool inherit;
 	struct g *next = nextlocal(mp, &inherit);
 
 	if (!next)
 		return false;
+	if (unlikely(!next->sp))
+		g_begin(mp->p, next, over ? gp : NULL);
 	prepare_switch(mp, next, inherit);
 	arch_switch(&gp->sp, next->sp, next->shim.fs, after, gp);
 	return true;
@@ -72,7 +75,7 @@ void gopark_pinned(enum waitreason why, const void *addr)
 	trace_park(gp, why, addr);
 	if (weft_opt.dumpsig || weft_opt.schedtrace)
 		gp->waitsince = nanotime();
-	if (!to_next(mp, gp, finish_park))
+	if (!to_next(mp, gp, finish_park, false))
 		mcall(park_m);
 	gp->waitreason = WaitNone;
 	gp->waitaddr = NULL;
@@ -212,7 +215,7 @@ void goexit(bool (*ended)(void *arg), void *arg)
 		home_leave(gp);
 	gp->drop = ended(arg);
 	trace_exit(gp);
-	if (!to_next(getm(), gp, finish_exit))
+	if (!to_next(getm(), gp, finish_exit, true))
 		mcall(goexit0);
 	__builtin_unreachable();
 }

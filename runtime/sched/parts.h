@@ -90,6 +90,7 @@ char *reservation_cut(struct reservation *r, size_t each, size_t guard) hidden;
 void reservation_trim(struct reservation *r) hidden;       /* what is not cut yet goes back */
 bool stack_alloc(struct stack *s, const struct gattr *a) hidden; /* shaped */
 uint32_t stack_free(struct g *const *gs, uint32_t n) hidden;
+void stack_trade(struct g *to, struct g *from) hidden;
 bool stack_is_whole(const struct stack *s) hidden;
 void stack_discard(struct stack *s) hidden;
 void stack_fork_child(void) hidden;

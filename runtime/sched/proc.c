@@ -68,6 +68,8 @@ void g_await_off(struct g *gp)
 
 void execute(struct m *mp, struct g *gp, bool inherit)
 {
+	if (unlikely(!gp->sp))
+		g_begin(mp->p, gp, NULL);
 	prepare_switch(mp, gp, inherit);
 	finish_switch(mp, gp);
 	arch_gogo(gp->sp, gp->shim.fs);

@@ -17,7 +17,7 @@ struct stack {
 	size_t guard;             /* at its low end */
 	char *base;               /* lowest address of the stack, guard included */
 	char *top;                /* first byte above the usable stack */
-	bool used;                /* since its pages were given back */
+	bool used;                /* it has pages: a G began on it since they were given back */
 };
 
 struct gfreelist {                /* through schedlink; its owner's, or under gfreelock */
@@ -31,7 +31,7 @@ struct side;
 
 struct g {
 	struct gshim shim;        /* what the shim sees of it (g.h); stays first */
-	uintptr_t sp;             /* saved context while not running (o) */
+	uintptr_t sp;             /* saved context while not running (o); 0: it has not begun, g_begin() makes it */
 	struct weft_tls *tls;     /* inside it */
 	/* seq_cst with cpuseq in g_cputime(), which reads m between two reads of it */
 	struct m *_Atomic m;      /* the M whose stack pointer is on its stack; NULL: none */
@@ -66,6 +66,7 @@ struct g {
 	struct stack stack;       /* (c) while alive */
 	char *area;               /* where its thread block is (c once set) */
 	struct areas *areas;      /* the mapping that area is cut from (c once set) */
+	uint64_t fpmodes;         /* its creator's, where sp is 0 */
 	uintptr_t gs;             /* base of GS, which is the program's alone (o) */
 	uintptr_t intpc, intsp;   /* where a signal of ours interrupted it, while it is off its CPU; 0: nowhere (o) */
 	/* seq_cst with m, cputime and cpustart between the two additions: g_cputime() */

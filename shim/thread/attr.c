@@ -200,7 +200,7 @@ EXPORT int pthread_getattr_np(pthread_t t, pthread_attr_t *attr)
 	/* Main's stack is the process's: libc reads it from /proc. */
 	if (!weft_on || !th->g || th->g == g_main())
 		return real.pthread_getattr_np(t, attr);
-	mem = g_memory(th->g);
+	mem = g_memory_told(th->g);
 	pthread_attr_init(attr);
 	pthread_attr_setstack(attr, (char *)mem.stack + mem.guard, mem.size - mem.guard);
 	pthread_attr_setguardsize(attr, mem.guard);

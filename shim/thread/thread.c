@@ -116,6 +116,13 @@ bool thread_ended_by_number(int *of_last)
 	return load_acquire(&by_number);
 }
 
+static inline struct tcb_stack stack_of(const struct g *gp)
+{
+	struct gmemory mem = g_memory(gp);
+
+	return (struct tcb_stack){ .base = mem.stack, .size = mem.size, .guard = mem.guard };
+}
+
 /*
  * Cancellation and pthread_exit unwind to here, exactly as to libc's own start routine: also out of
  * a handler before the thread's function began, and out of a destructor, more than once.
@@ -124,8 +131,10 @@ void thread_gmain(struct g *gp)
 {
 	struct thread *th = &self_thread;
 	__pthread_unwind_buf_t buf;
+	struct tcb_stack stk;
 
-	(void)gp;
+	stk = stack_of(gp);
+	tcb_began_on(&stk);
 	tcb_enter();
 	if (unlikely(th->filtered))
 		filter_born(th);
@@ -165,7 +174,6 @@ EXPORT void thrd_exit(int result)
 static struct g *make(const pthread_attr_t *attr, int *err)
 {
 	struct tcb_stack stk;
-	struct gmemory mem;
 	struct gattr a;
 	struct g *gp = g_new(attr_parse(attr, &a), err);
 	struct tcb *t;
@@ -176,8 +184,7 @@ static struct g *make(const pthread_attr_t *attr, int *err)
 	if (!gp)
 		return NULL;
 	tid = g_nextid();
-	mem = g_memory(gp);
-	stk = (struct tcb_stack){ .base = mem.stack, .size = mem.size, .guard = mem.guard };
+	stk = stack_of(gp);
 	t = g_tls(gp);
 	/*
 	 * The loader's locks are taken here.  A G that is switched away with one (in a handler of
@@ -189,7 +196,7 @@ static struct g *make(const pthread_attr_t *attr, int *err)
 		if (runtime_fault("thread block"))
 			t = NULL;
 		else if (!t)
-			t = tcb_create(mem.area, &stk, tid);
+			t = tcb_create(g_memory(gp).area, &stk, tid);
 		else if (tcb_reuse(t, &stk, tid))
 			t = NULL;
 		exitsyscall();

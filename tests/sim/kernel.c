@@ -479,7 +479,7 @@ struct task *task_new(void *(*fn)(void *), void *arg, void *stack, size_t size, 
 	*t = (struct task){ .fn = fn, .arg = arg, .cpu = -1, .tid = (int)(t - sim.tasks) + 1000, .sigmask = ~0ULL };
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	t->fs = block_new();
-	t->sp = arch_newctx((char *)stack + size, task_main, t);
+	t->sp = arch_newctx((char *)stack + size, task_main, t, arch_fpmodes());
 	t->lastcpu = -1;
 	if ((unsigned)(t - sim.tasks) >= sim.ntasks)
 		sim.ntasks = (unsigned)(t - sim.tasks) + 1;

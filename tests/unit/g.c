@@ -257,6 +257,62 @@ Test(g, the_programs_own_stack_is_used_and_given_back)
 
 /* ---- stacks ---- */
 
+Test(g, one_without_pages_begins_on_the_stack_of_one_that_is_over)
+{
+	struct gattr less = usual;
+	struct g *over = new_g(&usual), *gp;
+	char *hot = over->stack.slot, *cold;
+
+	less.stacksize -= 64;
+	gp = new_g(&less);
+	cold = gp->stack.slot;
+	cr_expect_eq(gp->sp, 0);
+	over->stack.used = true;
+	g_begin(allp[0], gp, over);
+	cr_expect_eq(gp->stack.slot, hot);
+	cr_expect_eq(g_memory(gp).stack, hot);
+	cr_expect_eq(gp->stack.top, hot + g_memory(gp).size);
+	cr_expect(gp->stack.used && stack_is_whole(&gp->stack));
+	cr_expect(gp->sp > (uintptr_t)hot && gp->sp < (uintptr_t)gp->stack.top);
+	cr_expect_eq(over->stack.slot, cold);
+	cr_expect(!over->stack.used && stack_is_whole(&over->stack));
+	g_free(over);
+	g_free(gp);
+	cr_expect(new_g(&usual)->sp != 0, "it has pages");
+}
+
+Test(g, a_stack_that_was_told_stays)
+{
+	struct g *over = new_g(&usual), *gp = new_g(&usual);
+	char *told = g_memory_told(gp).stack;
+
+	over->stack.used = true;
+	g_begin(allp[0], gp, over);
+	cr_expect_eq(gp->stack.base, told);
+	cr_expect_eq(g_memory(gp).stack, told);
+}
+
+Test(g, only_a_stack_of_the_same_shape_is_taken_over)
+{
+	struct gattr wide = usual, own = usual;
+	struct g *over, *gp = new_g(&usual);
+	char *slot = gp->stack.slot;
+
+	wide.guardsize = 8192;
+	over = new_g(&wide);
+	over->stack.used = true;
+	g_begin(allp[0], gp, over);
+	cr_expect_eq(gp->stack.slot, slot);
+	own.stack = mmap(NULL, own.stacksize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	cr_assert_neq(own.stack, MAP_FAILED);
+	over = new_g(&own);
+	gp = new_g(&usual);
+	slot = gp->stack.slot;
+	g_begin(allp[0], gp, over);
+	cr_expect_eq(gp->stack.slot, slot);
+	cr_expect_eq(over->stack.base, own.stack);
+}
+
 Test(g, a_stack_is_writable_as_far_as_asked)
 {
 	struct gmemory mem = g_memory(new_g(&usual));
@@ -406,6 +462,7 @@ Test(g, of_many_that_ended_a_few_keep_their_place_and_none_its_memory)
 	for (int i = 0; i < N; i++) {
 		gs[i] = new_g(&usual);
 		memset(gs[i]->stack.slot + 4096, 1, usual.stacksize);
+		gs[i]->stack.used = true;
 		memset(gs[i]->area, 1, usual.tlsarea);
 		gs[i]->shim.fs = gs[i]->area;
 	}
@@ -438,6 +495,7 @@ Test(g, what_is_used_between_two_looks_keeps_its_memory)
 	for (int i = 0; i < 10; i++) {
 		gs[i] = new_g(&usual);
 		gs[i]->stack.slot[8192] = 1;
+		gs[i]->stack.used = true;
 	}
 	for (int i = 0; i < 10; i++)
 		g_free(gs[i]);

@@ -35,14 +35,19 @@ void arch_setgs(uintptr_t base)
 		arch_syscall(ARCH_PRCTL, ARCH_PRCTL_SETGS, (long)base, 0, 0, 0, 0);
 }
 
-uintptr_t arch_newctx(void *top, void (*entry)(void *), void *arg)
+uint64_t arch_fpmodes(void)
 {
-	uintptr_t *sp = (uintptr_t *)((uintptr_t)top & ~(uintptr_t)15);
 	uint32_t mxcsr;
 	uint16_t fcw;
 
-	/* The floating-point environment is inherited, as pthread_create's clone does. */
 	__asm__ volatile("stmxcsr %0\n\tfnstcw %1" : "=m"(mxcsr), "=m"(fcw));
+	return mxcsr | (uint64_t)fcw << 32;
+}
+
+uintptr_t arch_newctx(void *top, void (*entry)(void *), void *arg, uint64_t fpmodes)
+{
+	uintptr_t *sp = (uintptr_t *)((uintptr_t)top & ~(uintptr_t)15);
+
 	*--sp = 0;                     /* a null return address ends every unwinder's walk */
 	*--sp = 0;                     /* alignment: arch_start's call pushes on a 16-byte boundary */
 	*--sp = (uintptr_t)arch_start; /* popped by ret */
@@ -52,6 +57,6 @@ uintptr_t arch_newctx(void *top, void (*entry)(void *), void *arg)
 	*--sp = 0;                     /* r13 */
 	*--sp = 0;                     /* r14 */
 	*--sp = 0;                     /* r15 */
-	*--sp = (uintptr_t)mxcsr | (uintptr_t)fcw << 32;
+	*--sp = fpmodes;
 	return (uintptr_t)sp;
 }
