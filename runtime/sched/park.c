@@ -46,7 +46,8 @@ static void finish_park(void *arg)
 /*
  * Switches straight to the next G of this P, if that is what schedule() would do: that saves g0 and
  * one change of FS.  after runs on the next G's stack.
- * over: the caller will not return to its stack, and the next G may begin there.
+ * over: the caller will not return to its stack.  A next G that has not begun may have it, which goexit0() sees to:
+ * that G's context would lie where the caller's frames are.
  */
 static inline __attribute__((always_inline)) bool to_next(struct m *mp, struct g *gp, void (*after)(void *), bool over)
 {
@@ -55,8 +56,14 @@ static inline __attribute__((always_inline)) bool to_next(struct m *mp, struct g
 
 	if (!next)
 		return false;
-	if (unlikely(!next->sp))
-		g_begin(mp->p, next, over ? gp : NULL);
+	if (unlikely(!next->sp)) {
+		if (over) {
+			mp->begins = next;
+			mp->begininherits = inherit;
+			return false;
+		}
+		g_begin(mp->p, next, NULL);
+	}
 	prepare_switch(mp, next, inherit);
 	arch_switch(&gp->sp, next->sp, next->shim.fs, after, gp);
 	return true;
@@ -172,7 +179,7 @@ static void finish_exit(void *arg)
 static void goexit0(void *arg)
 {
 	struct m *mp = weft_tls.m;
-	struct g *gp = arg;
+	struct g *gp = arg, *next = mp->begins;
 	/* What was not waited for is told; none, and the M that made it goes on. */
 	bool locked = mp->lockedg && (gp->lockdepth || os_has_children());
 
@@ -184,7 +191,12 @@ static void goexit0(void *arg)
 	 */
 	if (mp == &m0 || !locked)
 		mp->lockedg = NULL;
-	gdestroy(arg);
+	mp->begins = NULL;
+	if (next)
+		g_begin(mp->p, next, gp);
+	gdestroy(gp);
+	if (next)
+		execute(mp, next, mp->begininherits);
 	if (locked && mp != &m0) {
 		/*
 		 * What the locked G changed of its kernel thread (policy, affinity, namespaces) ends

@@ -216,7 +216,7 @@ struct m *g_ownm(const struct g *gp) hidden;
 void g_set_tls(struct g *gp, void *fsbase, uint32_t tid) hidden; /* also fills weft_tls of that block */
 /*
  * gp, whose sp is 0, is about to run on pp, the caller's: it gets its context, on a stack with pages if there is one.
- * over: the calling G, which has ended and will not return, and on whose stack gp may begin; NULL: none has.
+ * over: a G that has ended, whose stack the calling M has left, and which nobody may free yet; NULL: none.
  */
 void g_begin(struct p *pp, struct g *gp, struct g *over) hidden;
 void g_await_off(struct g *gp) hidden; /* waits, a moment at most, until no thread is on its stack */

@@ -36,6 +36,8 @@ struct m {
 	void *g0top;              /* g0's stack starts here on every mcall (c) */
 	void *fs;                 /* thread block of g0 (c) */
 	struct g *curg;           /* (o) */
+	struct g *begins;         /* (o) between goexit() and goexit0(): the next G, which has not begun */
+	bool begininherits;       /* (o) its share of the slice, as nextlocal() says */
 	struct p *p;              /* (o) NULL: none */
 	struct p *nextp;          /* (L sched) handed by startm before the wake-up */
 	struct p *oldp;           /* (o) the P it left for a system call */
