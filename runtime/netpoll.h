@@ -257,10 +257,11 @@ enum pollchange {
 	NETPOLL_RETRY, /* nothing is dropped: they try again, for something changed of which the kernel does not tell */
 	NETPOLL_RETRY_OUT, /* the same for writers alone */
 	NETPOLL_TOLD, /* a thread of this process has put something in: one reader need not wait for the poller */
+	NETPOLL_TOLD_OWN, /* the same of a file that no other process has */
 };
 void netpoll_changed(pollslot *slot, int fd, enum pollchange how);
-/* n bytes of them. */
-static inline void netpoll_tell(pollslot *slot, int fd, uint64_t n)
+/* n bytes of them; own: no other process has the file. */
+static inline void netpoll_tell(pollslot *slot, int fd, uint64_t n, bool own)
 {
 	const uint64_t most = UINT64_C(1) << 30;
 	struct polldesc *pd = load_seqcst(&slot->pd);
@@ -272,7 +273,7 @@ static inline void netpoll_tell(pollslot *slot, int fd, uint64_t n)
 	while (was && !cas_weak_seqcst(&netpoll_seen(pd)->known, &was,
 				       n < most && (uint32_t)was < most ? was + n : 0))
 		;
-	netpoll_changed(slot, fd, NETPOLL_TOLD);
+	netpoll_changed(slot, fd, own ? NETPOLL_TOLD_OWN : NETPOLL_TOLD);
 }
 static inline void netpoll_unbar(pollslot *slot)
 {

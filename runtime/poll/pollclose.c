@@ -88,8 +88,8 @@ void netpoll_changed(pollslot *slot, int fd, enum pollchange how)
 	bool bars = how == NETPOLL_BARS;
 
 	if (how >= NETPOLL_RETRY) {
-		if (likely(how == NETPOLL_TOLD)) {
-			netpoll_told(slot);
+		if (likely(how >= NETPOLL_TOLD)) {
+			netpoll_told(slot, how == NETPOLL_TOLD_OWN);
 			return;
 		}
 		if (how == NETPOLL_RETRY)

@@ -102,6 +102,8 @@ static struct polldesc *pd_get(int fd)
 	store_relaxed(&pd->vain, 0);
 	store_relaxed(&pd->once, false);
 	store_relaxed(&pd->told, 0);
+	store_relaxed(&pd->quietafter, QUIET_AFTER);
+	store_relaxed(&pd->heard, false);
 	pd->oncerow = 0;
 	pd->users = 1;
 	pd->detached = false;
@@ -379,14 +381,16 @@ void netpoll_retry(pollslot *slot, enum polldir dir)
  * The caller has put something in.  The kernel's edge comes as well, later, and costs a waiter one more try at most.
  * So a wrong slot, or one that names another file by now, does no harm, and nothing is lost where nobody tells.
  */
-void netpoll_told(pollslot *slot)
+void netpoll_told(pollslot *slot, bool own)
 {
 	struct polldesc *pd = load_seqcst(&slot->pd);
 
 	if (!pd)
 		return;
 	pin();
-	if (pd_wake(pd, NETPOLL_IN, false, READY_NEXT) && !load_relaxed(&pd->quiet) && getp())
+	if (unlikely(load_relaxed(&pd->heard)))
+		store_relaxed(&pd->heard, false);
+	if (pd_wake(pd, NETPOLL_IN, false, READY_NEXT) && own && !load_relaxed(&pd->quiet) && getp())
 		pd_was_told(slot, pd);
 	if (unlikely(load_relaxed(&pd->links))) /* after the count, as in polldesc_fire() */
 		wake_links(pd, OS_POLLIN);
@@ -411,6 +415,8 @@ unsigned polldesc_fire(uint64_t data, uint32_t events)
 		store_seqcst(&pd->seen.known, 0); /* before the count moves: see known */
 	if (events & (OS_POLLIN | OS_POLLPRI | ENDED))
 		woken += pd_wake(pd, NETPOLL_IN, events & ENDED, READY_TAIL);
+	if (unlikely(load_relaxed(&pd->heard)))
+		pd_was_heard(pd);
 	if (events & OS_POLLOUT || ended)
 		woken += pd_wake(pd, NETPOLL_OUT, ended, READY_TAIL);
 	/*

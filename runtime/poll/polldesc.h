@@ -20,6 +20,8 @@ struct polldesc {
 	_Atomic uint32_t vain;      /* its last event woke the poller for nobody: pollonce.c */
 	_Atomic bool once;          /* (L) written: watched for one event */
 	_Atomic uint32_t told;      /* readers that were woken by being told since it was quiet; a hint */
+	_Atomic uint32_t quietafter; /* of those; a hint */
+	_Atomic bool heard;         /* just watched for all again, with a reader parked, and not told since; a hint */
 	/*
 	 * (L pd_reglock()) written; watched for its end alone.  seq_cst with nwait: pd_was_told() writes this one, then
 	 * reads that; a park the other way
@@ -51,7 +53,7 @@ int pd_watch(struct polldesc *pd, int fd) hidden;
 uint64_t pd_data(struct polldesc *pd) hidden;             /* what an event of it carries */
 
 struct polldesc *pd_at(uint32_t index) hidden;
-void netpoll_told(pollslot *slot) hidden;                 /* NETPOLL_TOLD */
+void netpoll_told(pollslot *slot, bool own) hidden;       /* NETPOLL_TOLD, NETPOLL_TOLD_OWN */
 
 /* ---- pollonce.c ---- */
 /* Before a park at what tells of one direction; no number is held. */
@@ -70,6 +72,7 @@ bool pd_lock_number(struct polldesc *pd, int *fd) hidden;
 /* A reader was woken by being told, on a P, and pd is not quiet.  The slot had it. */
 void pd_was_told(pollslot *slot, struct polldesc *pd) hidden;
 void pd_hear(struct polldesc *pd) hidden; /* watched for all again, if it was quiet */
+void pd_was_heard(struct polldesc *pd) hidden; /* the kernel's word woke a reader then */
 
 /* ---- pollclose.c ---- */
 void pd_forget(pollslot *slot, struct polldesc *pd, int fd, bool gone) hidden; /* its pd_reglock() held */

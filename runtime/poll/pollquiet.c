@@ -5,7 +5,8 @@
  * between kernel threads for each.  So a file where readers were woken QUIET_AFTER times by being told is watched for
  * its end alone, for QUIET_NS.  Then sysmon has it watched for all again: the kernel says at that moment whether
  * there is something, so a write of which nobody told (an instruction's, an io_uring's, another process's) is seen,
- * that much later once.  A thread that is to wait for anything else there than to read has it watched for all before
+ * that much later once.  Where that was so the file is quiet half as often from then on; and what another process has
+as well is never quiet.  A thread that is to wait for anything else there than to read has it watched for all before
  * it parks.
  *
  * Rejected: to know each way in which an end leaves the process, and watch for all from then on: what io_uring, another
@@ -77,7 +78,7 @@ void pd_was_told(pollslot *slot, struct polldesc *pd)
 	uint32_t n = load_relaxed(&pd->told) + 1;
 	int fd;
 
-	if (n >= QUIET_AFTER)
+	if (n >= load_relaxed(&pd->quietafter))
 		n = 0;
 	store_relaxed(&pd->told, n); /* one that is lost is no matter */
 	if (n || !pd_lock_number(pd, &fd))
@@ -114,6 +115,15 @@ void pd_hear(struct polldesc *pd)
 	unlock(pd_reglock(fd));
 }
 
+/* Its event was not one of which a writer told since: a reader that was parked waited for sysmon. */
+void pd_was_heard(struct polldesc *pd)
+{
+	uint32_t after = load_relaxed(&pd->quietafter);
+
+	store_relaxed(&pd->heard, false);
+	store_relaxed(&pd->quietafter, after < UINT32_MAX / 2 ? after * 2 : after);
+}
+
 bool pollquiet_any(void)
 {
 	return load_seqcst(&nlisted) != 0;
@@ -124,6 +134,7 @@ void pollquiet_look(uint64_t now)
 	struct polldesc *pd;
 
 	while (pollquiet_any() && (pd = next_old(now))) {
+		store_relaxed(&pd->heard, load_seqcst(&pd->nwait[NETPOLL_IN]) != 0);
 		pd_hear(pd);
 		fetch_sub_seqcst(&nlisted, 1); /* after it is heard: sysmon may sleep from then on */
 	}

@@ -125,7 +125,7 @@ enum {
 	 */
 	ONCE_ROW = 64,
 	/*
-	 * wake-ups, pollquiet.c: of readers that writers here told, after which a file is watched for its end alone.
+	 * wake-ups, polldesc.c: of readers that writers here told, after which a file is watched for its end alone.
 	 * From: that and the way back are two system calls, 0.6 us; each write before costs up to a wake-up of 5 us.
 	 */
 	QUIET_AFTER = 8,

@@ -43,5 +43,5 @@ void fdpeer_tell_slow(uint64_t peer, long n)
 	struct fdslot *s = fdslot_known(fd);
 
 	if (s && fdslot_gen(s) == peer >> 32)
-		netpoll_tell(&s->poll, fd, (uint64_t)n);
+		netpoll_tell(&s->poll, fd, (uint64_t)n, fdslot_is_alone(s));
 }
