@@ -24,6 +24,8 @@ static volatile int over;
 
 __attribute__((noinline)) static void waits_for_its_turn(int me)
 {
+	if (rounds < 0)
+		usleep(1000); /* the others may well come in turn, and then this is all that is waited for */
 	pthread_mutex_lock(&m);
 	while (turn % n != me && !over)
 		pthread_cond_wait(&c, &m);
@@ -34,11 +36,8 @@ __attribute__((noinline)) static void waits_for_its_turn(int me)
 
 static void *plays(void *arg)
 {
-	for (int i = 0; (rounds < 0 || i < rounds) && !over; i++) {
+	for (int i = 0; (rounds < 0 || i < rounds) && !over; i++)
 		waits_for_its_turn((int)(long)arg);
-		if (rounds < 0)
-			usleep(1000);
-	}
 	return NULL;
 }
 
