@@ -103,8 +103,8 @@ struct gshim {
 	_Atomic uint32_t holds;
 	uint32_t sysdepth;        /* nesting of entersyscall() (o; the runtime writes) */
 	/*
-	 * Twice the lowest address of its stack; odd: it has not begun, and may begin on another of the same shape
-	 * (stack_trade).  Once it is even it stays
+	 * Twice the lowest address of its stack; odd: the program was not told of it.  Then the G may begin on another
+	 * of the same shape, and after its end another may begin on this one (stack_trade)
 	 */
 	_Atomic uintptr_t stackat;
 	size_t stacksize, stackguard; /* as in struct gmemory (c); these four not of main */
@@ -135,7 +135,7 @@ static inline struct gmemory g_memory(const struct g *gp)
 				 .size = g->stacksize, .guard = g->stackguard };
 }
 
-/* For the program: what it is told holds for all of the thread's life. */
+/* For the program: what it is told holds until the thread is joined. */
 static inline struct gmemory g_memory_told(struct g *gp)
 {
 	fetch_and_acq_rel(&g_shim(gp)->stackat, ~(uintptr_t)1);

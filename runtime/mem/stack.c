@@ -238,7 +238,7 @@ void stack_trade(struct g *to, struct g *from)
 	uintptr_t told = (uintptr_t)cold << 1 | 1;
 
 	if (!hot || !b->used || a->size != b->size || a->guard != b->guard ||
-	    !cas_acq_rel(&to->shim.stackat, &told, (uintptr_t)hot << 1))
+	    !cas_acq_rel(&to->shim.stackat, &told, (uintptr_t)hot << 1 | 1))
 		return;
 	b->slot = NULL;
 	fence_compiler();

@@ -59,17 +59,31 @@ static inline void context(struct g *gp)
 {
 	bool cold = gp->stack.slot && !gp->stack.used;
 
-	store_relaxed(&gp->shim.stackat, (uintptr_t)gp->stack.base << 1 | cold);
+	store_relaxed(&gp->shim.stackat, (uintptr_t)gp->stack.base << 1 | 1);
 	gp->fpmodes = arch_fpmodes(); /* inherited, as by clone(2) */
 	gp->sp = cold ? 0 : arch_newctx(gp->stack.top, entry, gp, gp->fpmodes);
 }
 
+/*
+ * gp, which has ended and may still be joined, gives its stack away unless the program knows where that is: one that
+ * keeps a table of its threads' stacks has it there until the join.
+ */
+static inline bool leaves_stack(struct g *gp)
+{
+	uintptr_t at = load_relaxed(&gp->shim.stackat);
+
+	return gp->drop || ((at & 1) && cas_acq_rel(&gp->shim.stackat, &at, at & ~(uintptr_t)1));
+}
+
 void g_begin(struct p *pp, struct g *gp, struct g *over)
 {
-	if (!over)
-		over = pp->gfree[gp->class].head;
+	struct g *from = over && leaves_stack(over) ? over : pp->gfree[gp->class].head;
+
+	if (from)
+		stack_trade(gp, from);
+	/* Asked for the first time after its end it names what is its own.  In this very moment: what was. */
 	if (over)
-		stack_trade(gp, over);
+		store_relaxed(&over->shim.stackat, (uintptr_t)over->stack.base << 1);
 	gp->stack.used = true;
 	gp->sp = arch_newctx(gp->stack.top, entry, gp, gp->fpmodes);
 }

@@ -80,12 +80,22 @@ static inline void __attribute__((noreturn)) leave(struct thread *th)
 	goexit(ended, th);
 }
 
+/* A result on the own stack: as natively, nothing but the thread's own end writes there before the join. */
+static inline void keep_result(struct thread *th)
+{
+	struct gmemory mem = g_memory(th->g);
+
+	if (unlikely((uintptr_t)th->result - (uintptr_t)mem.stack < mem.size))
+		g_memory_told(th->g);
+}
+
 void thread_end(struct thread *th)
 {
 	compat_call_tls_dtors();
 	keys_run_destructors();
 	if (unlikely(weft_tls.strict))
 		strict_end();
+	keep_result(th);
 	leave(th);
 }
 

@@ -292,6 +292,21 @@ Test(g, a_stack_that_was_told_stays)
 	cr_expect_eq(g_memory(gp).stack, told);
 }
 
+Test(g, what_was_told_of_one_that_is_over_stays_until_it_is_free)
+{
+	struct g *over = new_g(&usual), *gp = new_g(&usual);
+	char *slot = gp->stack.slot, *told = g_memory_told(over).stack;
+
+	over->stack.used = true;
+	g_begin(allp[0], gp, over);
+	cr_expect_eq(gp->stack.slot, slot);
+	cr_expect_eq(g_memory(over).stack, told);
+	over->drop = true;
+	gp = new_g(&usual);
+	g_begin(allp[0], gp, over);
+	cr_expect_eq(gp->stack.slot, told);
+}
+
 Test(g, only_a_stack_of_the_same_shape_is_taken_over)
 {
 	struct gattr wide = usual, own = usual;
