@@ -75,6 +75,21 @@ static inline void lock(struct lock *l)
 	lock_pinned(l);
 }
 
+/* For a caller that what the lock's holder waits for may depend on: false: it is not free, and not taken. */
+static inline bool lock_if_free(struct lock *l)
+{
+	uint32_t free = 0;
+
+	pin();
+	/* Acquire: as in lock_pinned(). */
+	if (cas_acquire(&l->word, &free, 1)) {
+		lockrank_take(l);
+		return true;
+	}
+	unpin();
+	return false;
+}
+
 /*
  * A store and a load, not an exchange: two of these are in every park.  So the load may be done
  * before the store is visible.  The fence between the two is the sleeper's affair (lock_slow).

@@ -67,6 +67,8 @@ void pd_arm_for_links(struct polldesc *pd) hidden; /* a link was put in, and onc
 
 /* The lock of pd's number, and that; false: it has none.  A caller that does not hold pd looks whose it is. */
 bool pd_lock_number(struct polldesc *pd, int *fd) hidden;
+/* The same if that lock is free: for a caller that may be inside a call on a number, for which a closer waits. */
+bool pd_lock_number_if_free(struct polldesc *pd, int *fd) hidden;
 
 /* ---- pollquiet.c ---- */
 /* A reader was woken by being told, on a P, and pd is not quiet.  The slot had it. */

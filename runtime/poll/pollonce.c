@@ -29,16 +29,27 @@ static void watch_now(struct polldesc *pd, int fd, bool once)
 }
 
 /* The number may be another by the time its lock is held: then the file was registered anew, for all events. */
+static bool has_number(struct polldesc *pd, int fd)
+{
+	if (load_seqcst(&pd->seen.fd) == fd)
+		return true;
+	unlock(pd_reglock(fd));
+	return false;
+}
+
 bool pd_lock_number(struct polldesc *pd, int *fd)
 {
 	*fd = load_seqcst(&pd->seen.fd);
 	if (*fd < 0)
 		return false;
 	lock(pd_reglock(*fd));
-	if (load_seqcst(&pd->seen.fd) == *fd)
-		return true;
-	unlock(pd_reglock(*fd));
-	return false;
+	return has_number(pd, *fd);
+}
+
+bool pd_lock_number_if_free(struct polldesc *pd, int *fd)
+{
+	*fd = load_seqcst(&pd->seen.fd);
+	return *fd >= 0 && lock_if_free(pd_reglock(*fd)) && has_number(pd, *fd);
 }
 
 void pd_arm_slow(struct polldesc *pd)

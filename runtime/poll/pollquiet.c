@@ -81,7 +81,8 @@ void pd_was_told(pollslot *slot, struct polldesc *pd)
 	if (n >= load_relaxed(&pd->quietafter))
 		n = 0;
 	store_relaxed(&pd->told, n); /* one that is lost is no matter */
-	if (n || !pd_lock_number(pd, &fd))
+	/* The writer is still inside its call, and a closer of its number that holds the lock waits for that. */
+	if (n || !pd_lock_number_if_free(pd, &fd))
 		return;
 	/*
 	 * While the slot names it, the number is its own.  A thread that waits for something else counts itself, then
@@ -102,17 +103,21 @@ void pd_was_told(pollslot *slot, struct polldesc *pd)
 	unlock(pd_reglock(fd));
 }
 
-void pd_hear(struct polldesc *pd)
+static void hear(struct polldesc *pd, int fd)
 {
-	int fd;
-
-	if (!load_seqcst(&pd->quiet) || !pd_lock_number(pd, &fd))
-		return;
 	if (load_seqcst(&pd->quiet)) {
 		store_seqcst(&pd->quiet, false);
 		watch(pd, fd, PD_EVENTS);
 	}
 	unlock(pd_reglock(fd));
+}
+
+void pd_hear(struct polldesc *pd)
+{
+	int fd;
+
+	if (load_seqcst(&pd->quiet) && pd_lock_number(pd, &fd))
+		hear(pd, fd);
 }
 
 /* Its event was not one of which a writer told since: a reader that was parked waited for sysmon. */
@@ -134,8 +139,16 @@ void pollquiet_look(uint64_t now)
 	struct polldesc *pd;
 
 	while (pollquiet_any() && (pd = next_old(now))) {
+		int fd;
+
 		store_relaxed(&pd->heard, load_seqcst(&pd->nwait[NETPOLL_IN]) != 0);
-		pd_hear(pd);
+		/* A closer that holds the lock may wait for a G whose P sysmon is to take: later, then. */
+		if (load_seqcst(&pd->quiet)) {
+			if (pd_lock_number_if_free(pd, &fd))
+				hear(pd, fd);
+			else
+				enlist(pd);
+		}
 		fetch_sub_seqcst(&nlisted, 1); /* after it is heard: sysmon may sleep from then on */
 	}
 }
