@@ -76,13 +76,17 @@ struct pollseen {
 	_Atomic int fd;             /* changes when the program closes its number under a user */
 	_Atomic uint64_t emptyseq;  /* NETPOLL_EMPTY | count at which all was read; a hint */
 	/*
-	 * tid of a reader << 32 | bytes that writers told of since it found nothing, and that it has not read; 0: not
-	 * known.  An edge makes it 0, for it may stand for bytes of which nobody told.  seq_cst with seq: an edge, and
-	 * a writer that tells, change this one, then move that; a reader reads both before its try.
+	 * tid of a reader << 32 | bytes that writers told of since it found nothing, and that it has not read.  Less
+	 * than NETPOLL_KNOWN: not known, and each time another number (unknowns), so that a reader whose try found
+	 * nothing sees whether something came meanwhile.  An edge makes it unknown, for it may stand for bytes of which
+	 * nobody told.  seq_cst with seq: an edge, and a writer that tells, change this one, then move that; a reader
+	 * reads both before its try.
 	 */
 	_Atomic uint64_t known;
+	_Atomic uint32_t unknowns;  /* how often it became unknown */
 };
 #define NETPOLL_EMPTY (UINT64_C(1) << 32)
+#define NETPOLL_KNOWN (UINT64_C(1) << 32)
 #define NETPOLL_UNSEEN UINT64_MAX /* no value of known */
 enum { NETPOLL_ENDED = 0x2018 }; /* of events: POLLERR, POLLHUP and POLLRDHUP */
 
@@ -107,25 +111,33 @@ static inline uint64_t netpoll_reader(void)
 	return (uint64_t)g_tid(getg()) << 32;
 }
 
+/* The next value of known that says nothing. */
+static inline uint64_t netpoll_unknown(struct pollseen *s)
+{
+	return (uint32_t)(fetch_add_relaxed(&s->unknowns, 1) + 1);
+}
+
 /* The last try found nothing, or took all. */
 static inline void netpoll_found_none(const struct netwait *w)
 {
 	uint64_t was = w->known;
 
-	/* A writer that told meanwhile changed it. */
+	/* A writer that told meanwhile, or an edge, changed it. */
 	cas_seqcst(&netpoll_seen(w->pd)->known, &was, netpoll_reader()); /* as seq */
 }
 
 /* The last try took n bytes and there was room for no more.  True: there are no others. */
 static inline bool netpoll_took(const struct netwait *w, uint64_t n)
 {
-	_Atomic uint64_t *known = &netpoll_seen(w->pd)->known;
-	uint64_t was = load_seqcst(known), reader = netpoll_reader(), is; /* as seq */
+	struct pollseen *seen = netpoll_seen(w->pd);
+	uint64_t was = load_seqcst(&seen->known), reader = netpoll_reader(), is; /* as seq */
 
-	do
-		is = was >= reader + n && was < reader + (UINT64_C(1) << 32) ? was - n : 0;
-	while (was && !cas_weak_seqcst(known, &was, is)); /* as seq */
-	return was && is == reader;
+	do {
+		if (was < NETPOLL_KNOWN)
+			return false;
+		is = was >= reader + n && was < reader + NETPOLL_KNOWN ? was - n : netpoll_unknown(seen);
+	} while (!cas_weak_seqcst(&seen->known, &was, is)); /* as seq */
+	return is == reader;
 }
 
 /* an end or an error has been seen, perhaps of one direction only; or it was not watched */
@@ -260,19 +272,22 @@ enum pollchange {
 	NETPOLL_TOLD_OWN, /* the same of a file that no other process has */
 };
 void netpoll_changed(pollslot *slot, int fd, enum pollchange how);
-/* n bytes of them; own: no other process has the file. */
+/* n bytes of them, of a stream that is counted; 0: it is not.  own: no other process has the file. */
 static inline void netpoll_tell(pollslot *slot, int fd, uint64_t n, bool own)
 {
 	const uint64_t most = UINT64_C(1) << 30;
 	struct polldesc *pd = load_seqcst(&slot->pd);
-	uint64_t was;
+	struct pollseen *s = netpoll_seen(pd);
+	uint64_t was, is;
 
 	if (!pd)
 		return;
-	was = load_seqcst(&netpoll_seen(pd)->known); /* as seq, which moves next */
-	while (was && !cas_weak_seqcst(&netpoll_seen(pd)->known, &was,
-				       n < most && (uint32_t)was < most ? was + n : 0))
-		;
+	was = load_seqcst(&s->known); /* as seq, which moves next */
+	while (n) {
+		is = was >= NETPOLL_KNOWN && n < most && (uint32_t)was < most ? was + n : netpoll_unknown(s);
+		if (cas_weak_seqcst(&s->known, &was, is))
+			break;
+	}
 	netpoll_changed(slot, fd, own ? NETPOLL_TOLD_OWN : NETPOLL_TOLD);
 }
 static inline void netpoll_unbar(pollslot *slot)

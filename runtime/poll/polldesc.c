@@ -97,7 +97,7 @@ static struct polldesc *pd_get(int fd)
 	}
 	store_relaxed(&pd->seen.events, 0);
 	store_relaxed(&pd->seen.emptyseq, 0);
-	store_seqcst(&pd->seen.known, 0); /* as where an edge comes */
+	store_seqcst(&pd->seen.known, netpoll_unknown(&pd->seen)); /* as where an edge comes */
 	store_seqcst(&pd->seen.fd, fd);
 	store_relaxed(&pd->vain, 0);
 	store_relaxed(&pd->once, false);
@@ -412,7 +412,7 @@ unsigned polldesc_fire(uint64_t data, uint32_t events)
 	if (events & (ENDED | OS_POLLPRI))
 		fetch_or_acq_rel(&pd->seen.events, events & (ENDED | OS_POLLPRI));
 	if (events & OS_POLLIN)
-		store_seqcst(&pd->seen.known, 0); /* before the count moves: see known */
+		store_seqcst(&pd->seen.known, netpoll_unknown(&pd->seen)); /* before the count moves: see known */
 	if (events & (OS_POLLIN | OS_POLLPRI | ENDED))
 		woken += pd_wake(pd, NETPOLL_IN, events & ENDED, READY_TAIL);
 	if (unlikely(load_relaxed(&pd->heard)))

@@ -43,5 +43,5 @@ void fdpeer_tell_slow(uint64_t peer, long n)
 	struct fdslot *s = fdslot_known(fd);
 
 	if (s && fdslot_gen(s) == peer >> 32)
-		netpoll_tell(&s->poll, fd, (uint64_t)n, fdslot_is_alone(s));
+		netpoll_tell(&s->poll, fd, fdslot_kindnow(s) == FDK_PIPE ? (uint64_t)n : 0, fdslot_is_alone(s));
 }

@@ -145,6 +145,35 @@ Test(polldesc, drained_until_the_next_edge_and_never_after_the_end)
 	cr_expect_not(known_empty(), "the end came already: no edge will follow");
 }
 
+/*
+ * A reader that found nothing says so late: one byte came of which it was told before, and one of which it is told
+ * after, when the edges of both are over.
+ */
+Test(polldesc, a_reader_that_found_nothing_before_something_came_knows_nothing)
+{
+	struct g *gs = make_gs(1);
+	struct netwait w;
+
+	gs->shim.tid = 1;
+	weft_tls.g = gs;
+	cr_assert(hold(&w, &slot, p[0]));
+	netpoll_release(&w, false, false);
+	netpoll_look(&w, &slot, NETPOLL_IN);
+	put(p[1]);
+	netpoll_tell(&slot, p[0], 1, true);
+	put(p[1]);
+	netpoll_nowait();
+	netpoll_found_none(&w);
+	netpoll_tell(&slot, p[0], 1, true);
+	netpoll_look(&w, &slot, NETPOLL_IN);
+	cr_expect_not(netpoll_took(&w, 1), "of two bytes");
+	netpoll_look(&w, &slot, NETPOLL_IN);
+	netpoll_found_none(&w);
+	put(p[1]);
+	netpoll_tell(&slot, p[0], 1, true);
+	cr_expect(netpoll_took(&w, 1), "all that it was told of since");
+}
+
 Test(polldesc, an_event_of_a_former_life_is_ignored)
 {
 	struct netwait w, next;
