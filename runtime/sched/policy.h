@@ -193,7 +193,7 @@ enum {
 	 * not.  From: wakeslice's default: no other woken G is looked for sooner.
 	 */
 	TICK_FIRST = 100,
-	/* us, sysmon.c sysmonsleep.c: at most, whatever it owes.  From: Go. */
+	/* us, sysmon.c: at most.  From: Go. */
 	TICK_MAX = 10000,
 	/*
 	 * us, insyscall.c blocked.c: between two looks, at most, while a G waits behind a call that may be
@@ -207,18 +207,18 @@ enum {
 	SYSMON_PART = 100,
 	/*
 	 * one in, sysmonsleep.c: the same while a woken G, or a timer, waits beside a P that computes for
-	 * long.  From: twice SYSMON_PART.  Ms set alarms for what is due on their own P (alarm.c), so what is
-	 * left to sysmon was no later with one in 50 than with one in 10 (simulation, 1 to 16 CPUs).
+	 * long.  From: a look takes 10 us, and wakeslice is 100: one look in each; with one in 50 a thread that
+	 * sleeps 1 ms beside one that computes was late by 1 ms.
 	 */
-	SYSMON_PART_URGENT = 50,
+	SYSMON_PART_URGENT = 10,
 	/*
-	 * ns, retake.c: a timer of a P that computes is urgent if it is due within this.  From: one in
-	 * SYSMON_PART_URGENT allows a look of 20 us in each.
+	 * ns, sysmonsleep.c retake.c: that sysmon sleeps at most when it used more than its part.  From: what became
+	 * due meanwhile waits no longer.
 	 */
-	SYSMON_SOON = 1000000,
+	SYSMON_DEBT = 1000000,
 	/*
-	 * Ps, sysmonsleep.c: for each so many that part is allowed once more.  From: a look asks one G to give
-	 * way; with 2 % beside 64 spinners and as many sleepers, all took 1.48 times the ideal, now 1.13 (simulation).
+	 * Ps, sysmonsleep.c: for each so many that part is allowed once more.  From: together under 1 % of
+	 * their CPUs.
 	 */
 	SYSMON_PS = 16,
 	/*

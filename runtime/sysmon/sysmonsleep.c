@@ -216,7 +216,7 @@ static uint64_t owed(uint64_t now)
 	}
 	used -= sysmon.saved;
 	sysmon.saved = 0;
-	return used * part < TICK_MAX * 1000ULL ? used * part : TICK_MAX * 1000ULL;
+	return used * part < SYSMON_DEBT ? used * part : SYSMON_DEBT;
 }
 
 void sysmon_sleep(uint32_t us)
