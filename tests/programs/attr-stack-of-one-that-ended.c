@@ -18,26 +18,13 @@ static struct life {
 	_Atomic bool over;
 } lives[THREADS];
 
-static void bounds(pthread_t t, char **low, char **high)
-{
-	pthread_attr_t attr;
-	void *at;
-	size_t n;
-
-	CHECK_OK(pthread_getattr_np(t, &attr));
-	CHECK_OK(pthread_attr_getstack(&attr, &at, &n));
-	CHECK_OK(pthread_attr_destroy(&attr));
-	*low = at;
-	*high = *low + n;
-}
-
 static void *live(void *arg)
 {
 	struct life *l = arg;
 	char text[RESULT] = { 0 };
 
 	if (l->asks)
-		bounds(pthread_self(), &l->low, &l->high);
+		stack_bounds(pthread_self(), &l->low, &l->high);
 	snprintf(text, sizeof(text), "thread %d", (int)(l - lives));
 	atomic_store(&l->over, true);
 	if (l->gives)
@@ -92,7 +79,7 @@ int main(void)
 	await();
 	no_two_overlap();
 	for (int i = 0; i < THREADS; i++) {
-		bounds(lives[i].t, &low, &high);
+		stack_bounds(lives[i].t, &low, &high);
 		CHECK(low == lives[i].low && high == lives[i].high);
 	}
 	join_all();
@@ -100,7 +87,7 @@ int main(void)
 	make_all(false, false);
 	await();
 	for (int i = 0; i < THREADS; i++)
-		bounds(lives[i].t, &lives[i].low, &lives[i].high);
+		stack_bounds(lives[i].t, &lives[i].low, &lives[i].high);
 	no_two_overlap();
 	join_all();
 

@@ -13,17 +13,12 @@ static _Thread_local int life = 1;
 
 static void *on_given_stack(void *arg)
 {
-	pthread_attr_t attr;
-	size_t size;
-	void *low;
-	char here;
+	char here, *low, *high;
 
 	CHECK((uintptr_t)&here >= (uintptr_t)arg && (uintptr_t)&here < (uintptr_t)arg + SIZE);
-	CHECK_OK(pthread_getattr_np(pthread_self(), &attr));
-	CHECK_OK(pthread_attr_getstack(&attr, &low, &size));
-	CHECK_OK(pthread_attr_destroy(&attr));
-	CHECK(low == arg);
-	CHECK_EQ(size, SIZE);
+	stack_bounds(pthread_self(), &low, &high);
+	CHECK(low == (char *)arg);
+	CHECK_EQ(high - low, SIZE);
 	CHECK_EQ(life++, 1);
 	return arg;
 }

@@ -22,26 +22,13 @@ static struct life {
 static pthread_barrier_t all;
 static int (*rounds)(void), (*round_as)(int); /* of libm, which this is not linked with */
 
-static void bounds(pthread_t t, char **low, char **high)
-{
-	pthread_attr_t attr;
-	void *at;
-	size_t n;
-
-	CHECK_OK(pthread_getattr_np(t, &attr));
-	CHECK_OK(pthread_attr_getstack(&attr, &at, &n));
-	CHECK_OK(pthread_attr_destroy(&attr));
-	*low = at;
-	*high = *low + n;
-}
-
 static void *live(void *arg)
 {
 	struct life *l = arg;
 	char here = 1, *low, *high;
 
 	CHECK_EQ(rounds(), l->rounding);
-	bounds(pthread_self(), &low, &high);
+	stack_bounds(pthread_self(), &low, &high);
 	CHECK(&here >= low && &here < high);
 	if (atomic_load(&l->low))
 		CHECK(low == l->low && high == l->high);
@@ -68,7 +55,7 @@ static void round_of(int every)
 		CHECK_OK(round_as(l->rounding));
 		CHECK_OK(pthread_create(&l->t, NULL, live, l));
 		if (i % 3 == 0) {
-			bounds(l->t, &low, &high);
+			stack_bounds(l->t, &low, &high);
 			l->high = high;
 			atomic_store(&l->low, low);
 		}

@@ -131,6 +131,20 @@ static UNUSED void *join(pthread_t t)
 	return value;
 }
 
+/* The stack of t without its guard, as the program is told of it. */
+static void UNUSED stack_bounds(pthread_t t, char **low, char **high)
+{
+	pthread_attr_t attr;
+	void *at;
+	size_t n;
+
+	CHECK_OK(pthread_getattr_np(t, &attr));
+	CHECK_OK(pthread_attr_getstack(&attr, &at, &n));
+	CHECK_OK(pthread_attr_destroy(&attr));
+	*low = (char *)at;
+	*high = *low + n;
+}
+
 static long long UNUSED now_ns(clockid_t clock)
 {
 	struct timespec ts;
