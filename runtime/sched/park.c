@@ -109,8 +109,8 @@ static inline void ready_pinned(struct g *gp, enum readyhow how)
 			runqput(pp, gp, false);
 		if (weft_opt.readywake)
 			wakep();
-		else if (how == READY_NEXT && unlikely(waker_computes_on()))
-			waker_ready(weft_tls.g, pp);
+		else if (unlikely(waker_computes_on()))
+			waker_ready(weft_tls.g, pp, how);
 	} else {
 		/*
 		 * The caller has no P (native thread, sysmon, a G in a system call): no M would

@@ -171,6 +171,8 @@ int g_start(struct g *gp, bool locked)
 		if (weft_opt.wakesurplus == 0 ||
 		    (!first && runqlen(pp) > weft_opt.wakesurplus))
 			wakep_for(pp);
+		else if (unlikely(waker_computes_on()))
+			waker_ready(weft_tls.g, pp, READY_TAIL);
 	} else {
 		ready(gp, READY_TAIL);
 	}

@@ -132,7 +132,8 @@ static inline bool p_sees_itself(const struct p *pp, uint64_t now)
 /* ---- wakers.c ---- */
 /* The G that runs on pp has kept others waiting, ns, that it woke, or that were queued behind it. */
 void waker_seen(struct p *pp, uint64_t waited) hidden;
-void waker_ready(struct g *gp, struct p *pp) hidden; /* gp, which computes on, has queued another on its P */
+/* gp, which computes on, has queued another on its P */
+void waker_ready(struct g *gp, struct p *pp, enum readyhow how) hidden;
 
 /* The caller is a G that will, as it seems. */
 static inline bool waker_computes_on(void)

@@ -685,6 +685,99 @@ static uint64_t duets_ideal(unsigned cpus, unsigned rounds)
 	return rounds * (REST + (uint64_t)PART * (cpus < 2 ? 2 : 1));
 }
 
+/*
+ * ---- gifts: a leader for two CPUs leaves a mutex, comes to a barrier, wakes many, and makes a thread; and computes on
+ */
+
+static struct gift {
+	struct mutex held, m;
+	struct cond all;
+	struct barrier b;
+	unsigned called, rounds;
+	uint64_t since;
+} *gifts_;
+
+static void given(void *arg)
+{
+	struct gift *g = arg;
+
+	late(g->since);
+	compute(PART);
+}
+
+static void giver(void *arg)
+{
+	struct gift *g = &gifts_[(uintptr_t)arg];
+
+	for (unsigned k = 0; k < g->rounds; k++) {
+		struct thread *t;
+
+		mutex_lock(&g->held);
+		barrier_wait(&g->b); /* the taker comes to the mutex */
+		compute(PART);
+		g->since = rows_now();
+		mutex_unlock(&g->held);
+		compute(PART);
+		barrier_wait(&g->b); /* and to the condvar */
+		compute(PART);
+		mutex_lock(&g->m);
+		g->called++;
+		g->since = rows_now();
+		cond_signal(&g->all, 2);
+		mutex_unlock(&g->m);
+		compute(PART);
+		g->since = rows_now();
+		t = go(given, g);
+		compute(PART);
+		join(t);
+	}
+}
+
+static void taker(void *arg)
+{
+	struct gift *g = &gifts_[(uintptr_t)arg];
+
+	for (unsigned k = 0; k < g->rounds; k++) {
+		barrier_wait(&g->b);
+		mutex_lock(&g->held);
+		late(g->since);
+		mutex_unlock(&g->held);
+		compute(PART);
+		mutex_lock(&g->m);
+		barrier_wait(&g->b);
+		while (g->called == k)
+			cond_wait(&g->all, &g->m, 0);
+		late(g->since);
+		mutex_unlock(&g->m);
+		compute(PART);
+	}
+}
+
+static void gifts(unsigned cpus, unsigned rounds)
+{
+	unsigned n = of(cpus, 2);
+
+	gifts_ = calloc(n, sizeof(*gifts_));
+	for (unsigned i = 0; i < n; i++) {
+		mutex_init(&gifts_[i].held);
+		mutex_init(&gifts_[i].m);
+		cond_init(&gifts_[i].all);
+		barrier_init(&gifts_[i].b, 2);
+		gifts_[i].rounds = rounds;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		start(giver, i);
+		start(taker, i);
+	}
+	join_all();
+	free(gifts_);
+}
+
+static uint64_t gifts_ideal(unsigned cpus, unsigned rounds)
+{
+	return rounds * (uint64_t)PART * (cpus < 2 ? 8 : 5);
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 const struct row rows[] = {
@@ -704,6 +797,7 @@ const struct row rows[] = {
 	{ "spinners", "a spinner a CPU, and as many sleepers of 1 ms", spinners, spinners_ideal, 40 },
 	{ "alone", "a thread computes, one for each other CPU did for 200 us", alone, alone_ideal, 100 },
 	{ "duets", "for 2 CPUs a thread wakes another, and both compute 200 us", duets, duets_ideal, 100 },
+	{ "gifts", "the same, by a mutex, a condvar with its mutex, and a new thread", gifts, gifts_ideal, 60 },
 	{ NULL, NULL, NULL, NULL, 0 },
 };
 
