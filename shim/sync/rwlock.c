@@ -74,10 +74,11 @@ static inline __attribute__((always_inline)) int try_write(const struct want *w,
 	return EBUSY;
 }
 
-static inline __attribute__((always_inline)) int try_read(const struct want *w, uint32_t v, bool queued, uint32_t carry)
+/* met: tries that another reader made fail.  After two in a row the lock gets lanes. */
+static inline __attribute__((always_inline)) int try_read(const struct want *w, uint32_t v, bool queued, uint32_t carry,
+							  int met)
 {
 	uint32_t *word = rwword(w->rw);
-	int met = 0;
 
 	while (available(w, v, queued)) {
 		if (unlikely((v & (RW_READERS | RW_REVOKING)) == RW_READERS))
@@ -94,7 +95,7 @@ static inline __attribute__((always_inline)) int try_read(const struct want *w, 
 
 static inline __attribute__((always_inline)) int try_take(const struct want *w, bool queued, uint32_t carry)
 {
-	return w->write ? try_write(w, carry) : try_read(w, load_relaxed(rwword(w->rw)), queued, carry);
+	return w->write ? try_write(w, carry) : try_read(w, load_relaxed(rwword(w->rw)), queued, carry, 0);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -282,8 +283,7 @@ static __attribute__((noinline)) int taken(pthread_rwlock_t *rw, bool write, con
 	return wait_for(&w, u);
 }
 
-/* In line: a lock that nobody holds is taken without a call. */
-static inline __attribute__((always_inline)) int lock(pthread_rwlock_t *rw, bool write, const struct until *u)
+static inline __attribute__((always_inline)) int lock(pthread_rwlock_t *rw, bool write, const struct until *u, int met)
 {
 	struct want w = {rw, write};
 	uint32_t v;
@@ -297,7 +297,7 @@ static inline __attribute__((always_inline)) int lock(pthread_rwlock_t *rw, bool
 		v = load_relaxed(rwword(rw));
 		if (v & RW_LANES && (read_in_lane(rw, v) || (v & RW_WRITER && read_soon(rw))))
 			return 0;
-		err = try_read(&w, v, false, 0);
+		err = try_read(&w, v, false, 0, met);
 	}
 	if (unlikely(err == EBUSY))
 		err = taken(rw, write, u);
@@ -312,21 +312,49 @@ static int timed(pthread_rwlock_t *rw, bool write, clockid_t clock, const struct
 
 	if (bad_nsec(abs) || !wait_clock(clock))
 		return EINVAL;
-	return lock(rw, write, &u);
+	return lock(rw, write, &u, 0);
+}
+
+/*
+ * Nobody has it or waits for it but readers, and it has no lanes: then one compare-and-swap takes it, and one gives it
+ * back.  These functions call the others last of all, so that they save no registers: that cost as much as a
+ * compare-and-swap.
+ */
+static inline bool is_plain(uint32_t v)
+{
+	return v < RW_READERS && !(v & (RW_WRITER | RW_QUEUED));
+}
+
+static __attribute__((noinline)) int rdlock(pthread_rwlock_t *rw, int met)
+{
+	return likely(weft_on) ? lock(rw, false, FOREVER, met) : real.pthread_rwlock_rdlock(rw);
+}
+
+static __attribute__((noinline)) int wrlock(pthread_rwlock_t *rw)
+{
+	return likely(weft_on) ? lock(rw, true, FOREVER, 0) : real.pthread_rwlock_wrlock(rw);
 }
 
 EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *rw)
 {
-	if (unlikely(!weft_on))
-		return real.pthread_rwlock_rdlock(rw);
-	return lock(rw, false, FOREVER);
+	uint32_t v = load_relaxed(rwword(rw));
+	bool plain = likely(weft_on) && likely(!is_shared(rw)) && is_plain(v);
+
+	if (plain && likely(cas_acquire(rwword(rw), &v, v + RW_READER)))
+		return 0;
+	return rdlock(rw, plain);
 }
 
 EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *rw)
 {
-	if (unlikely(!weft_on))
-		return real.pthread_rwlock_wrlock(rw);
-	return lock(rw, true, FOREVER);
+	uint32_t v = load_relaxed(rwword(rw));
+
+	if (likely(weft_on) && likely(!is_shared(rw)) && is_plain(v) && !(v & RW_READERS) &&
+	    likely(cas_acquire(rwword(rw), &v, v | RW_WRITER))) {
+		store_relaxed(&rw->__data.__cur_writer, self_id());
+		return 0;
+	}
+	return wrlock(rw);
 }
 
 EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *rw)
@@ -339,7 +367,7 @@ EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *rw)
 	v = load_relaxed(rwword(rw));
 	if (read_in_lane(rw, v))
 		return 0;
-	return try_read(&w, v, false, 0);
+	return try_read(&w, v, false, 0, 0);
 }
 
 EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *rw)
@@ -391,7 +419,7 @@ EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *rw, clockid_t clock,
 	return timed(rw, true, clock, abs);
 }
 
-EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rw)
+static __attribute__((noinline)) int unlock(pthread_rwlock_t *rw)
 {
 	uint32_t v;
 
@@ -406,6 +434,16 @@ EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rw)
 	if (v & RW_LANES && likely(rwslot_here(rw) && rwslot_drop(rwslot_here(rw), rw)))
 		return 0;
 	return release(rw, v, RW_READER);
+}
+
+EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rw)
+{
+	uint32_t v = load_relaxed(rwword(rw));
+
+	if (likely(weft_on) && likely(!is_shared(rw)) && is_plain(v) && likely(v & RW_READERS) &&
+	    likely(cas_release(rwword(rw), &v, v - RW_READER)))
+		return 0;
+	return unlock(rw);
 }
 
 ALIAS(__pthread_rwlock_rdlock, pthread_rwlock_rdlock);
