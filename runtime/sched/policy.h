@@ -212,8 +212,8 @@ enum {
 	 */
 	SYSMON_PART_URGENT = 10,
 	/*
-	 * ns, sysmonsleep.c retake.c: that sysmon sleeps at most when it used more than its part.  From: what became
-	 * due meanwhile waits no longer.
+	 * ns, sysmonsleep.c retake.c: that sysmon sleeps at most when it used more than its part and a look of its last
+	 * TICK_MAX helped; TICK_MAX at most where none did.  From: the bound on what waits beside an idle P.
 	 */
 	SYSMON_DEBT = 1000000,
 	/*

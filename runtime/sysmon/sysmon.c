@@ -20,6 +20,7 @@ static bool retaken; /* Ps have been taken from Ms that block: more Ms may be ne
 void sysmon_note_retaken(void)
 {
 	retaken = true;
+	sysmon.helped = sysmon.last_tick;
 }
 
 /*
@@ -63,8 +64,10 @@ static bool wake_for_queued(uint64_t now, bool *again)
 			waker_seen(pp, since(pp->mon.stallsince, now));
 		}
 	}
-	if (queued)
+	if (queued) {
 		wakep();
+		sysmon.helped = now;
+	}
 	return queued;
 }
 

@@ -193,7 +193,7 @@ static uint64_t repay_cpu(uint64_t now)
 static uint64_t owed(uint64_t now)
 {
 	uint64_t part = SYSMON_PART;
-	uint64_t cpu, used;
+	uint64_t cpu, used, most;
 
 	/*
 	 * A filter may forbid the clocks that name a thread.  Without a bound sysmon would look each time that
@@ -216,7 +216,12 @@ static uint64_t owed(uint64_t now)
 	}
 	used -= sysmon.saved;
 	sysmon.saved = 0;
-	return used * part < SYSMON_DEBT ? used * part : SYSMON_DEBT;
+	/*
+	 * Where its looks help nobody, as beside a server that is always busy, it keeps to its part.  Where one helped, the
+	 * next may, too.
+	 */
+	most = since(sysmon.helped, now) < TICK_MAX * 1000ULL ? SYSMON_DEBT : TICK_MAX * 1000ULL;
+	return used * part < most ? used * part : most;
 }
 
 void sysmon_sleep(uint32_t us)
