@@ -80,6 +80,14 @@ void schedattrs_get(struct thread *th, struct attrs *a)
 		schedkernel_read(a);
 		return;
 	}
+	/*
+	 * What differs from the base was noted first.  Most threads have nothing of their own: who asks for one of them again
+	 * and again would keep others from its lock.
+	 */
+	if (!load_relaxed(&o->set)) {
+		*a = schedkernel_base;
+		return;
+	}
 	own_lock(o);
 	*a = o->set | o->pending ? o->attrs : schedkernel_base;
 	own_unlock(o);
@@ -95,7 +103,7 @@ static void note(struct thread *th, const struct attrs *a, unsigned which)
 	if (!(o->set | o->pending))
 		o->attrs = schedkernel_base;
 	attrs_put(&o->attrs, a, which);
-	o->set = schedkernel_differences(&o->attrs);
+	store_relaxed(&o->set, schedkernel_differences(&o->attrs));
 	o->pending |= which;
 	store_release(&th->schedparam_pending, true);
 	own_unlock(o);
@@ -138,7 +146,7 @@ void schedothers_reniced(int n)
 		if (o->set | o->pending)
 			o->attrs.nice = nice_after(o->attrs.nice, n);
 		if (o->set)
-			o->set = schedkernel_differences(&o->attrs);
+			store_relaxed(&o->set, schedkernel_differences(&o->attrs));
 		own_unlock(o);
 	}
 }

@@ -25,7 +25,7 @@ enum { POLICY = 1, NICE = 2, CPUS = 4, ALL_ATTRS = 7 };
 
 /* Zero at the start of a life: all as base. */
 struct own {
-	unsigned set;     /* which of attrs are not base's */
+	unsigned set;     /* which of attrs are not base's; read without the lock, too */
 	unsigned pending; /* which are not the kernel's yet */
 	bool m_locked;    /* (o) */
 	int ceiling;      /* the highest of the ceiling mutexes that it holds; 0: none */

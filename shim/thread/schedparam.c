@@ -84,7 +84,7 @@ static void sync_attrs(struct own *o, const struct attrs *a, unsigned changed)
 	schedkernel_read(&now);
 	own_lock(o);
 	o->attrs = now;
-	o->set = schedkernel_differences(&now);
+	store_relaxed(&o->set, schedkernel_differences(&now));
 	take_place(o, getg());
 	own_unlock(o);
 	if (o->m_locked)
