@@ -47,7 +47,7 @@ static const struct bench table[] = {
 	{"spinners8", bench_spinners, 4, 8, "lateness of 8 sleepers of 100 us among 4 spinners"},
 	{"fair", bench_fair, 0, 3000, "shares of two spinners a processor, nobody else"},
 	{"blocked", bench_blocked, 200, 0, "until another thread runs when one blocks in the kernel"},
-	{"signalled", bench_signalled, 300, 2, "until a thread runs whose waker computes on"},
+	{"signalled", bench_signalled, 150, 2, "until a thread runs whose waker computes on"},
 	{"park", bench_park, 20000, 0, "20,000 threads parked in a condvar and woken"},
 	{"idle", bench_idle, 100, 0, "context switches a second of 100 parked threads"},
 	{"compute", bench_compute, 4, 0, "4 threads that never block, per unit of work"},

@@ -686,7 +686,7 @@ var rows = map[string]func(){
 	"spinners":     func() { spinners("spinners", 4, 1, 500, time.Millisecond) },
 	"spinners8":    func() { spinners("spinners8", 4, 8, 500, time.Millisecond/10) },
 	"fair":         func() { spinners("fair", 2*runtime.NumCPU(), 1, 1, 3*time.Second) },
-	"signalled":    func() { signalled(300, 2*time.Millisecond) },
+	"signalled":    func() { signalled(150, 2*time.Millisecond) },
 	"park":         func() { park(20000) },
 	"compute":      func() { measure("compute", 1000, compute) },
 }
