@@ -196,20 +196,6 @@ static void p_batch_drained(struct p *pp)
 	pp->hint.batchwhen = 0;
 }
 
-/*
- * Is an idle P to be woken for so many Gs?  That depends on how long each of them runs: a hundred
- * short ones are done before another M has a CPU; of two that take 40 us each, one waits for the
- * other while a CPU is idle.
- */
-bool p_batch_worth_helping(struct p *pp, unsigned woken)
-{
-	if (woken > weft_opt.pollsurplus)
-		return true;
-	return woken > 1 &&
-	       load_relaxed(&pp->hint.meanservice) >= SERVICE_LONG &&
-	       load_relaxed(&sched.npidle) > 0;
-}
-
 /* From the global queue what is due before the P's own Gs. */
 static struct g *global_first(struct p *pp, uint32_t tick)
 {

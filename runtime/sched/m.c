@@ -326,8 +326,11 @@ void stopm(struct m *mp, uint64_t until)
 	mp->nextp = NULL;
 	if (mp->dying)
 		mexit(mp);
-	if (pp)
+	if (pp) {
+		if (mp->helpsince)
+			m_came(mp);
 		acquirep(mp, pp);
+	}
 }
 
 /* A P whose M blocks: another M must run it if there is anything to run. */

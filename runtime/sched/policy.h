@@ -66,7 +66,7 @@ enum {
 	 */
 	WAKER_TRIES = 8,
 	/*
-	 * ns, wakers.c sysmon.c: a G that waited for so long behind its waker, beside an idle P, waited for too
+	 * ns, wakep.c wakers.c sysmon.c: a G that waited for so long behind its waker, beside an idle P, waited for too
 	 * long.  From: the bound that weft sets itself; glibc's woken threads run after 10 to 50 us.
 	 */
 	WAITS_LONG = 100000,
@@ -101,19 +101,19 @@ enum {
 	 */
 	NETPOLL_BATCH = 128,
 	/*
-	 * ns, findrunnable.c retake.c: Gs that the poller or timers ready and that run for longer at a time wake
+	 * ns, wakep.c retake.c: Gs that the poller or timers ready and that run for longer at a time wake
 	 * an idle P.  From: 148feba (MariaDB, 16 connections, procs=2: 0.75 of native without).
 	 */
 	SERVICE_LONG = 20000,
 	/* ns, findrunnable.c: a longer run counts as this, for it may have waited for a CPU.  From: trying. */
 	SERVICE_MAX = 100000,
 	/*
-	 * ns, wakep.c: Gs that are readied together and run for so long, all of them, wake an idle P: twice
-	 * what a wake-up takes, so that its half of them is done no later there.  From: measured, "wakeup" in
-	 * tests/sim/cost.c.
+	 * ns, wakep.c: Gs that are readied together and run for so long, all of them, wake an idle P: twice what a
+	 * wake-up takes where a CPU is free, so that its half of them is done no later there; more where the last ones
+	 * took longer (m_came()).  From: measured, "wakeup" in tests/sim/cost.c.
 	 */
 	HELP_WORTH = 40000,
-	/* runs, findrunnable.c: over which the mean service time is taken.  From: trying. */
+	/* runs, findrunnable.c wakep.c: over which the mean service time is taken, and that of wake-ups.  From: trying. */
 	SERVICE_MEAN = 8,
 };
 
@@ -193,7 +193,7 @@ enum {
 	 * not.  From: wakeslice's default: no other woken G is looked for sooner.
 	 */
 	TICK_FIRST = 100,
-	/* us, sysmon.c: at most.  From: Go. */
+	/* us, sysmon.c sysmonsleep.c: at most.  From: Go. */
 	TICK_MAX = 10000,
 	/*
 	 * us, insyscall.c blocked.c: between two looks, at most, while a G waits behind a call that may be

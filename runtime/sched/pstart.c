@@ -155,6 +155,7 @@ void startm_locked(struct p *pp, bool spinning)
 	if (mp) {
 		mp->nextp = pp;
 		mp->spinning = spinning;
+		mp->helpsince = spinning ? nanotime() : 0;
 		unlock(&sched.lock);
 		mwake(mp);
 		return;

@@ -68,6 +68,8 @@ struct m *midle_get(void) hidden;               /* takes one off, the napper las
 void wakep(void) hidden;
 void wakep_for(struct p *own) hidden; /* what own, the caller's, has queued may be taken at once; NULL: as wakep() */
 void wakep_for_woken(unsigned n) hidden; /* the caller has readied so many Gs at once */
+bool p_batch_worth_helping(struct p *pp, unsigned n) hidden; /* so many Gs on pp: is an idle P to be woken? */
+void m_came(struct m *mp) hidden;          /* it was woken to look for work, and now does */
 
 /* ---- pstart.c ---- */
 void startm(struct p *pp, bool spinning) hidden;
@@ -161,7 +163,6 @@ bool nobody_polls(void) hidden;
 bool anywork(void) hidden;
 bool poll_is_due(struct p *pp) hidden;
 void p_batch_begins(struct p *pp, bool polled) hidden; /* Gs that the poller, or timers, ready are queued here */
-bool p_batch_worth_helping(struct p *pp, unsigned woken) hidden; /* so many of them: is an idle P to be woken? */
 
 /*
  * On g0, of the G that was switched away and goes on later: from the release on its context may be

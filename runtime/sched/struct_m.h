@@ -81,6 +81,7 @@ struct m {
 	uint32_t left;            /* (o) Gs that are queued where it found that work and here */
 	uint32_t youngruns;       /* (o) young->runs at that look */
 	uint64_t idlesince;       /* (L sched) */
+	uint64_t helpsince;       /* when it was woken to look for work; 0: it came, or has a P of its own.  As nextp */
 	_Atomic int32_t locks;    /* runtime locks held, for dumps */
 
 	/* sysmon's notes (blocked.c), while on its list of Ms without a P */

@@ -76,6 +76,42 @@ void wakep(void)
 }
 
 /*
+ * How long an M takes from its wake-up until it looks for work: a fifth of HELP_WORTH where a CPU is free, up to
+ * milliseconds where the CPUs are busy with other programs, a client say.
+ */
+void m_came(struct m *mp)
+{
+	uint64_t mean = load_relaxed(&sched.helplate), took = since(mp->helpsince, nanotime());
+
+	mp->helpsince = 0;
+	took = took < WAITS_LONG ? took : WAITS_LONG;
+	store_relaxed(&sched.helplate, mean - mean / SERVICE_MEAN + took / SERVICE_MEAN);
+}
+
+/* ns of work that is worth an M's wake-up. */
+static uint64_t help_worth(void)
+{
+	uint64_t twice = 2 * load_relaxed(&sched.helplate);
+
+	return twice > HELP_WORTH ? twice : HELP_WORTH;
+}
+
+/*
+ * Is an idle P to be woken for n Gs on pp?  That depends on how long each of them runs, and on how soon another M
+ * comes: a hundred short ones are done before it has a CPU; of two that take 40 us each, one waits for the other while
+ * a CPU is idle.  For what timers bring each must be long: sleepers do not wait for one another.
+ */
+bool p_batch_worth_helping(struct p *pp, unsigned n)
+{
+	uint64_t each = load_relaxed(&pp->hint.meanservice);
+
+	if (n > weft_opt.pollsurplus)
+		return true;
+	return n > 1 && load_relaxed(&sched.npidle) > 0 &&
+	       (each >= SERVICE_LONG || (pp->hint.batchpolled && each * n >= help_worth()));
+}
+
+/*
  * The Gs stand behind one another in the queue of this P.  The estimate of how long one runs is the time since the last
  * such call here, over the Gs that ran since; where the P was idle meanwhile it is too long, but then a wake-up costs
  * little.
@@ -92,7 +128,7 @@ void wakep_for_woken(unsigned n)
 
 		pp->hint.manywhen = now;
 		pp->hint.manyruns = runs;
-		if (ns / (did ? did : 1) * n >= HELP_WORTH)
+		if (ns / (did ? did : 1) * n >= help_worth())
 			wakep_for(pp);
 	}
 	unpin();

@@ -217,8 +217,8 @@ static uint64_t owed(uint64_t now)
 	used -= sysmon.saved;
 	sysmon.saved = 0;
 	/*
-	 * Where its looks help nobody, as beside a server that is always busy, it keeps to its part.  Where one helped, the
-	 * next may, too.
+	 * Where its looks help nobody, as beside a server that is always busy, it keeps to its part.  Where one helped,
+	 * the next may, too.
 	 */
 	most = since(sysmon.helped, now) < TICK_MAX * 1000ULL ? SYSMON_DEBT : TICK_MAX * 1000ULL;
 	return used * part < most ? used * part : most;
