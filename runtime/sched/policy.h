@@ -113,7 +113,7 @@ enum {
 	 * took longer (m_came()).  From: measured, "wakeup" in tests/sim/cost.c.
 	 */
 	HELP_WORTH = 40000,
-	/* runs, findrunnable.c wakep.c: over which the mean service time is taken, and that of wake-ups.  From: trying. */
+	/* runs, findrunnable.c wakep.c: over which mean service times and wake-ups are taken.  From: trying. */
 	SERVICE_MEAN = 8,
 };
 
@@ -193,7 +193,7 @@ enum {
 	 * not.  From: wakeslice's default: no other woken G is looked for sooner.
 	 */
 	TICK_FIRST = 100,
-	/* us, sysmon.c sysmonsleep.c: at most.  From: Go. */
+	/* us, sysmon.c retake.c sysmonsleep.c: at most.  From: Go. */
 	TICK_MAX = 10000,
 	/*
 	 * us, insyscall.c blocked.c: between two looks, at most, while a G waits behind a call that may be
@@ -212,7 +212,7 @@ enum {
 	 */
 	SYSMON_PART_URGENT = 10,
 	/*
-	 * ns, sysmonsleep.c retake.c: that sysmon sleeps at most when it used more than its part and a look of its last
+	 * ns, sysmonsleep.c: that sysmon sleeps at most when it used more than its part and a look of its last
 	 * TICK_MAX helped; TICK_MAX at most where none did.  From: the bound on what waits beside an idle P.
 	 */
 	SYSMON_DEBT = 1000000,

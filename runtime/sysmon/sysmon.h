@@ -23,7 +23,8 @@ struct sysmon {
 	bool any_iobound;
 	bool any_draining;   /* some P drains what the poller brings, and each G takes long */
 	bool urgent;         /* beside a P that computes for long a G waits, or a timer does */
-	uint64_t helped;     /* when it last found work beside an idle P, a P whose M blocks, or, as the poller, an event */
+	/* when it last found work beside an idle P, a P whose M blocks, a timer, or as the poller an event for a G */
+	uint64_t helped;
 	bool woken_early;    /* sysmon was woken before its time */
 	int32_t tid;         /* of sysmon itself */
 	uint64_t used, usedwhen; /* its CPU clock when it was read last, and when that was */

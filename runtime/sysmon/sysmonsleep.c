@@ -158,11 +158,10 @@ static bool sleep_polling(uint64_t until)
 	/* Before any G is readied, or sysmon would wake itself. */
 	store_seqcst(&sched.sysmonuntil, 0);
 	store_seqcst(&sched.lastpoll, nanotime());
-	if (n > 0) {
+	if (n > 0 && netpoll_ready(ev, n))
 		sysmon.helped = nanotime();
-		if (!netpoll_ready(ev, n))
-			netpoll_vain(ev, n);
-	}
+	else if (n > 0)
+		netpoll_vain(ev, n);
 	/* An M that went idle meanwhile left the polling, and all timers, to sysmon. */
 	if (load_seqcst(&sched.npidle) > 0)
 		wakep();
