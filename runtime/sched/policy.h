@@ -193,7 +193,7 @@ enum {
 	 * not.  From: wakeslice's default: no other woken G is looked for sooner.
 	 */
 	TICK_FIRST = 100,
-	/* us, sysmon.c retake.c sysmonsleep.c: at most.  From: Go. */
+	/* us, sysmon.c: at most.  From: Go. */
 	TICK_MAX = 10000,
 	/*
 	 * us, insyscall.c blocked.c: between two looks, at most, while a G waits behind a call that may be
@@ -213,9 +213,11 @@ enum {
 	SYSMON_PART_URGENT = 10,
 	/*
 	 * ns, sysmonsleep.c: that sysmon sleeps at most when it used more than its part and a look of its last
-	 * TICK_MAX helped; TICK_MAX at most where none did.  From: the bound on what waits beside an idle P.
+	 * SYSMON_DEBT_MOST helped.  From: the bound on what waits beside an idle P.
 	 */
 	SYSMON_DEBT = 1000000,
+	/* ns, sysmonsleep.c retake.c: the same where none did.  From: TICK_MAX, its rarest look. */
+	SYSMON_DEBT_MOST = 10000000,
 	/*
 	 * Ps, sysmonsleep.c: for each so many that part is allowed once more.  From: together under 1 % of
 	 * their CPUs.

@@ -143,7 +143,7 @@ static void check_timers(struct p *pp, uint64_t now)
 	}
 	t = timers_check(pp, now, &ran);
 	/* No other thread looks at them: sysmon has to be there when the next is due. */
-	sysmon.urgent |= ran || (t && t < now + TICK_MAX * 1000ULL);
+	sysmon.urgent |= ran || (t && t < now + SYSMON_DEBT_MOST);
 	if (ran)
 		sysmon.helped = now;
 	if (t)

@@ -222,7 +222,7 @@ static uint64_t owed(uint64_t now)
 	 * Where its looks help nobody, as beside a server that is always busy, it keeps to its part.  Where one helped,
 	 * the next may, too.
 	 */
-	most = since(sysmon.helped, now) < TICK_MAX * 1000ULL ? SYSMON_DEBT : TICK_MAX * 1000ULL;
+	most = since(sysmon.helped, now) < SYSMON_DEBT_MOST ? SYSMON_DEBT : SYSMON_DEBT_MOST;
 	return used * part < most ? used * part : most;
 }
 

@@ -81,8 +81,8 @@ void schedattrs_get(struct thread *th, struct attrs *a)
 		return;
 	}
 	/*
-	 * What differs from the base was noted first.  Most threads have nothing of their own: a caller that asks for one
-	 * of them again and again would keep others from its lock.
+	 * What differs from the base was noted first.  Most threads have nothing of their own: a caller that asks for
+	 * one of them again and again would keep others from its lock.
 	 */
 	if (!load_relaxed(&o->set)) {
 		*a = schedkernel_base;
