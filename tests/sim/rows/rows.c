@@ -685,9 +685,7 @@ static uint64_t duets_ideal(unsigned cpus, unsigned rounds)
 	return rounds * (REST + (uint64_t)PART * (cpus < 2 ? 2 : 1));
 }
 
-/*
- * ---- gifts: a leader for two CPUs leaves a mutex, comes to a barrier, wakes many, and makes a thread; and computes on
- */
+/* ---- gifts: a leader for two CPUs leaves a mutex, signals with one held, makes a thread; and computes on */
 
 static struct gift {
 	struct mutex held, m;
