@@ -134,6 +134,7 @@ char **glibc_environ(void)
 struct module_scan {
 	struct tls_module *m;
 	int n, max;
+	size_t with_tls, last_modid; /* objects with thread-locals, and the highest number of one */
 	size_t limit;
 	char *tp;
 	const char *libc_text; /* an address in libc: its module is remembered */
@@ -158,6 +159,11 @@ static int scan_module(struct dl_phdr_info *info, size_t size, void *arg)
 			m.align = ph->p_align;
 		}
 	}
+	if (info->dlpi_tls_modid) {
+		s->with_tls++;
+		if (info->dlpi_tls_modid > s->last_modid)
+			s->last_modid = info->dlpi_tls_modid;
+	}
 	if (!info->dlpi_tls_modid || !info->dlpi_tls_data || !m.size)
 		return 0;
 	m.modid = info->dlpi_tls_modid;
@@ -181,7 +187,11 @@ int tls_static_modules(struct tls_module *m, int max)
 	libc.static_info(&total, &align);
 	s.limit = total - *libc_data.sizeof_pthread;
 	memcpy(&s.libc_text, &libc.create, sizeof s.libc_text);
-	return libc.iterate_phdr(scan_module, &s) ? -1 : s.n;
+	if (libc.iterate_phdr(scan_module, &s))
+		return -1;
+	/* The numbers that are missing belong to auditors (rtld-audit(7)), in namespaces of their own. */
+	layout.other_spaces = s.last_modid > s.with_tls;
+	return s.n;
 }
 
 bool tls_dtv_matches(const char *tp, const struct tls_module *m, int n)

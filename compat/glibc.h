@@ -68,7 +68,7 @@ struct libc_calls {
 	int (*cond_destroy)(pthread_cond_t *);
 	/* loader and thread-local storage */
 	void *(*allocate_tls)(void *);
-	void *(*init_tls)(void *, bool); /* may be NULL */
+	void *(*init_tls)(void *, bool); /* may be NULL; the flag: tcb.c */
 	void (*deallocate_tls)(void *, bool);
 	void (*static_info)(size_t *, size_t *);
 	int (*iterate_phdr)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
@@ -142,6 +142,7 @@ struct layout {
 	ptrdiff_t malloc_word[MALLOC_WORDS_MAX]; /* the allocator's cache and arena */
 	unsigned malloc_words;
 	struct tls_module libc_tls;
+	bool other_spaces; /* static storage may belong to objects of other namespaces; never false again */
 	/* geometry of an area */
 	size_t below; /* static TLS under the thread pointer, a multiple of align */
 	size_t align;

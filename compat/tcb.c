@@ -306,13 +306,19 @@ union dtv_slot {
  * What libc does for a thread on a cached stack: the slots emptied, the static images copied again.
  * Half the price of freeing the vector and making another.  False: the last life left blocks of its
  * own (a library loaded late), which only the long way frees.
+ *
+ * The flag has meant two things, and repairs were carried back: up to 2.40 that images of other
+ * namespaces are wanted; since then that the caller is the first thread, before the program runs, and then
+ * they are left out, and words of the objects are written that dlopen and dlclose write at the same
+ * time.  False brings the images of the first namespace with either; with another there, the long way
+ * lets libc give the flag.
  */
 static bool renew_tls(struct tcb *t)
 {
 	union dtv_slot *dtv = *(union dtv_slot **)at(t, TCBHEAD_DTV), *s;
 	uintptr_t own = 0;
 
-	if (!libc.init_tls || !extra_of(t)->has_tls)
+	if (!libc.init_tls || !extra_of(t)->has_tls || load_relaxed(&layout.other_spaces))
 		return false;
 	for (s = &dtv[1]; s <= &dtv[dtv[-1].counter]; s++)
 		own |= (uintptr_t)s->pointer.to_free;
@@ -322,7 +328,15 @@ static bool renew_tls(struct tcb *t)
 	 * It resets each module's slot; one without a module is reset when a module gets its
 	 * number.
 	 */
-	return libc.init_tls(t, true) != NULL;
+	if (!libc.init_tls(t, false))
+		return false;
+	/* What dlmopen added before the loader's lock was ours counts; pairs with tcb_namespace_comes(). */
+	return !load_acquire(&layout.other_spaces);
+}
+
+void tcb_namespace_comes(void)
+{
+	store_release(&layout.other_spaces, true);
 }
 
 /* 0, or -1: the old storage is intact, only its vector is gone. */

@@ -74,6 +74,9 @@ bool tcb_mark_keys(struct tcb *t, bool used);
  */
 int tcb_renew(struct tcb *t, const struct tcb_stack *stk, uint32_t tid);
 
+/* Before dlmopen makes a namespace, or adds to one: from now on there is only the long way. */
+void tcb_namespace_comes(void);
+
 /* The long way: fresh TLS, new id, new stack bounds.  0 or -1 (out of
  * memory). */
 int tcb_reuse(struct tcb *t, const struct tcb_stack *stk, uint32_t tid);

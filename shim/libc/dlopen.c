@@ -25,6 +25,7 @@
  * (JUMPING, TAIL); interpose dlsym and dlvsym (RTLD_NEXT is relative to the caller).
  */
 #include "shim/libc/dlopen.h"
+#include "compat/tcb.h"
 #include "runtime/sched/policy.h"
 #include "shim/signal/safepoint.h"
 #include "shim/sync/sync.h"
@@ -289,6 +290,8 @@ EXPORT JUMPING void *dlopen(const char *file, int mode)
 
 EXPORT JUMPING void *dlmopen(Lmid_t ns, const char *file, int mode)
 {
+	if (ns != LM_ID_BASE)
+		tcb_namespace_comes();
 	if (on_g()) {
 		if (caller_irrelevant(file, __builtin_return_address(0)))
 			return mopen_inside(ns, file, mode);
