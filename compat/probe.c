@@ -139,14 +139,20 @@ static const char *probe_cleanup(const void *self)
 	return layout.cleanup ? NULL : "cleanup list not found";
 }
 
-/* The allocator's words in libc's thread-local block: what the first malloc and free of a thread
- * set. */
+/*
+ * The allocator's words in libc's thread-local block: what the first malloc and free of a thread
+ * set.  None, where even this block is a mapping of its own (a mmap_threshold of a few bytes): a thread
+ * then keeps nothing (since 2.43; before, it has an empty cache).
+ */
 static const char *probe_malloc(const char *self)
 {
+	enum { MAPPED = 2 };
 	static uintptr_t before[512];
 	size_t n = layout.libc_tls.size / sizeof(uintptr_t);
 	const char *tls = self - layout.libc_tls.offset;
 	ptrdiff_t arena;
+	bool mapped;
+	size_t *p;
 
 	if (n > 512)
 		return "libc's thread-local storage is too large";
@@ -154,7 +160,9 @@ static const char *probe_malloc(const char *self)
 	if (mainarena_word(&arena))
 		layout.malloc_word[layout.malloc_words++] = arena;
 	memcpy(before, tls, n * sizeof(uintptr_t));
-	libc.free(libc.malloc(24));
+	p = libc.malloc(24);
+	mapped = p && p[-1] & MAPPED; /* the word before a block is its size */
+	libc.free(p);
 	for (size_t i = 0; i < n; i++) {
 		if (*word_at(tls, (ptrdiff_t)i * 8) == before[i])
 			continue;
@@ -163,7 +171,7 @@ static const char *probe_malloc(const char *self)
 		layout.malloc_word[layout.malloc_words++] =
 			(ptrdiff_t)i * 8 - layout.libc_tls.offset;
 	}
-	return layout.malloc_words > mainarena_word(&arena) ? NULL : "allocator words not found";
+	return mapped || layout.malloc_words > mainarena_word(&arena) ? NULL : "allocator words not found";
 }
 
 /* libc's thread-local pointer to the resolver state, and the state itself inside the block. */
