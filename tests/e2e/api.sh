@@ -120,6 +120,7 @@ done
 
 mkfifo "$tmp/end"
 exec 5<>"$tmp/end"
+: >"$tmp/out"
 "$weft" --procs=2 -- "$tmp/api" wait <"$tmp/end" >"$tmp/out" 2>&1 5>&- &
 for _ in $(seq 600); do
 	pid=$(sed -n 's/^id //p' "$tmp/out")

@@ -54,6 +54,7 @@ late()	# late KIND N REPORTS
 {
 	local p
 	for p in 1 2 8; do
+		: >"$tmp/out" # it says what the last program did until this one has begun
 		timeout -k 5 30 "$weft" --procs=$p -- "$tmp/late" "$1" "$2" >"$tmp/out" 2>&1 &
 		for _ in $(seq 100); do
 			[ "$(grep -c 'end of deadlock' "$tmp/out")" -lt "$3" ] || break
@@ -70,6 +71,7 @@ late many 9 9
 late many 20 20
 for kind in join async; do
 	for p in 1 2 8; do
+		: >"$tmp/out" # it says what the last program did until this one has begun
 		timeout -k 5 30 "$weft" --procs=$p -- "$tmp/late" $kind >"$tmp/out" 2>&1
 		status=$?
 		matches "procs=$p: $kind, cancelled" '^0 $' "$status $(tr '\n' ' ' <"$tmp/out")"
@@ -77,6 +79,7 @@ for kind in join async; do
 done
 
 # Only told: the program goes on, and is told of once.
+: >"$tmp/out"
 "$weft" --procs=2 -- "$tmp/kinds" ring 2 >"$tmp/out" 2>&1 &
 pid=$!
 for _ in $(seq 600); do

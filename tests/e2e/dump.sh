@@ -261,6 +261,8 @@ int main(void)
 X
 ${CC:-cc} -O2 -pthread -o "$tmp/alone" "$tmp/alone.c" || exit 2
 mkfifo "$tmp/alone.in" || exit 2
+# What an earlier program left there would be taken for this one's.
+: >"$tmp/out"
 : >"$tmp/err"
 "$weft" --procs=2 -o dumpsig=USR1 -- "$tmp/alone" <"$tmp/alone.in" >"$tmp/out" 2>"$tmp/err" &
 pid=$!

@@ -30,7 +30,7 @@ static void *thread(void *arg)
 {
 	char c = 1;
 	int fd[2];
-	void *p;
+	void *volatile p; /* a compiler may do without memory that nobody reads */
 
 	switch (what[0]) {
 	case 'b': /* blocks in the kernel, on a kernel thread of its own when nobody polls */
