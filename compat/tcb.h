@@ -106,6 +106,8 @@ int *tcb_cancelhandling(struct tcb *t);
 extern int tcb_cancel_request_bits; /* what pthread_cancel() sets: CANCELED, and CANCELING up
 				       to 2.40 */
 extern ptrdiff_t tcb_cancel_at; /* where in t the word is */
+/* pthread_join acts on a request also where it need not wait (since 2.43; libc's bug 33717). */
+extern bool tcb_join_acts;
 /* A request may be there: tcb_cancel_pending() says whether it counts. */
 static inline int tcb_cancel_noted(const struct tcb *t)
 {

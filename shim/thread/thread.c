@@ -418,11 +418,19 @@ static int join(pthread_t t, void **result, const struct until *u)
 	return 0;
 }
 
+/* As this libc: before it looks at the arguments, where it does at all.  A wait is a cancellation point in each. */
+static void join_asked(void)
+{
+	if (tcb_join_acts)
+		cancel_point();
+}
+
 EXPORT int pthread_join(pthread_t t, void **result)
 {
 	if (!weft_on || !g_of(t))
 		return real.pthread_join(t, result);
 	runtime_checkyield();
+	join_asked();
 	return join(t, result, FOREVER);
 }
 
@@ -442,6 +450,7 @@ EXPORT int pthread_clockjoin_np(pthread_t t, void **result, clockid_t clock,
 
 	if (!weft_on || !g_of(t))
 		return real.pthread_clockjoin_np(t, result, clock, abs);
+	join_asked();
 	if (!wait_clock(clock))
 		return EINVAL;
 	return join(t, result, abs ? &u : FOREVER);

@@ -24,6 +24,7 @@
 #endif
 #include <dirent.h>
 #include <errno.h>
+#include <gnu/libc-version.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -35,6 +36,12 @@
 #include <unistd.h>
 
 #define UNUSED __attribute__((unused))
+
+/* Where libc's own behaviour is not the same in each release: the N of 2.N. */
+static int UNUSED libc_minor(void)
+{
+	return atoi(gnu_get_libc_version() + 2);
+}
 
 /*
  * _exit, not exit: a failed check may hold any lock, and atexit handlers are themselves under test.

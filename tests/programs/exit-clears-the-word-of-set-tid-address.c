@@ -52,7 +52,8 @@ static void *gives_back(void *arg)
 
 	/* EINVAL: this kernel does not tell. */
 	if (prctl(PR_GET_TID_ADDRESS, &own, 0, 0, 0) == 0) {
-		CHECK_EQ(*own, gettid());
+		if (libc_minor() < 43) /* since then it has another meaning for libc */
+			CHECK_EQ(*own, gettid());
 		CHECK_EQ(syscall(SYS_set_tid_address, NULL), gettid());
 		CHECK_OK(prctl(PR_GET_TID_ADDRESS, &none, 0, 0, 0));
 		CHECK(none == NULL);

@@ -8,6 +8,7 @@
 #include "check.h"
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -69,9 +70,13 @@ static void first(void)
 	say("first ");
 }
 
+/* A thread that ends while the last thread's exit runs handlers calls exit as well; since 2.41 it waits there for good. */
+static bool handlers_make_threads = true;
+
 static void second(void)
 {
-	join(spawn(nothing, NULL));
+	if (handlers_make_threads)
+		join(spawn(nothing, NULL));
 	say("second ");
 }
 
@@ -136,6 +141,7 @@ static int in_child(enum way way, int thread)
 	CHECK_OK(pthread_barrier_init(&both, NULL, 2));
 	printf("buffered "); /* flushed by exit alone */
 	if (way == LAST) {
+		handlers_make_threads = libc_minor() < 41;
 		for (int i = 0; i < 3; i++)
 			CHECK_OK(pthread_detach(spawn(nothing, NULL)));
 		if (thread)

@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <semaphore.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -591,16 +592,24 @@ static const struct wait waits[] = {
 	{ "sigwait", sigwait_setup, sigwait_enter, sigwait_release, 1, 0 },
 };
 
+/* Since 2.38 exit waits for a FILE that another thread has locked, and here that one waits for the caller. */
+static bool tried(const struct wait *w)
+{
+	if (way == PROCESS && w->setup == file_setup && libc_minor() >= 38)
+		return false;
+	return !(w->without & 1u << way);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
 		pid_t pids[NWAYS];
 
 		for (way = 0; way < NWAYS; way++)
-			if (!(waits[i].without & 1u << way))
+			if (tried(&waits[i]))
 				pids[way] = in_a_process(&waits[i]);
 		for (way = 0; way < NWAYS; way++)
-			if (!(waits[i].without & 1u << way))
+			if (tried(&waits[i]))
 				await_process(&waits[i], pids[way]);
 		passed("%s: left in every way", waits[i].name);
 	}
