@@ -8,6 +8,9 @@
  * Must never: depend on anything but its parameters; read a clock other than rows_now().
  */
 #include "tests/sim/rows/rows.h"
+#ifndef ROWS_REAL
+#include "runtime/os/os.h"
+#endif
 
 #include <stdlib.h>
 #include <string.h>
@@ -581,6 +584,68 @@ static uint64_t spinners_ideal(unsigned cpus, unsigned rounds)
 	return (uint64_t)rounds * SPIN + rounds / 2 * WANT;
 }
 
+#ifndef ROWS_REAL
+/* ---- visits: one that computes for each CPU, and another process that asks something of as many others ------------------ */
+
+enum { BETWEEN = 250000 };
+static struct visit {
+	struct stream s;
+	uint64_t sent;
+} *visits_;
+
+/* On a kernel thread that the runtime does not know. */
+static void visitor(void *arg)
+{
+	struct visit *v = arg;
+	uint32_t never = 0, chance = (uint32_t)(v - visits_) * 2654435761u + 1;
+
+	for (unsigned k = 0; k < 2 * spinners_rounds; k++) {
+		chance = chance * 1664525 + 1013904223;
+		os_futex_wait(&never, 0, rows_now() + BETWEEN / 2 + (chance >> 8) % BETWEEN);
+		v->sent = rows_now();
+		stream_write(&v->s);
+	}
+}
+
+static void host(void *arg)
+{
+	struct visit *v = &visits_[(uintptr_t)arg];
+
+	for (unsigned k = 0; k < 2 * spinners_rounds; k++) {
+		stream_read(&v->s);
+		late(v->sent);
+		compute(WANT);
+	}
+}
+
+static void visits(unsigned cpus, unsigned rounds)
+{
+	struct native *outside[MOST];
+
+	spinners_rounds = rounds;
+	visits_ = calloc(cpus, sizeof(*visits_));
+	for (unsigned i = 0; i < cpus; i++) {
+		stream_open(&visits_[i].s);
+		start(host, i);
+		start(spinner, i);
+	}
+	for (unsigned i = 0; i < cpus; i++)
+		outside[i] = native_start(visitor, &visits_[i]);
+	join_all();
+	for (unsigned i = 0; i < cpus; i++) {
+		native_join(outside[i]);
+		stream_close(&visits_[i].s);
+	}
+	free(visits_);
+}
+
+static uint64_t visits_ideal(unsigned cpus, unsigned rounds)
+{
+	(void)cpus;
+	return (uint64_t)rounds * SPIN + 2 * rounds * WANT;
+}
+#endif
+
 /* ---- alone: one thread computes, and as many as there are other CPUs have just ended ------------ */
 
 enum { CROWD = 200000 };
@@ -793,6 +858,9 @@ const struct row rows[] = {
 	{ "barriers", "2 threads a CPU meet after 20 us", barriers, barriers_ideal, 400 },
 	{ "phases", "a thread a CPU, all meet after each millisecond", phases, phases_ideal, 40 },
 	{ "spinners", "a spinner a CPU, and as many sleepers of 1 ms", spinners, spinners_ideal, 40 },
+#ifndef ROWS_REAL
+	{ "visits", "a spinner a CPU, and another process that asks as many others each 250 us", visits, visits_ideal, 40 },
+#endif
 	{ "alone", "a thread computes, one for each other CPU did for 200 us", alone, alone_ideal, 100 },
 	{ "duets", "for 2 CPUs a thread wakes another, and both compute 200 us", duets, duets_ideal, 100 },
 	{ "gifts", "the same, by a mutex, a condvar with its mutex, and a new thread", gifts, gifts_ideal, 60 },
