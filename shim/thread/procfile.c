@@ -249,6 +249,9 @@ static __attribute__((noinline)) int write_text(struct thread *th, int ostid, bo
 	t.on = on;
 	if (!slurp(&t, name))
 		return -1;
+	/* It left in between: an M that has nothing to do sleeps, and its G may be about to run. */
+	if (on && th != &self_thread && g_m(th->g).ostid != ostid)
+		t.on = false;
 	t.fd = memory_file(name);
 	if (t.fd >= 0 && !write(&t)) {
 		direct3(SYS_close, t.fd, 0, 0);
