@@ -183,6 +183,23 @@ EXPORT int clock_getres(clockid_t clock, struct timespec *ts)
 	return real.clock_getres(th ? CLOCK_THREAD_CPUTIME_ID : clock, ts);
 }
 
+/* Since glibc 2.43 there is a base that is the calling thread's CPU time; what libc gives is its kernel thread's. */
+EXPORT int timespec_get(struct timespec *ts, int base)
+{
+	enum { THREAD_ACTIVE = 4 };
+	int r = real.timespec_get(ts, base);
+	struct timespec now;
+	long e;
+
+	if (unlikely(r == THREAD_ACTIVE)) {
+		if (!weft_on)
+			asked = true;
+		if (cpuclock_call(CLOCK_THREAD_CPUTIME_ID, &now, &e) && !e)
+			*ts = now;
+	}
+	return r;
+}
+
 long reads_clock(const struct call *x)
 {
 	struct timespec ts;
