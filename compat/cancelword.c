@@ -17,7 +17,7 @@
 enum { CANCELED = 8, EXITING = 16, TERMINATED = 32 };
 
 int tcb_cancel_request_bits;
-bool tcb_join_acts;
+bool tcb_join_acts, tcb_join_checks;
 ptrdiff_t tcb_cancel_at;
 
 int *tcb_cancelhandling(struct tcb *t)

@@ -275,4 +275,5 @@ int compat_init(void)
 	tcb_cancel_request_bits = libc_data.version >= 41 ? 8 : 8 | 4;
 	tcb_join_acts = libc_data.version >= 43;
 	return 0;
+	tcb_join_checks = libc_data.version >= 41;
 }

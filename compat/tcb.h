@@ -108,6 +108,8 @@ extern int tcb_cancel_request_bits; /* what pthread_cancel() sets: CANCELED, and
 extern ptrdiff_t tcb_cancel_at; /* where in t the word is */
 /* pthread_join acts on a request also where it need not wait (since 2.43; libc's bug 33717). */
 extern bool tcb_join_acts;
+/* A join with a time that is none is refused at once (since 2.41); before, such a time is never over. */
+extern bool tcb_join_checks;
 /* A request may be there: tcb_cancel_pending() says whether it counts. */
 static inline int tcb_cancel_noted(const struct tcb *t)
 {

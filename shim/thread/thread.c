@@ -451,7 +451,7 @@ EXPORT int pthread_clockjoin_np(pthread_t t, void **result, clockid_t clock,
 	if (!weft_on || !g_of(t))
 		return real.pthread_clockjoin_np(t, result, clock, abs);
 	join_asked();
-	if (!wait_clock(clock))
+	if (!wait_clock(clock) || (tcb_join_checks && abs && bad_nsec(abs)))
 		return EINVAL;
 	return join(t, result, abs ? &u : FOREVER);
 }
