@@ -292,3 +292,21 @@ const char *discover_cond(void)
 	libc.cond_destroy(&c.cond);
 	return found == 1 ? NULL : "flags of a condition variable";
 }
+
+int compat_file_held;
+
+/* A FILE that is nothing but its lock: libc's two functions touch no more. */
+const char *discover_file(void)
+{
+	struct compat_file_lock l = {0};
+	FILE f;
+	bool held;
+
+	memset(&f, 0, sizeof f);
+	f._lock = (void *)&l;
+	libc.flockfile(&f);
+	compat_file_held = l.count;
+	held = l.word && l.owner == arch_getfs();
+	libc.funlockfile(&f);
+	return held && !l.word && !l.owner && (unsigned)compat_file_held < 2 ? NULL : "lock of a FILE";
+}

@@ -55,6 +55,8 @@ static const struct bind {
 	{&libc.condattr_setclock, "pthread_condattr_setclock", NULL, false},
 	{&libc.cond_init, "pthread_cond_init", "GLIBC_2.3.2", false},
 	{&libc.cond_destroy, "pthread_cond_destroy", "GLIBC_2.3.2", false},
+	{&libc.flockfile, "flockfile", NULL, false},
+	{&libc.funlockfile, "funlockfile", NULL, false},
 	{&libc.allocate_tls, "_dl_allocate_tls", NULL, false},
 	{&libc.init_tls, "_dl_allocate_tls_init", NULL, true},
 	{&libc.deallocate_tls, "_dl_deallocate_tls", NULL, false},

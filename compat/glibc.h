@@ -17,6 +17,7 @@
 #include <locale.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "compat/sys.h"
 
@@ -66,6 +67,8 @@ struct libc_calls {
 	int (*condattr_setclock)(pthread_condattr_t *, clockid_t);
 	int (*cond_init)(pthread_cond_t *, const pthread_condattr_t *);
 	int (*cond_destroy)(pthread_cond_t *);
+	void (*flockfile)(FILE *);
+	void (*funlockfile)(FILE *);
 	/* loader and thread-local storage */
 	void *(*allocate_tls)(void *);
 	void *(*init_tls)(void *, bool); /* may be NULL; the flag: tcb.c */

@@ -230,6 +230,8 @@ static const char *run(void)
 	if (!e)
 		e = discover_cond();
 	if (!e)
+		e = discover_file();
+	if (!e)
 		e = try_block(ds);
 	donors_end(ds);
 	return e;

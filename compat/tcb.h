@@ -149,6 +149,16 @@ extern void (*compat_unregister_cancel)(void *unwind_buf);
  * flags. */
 extern size_t compat_cond_flags_offset;
 
+/* libc makes random numbers by itself, without a system call (since 2.41, where the kernel helps). */
+extern bool compat_random;
+
+/* The lock of a FILE, and its count when it is held once: 1, or since 2.37 0. */
+struct compat_file_lock {
+	int word, count;
+	void *owner;
+};
+extern int compat_file_held;
+
 /*
  * A live thread on a stack of libc's: libc made it past us, for a timer, asynchronous I/O or the
  * like, or somebody through a handle of libc.  The word is *id until the thread has ended (the

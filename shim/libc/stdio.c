@@ -12,12 +12,6 @@
 #include "shim/libc/stdio.h"
 #include "shim/sync/sync.h"
 
-/* libc's lock: same in all versions, and only a hint here (whether this unlock is the last). */
-struct file_lock {
-	int word, count;
-	void *owner;
-};
-
 /*
  * seq_cst with the FILE's lock: a waiter counts itself, then tries; file_unlock() unlocks, then
  * reads this one
@@ -61,8 +55,8 @@ void file_fork_child(void)
 
 void file_unlock(FILE *f)
 {
-	const struct file_lock *l = (const struct file_lock *)f->_lock;
-	bool last = l->count <= 1;
+	const struct compat_file_lock *l = (const struct compat_file_lock *)f->_lock;
+	bool last = l->count <= compat_file_held; /* only a hint */
 
 	real.funlockfile(f);
 	if (unlikely(load_seqcst(&nwaiting)) && last) /* the unlock is a full barrier */

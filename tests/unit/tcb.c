@@ -107,6 +107,19 @@ Test(tcb, every_static_module_is_at_the_same_distance)
 	free(a);
 }
 
+Test(tcb, the_lock_of_a_file_counts_from_where_it_was_measured)
+{
+	const struct compat_file_lock *l = (const void *)stderr->_lock;
+
+	flockfile(stderr);
+	cr_assert_eq(l->count, compat_file_held);
+	flockfile(stderr);
+	cr_assert_eq(l->count, compat_file_held + 1);
+	funlockfile(stderr);
+	funlockfile(stderr);
+	cr_assert_eq(l->owner, NULL);
+}
+
 Test(tcb, a_condition_variable_s_flags_are_inside_it)
 {
 	cr_assert_lt(compat_cond_flags_offset, sizeof(pthread_cond_t));
