@@ -44,16 +44,22 @@ MARKED(int, mallopt, (int what, int value), (what, value))
 MARKED(struct mallinfo, mallinfo, (void), ())
 MARKED(struct mallinfo2, mallinfo2, (void), ())
 
-EXPORT CALLED_BY_LIBC void free(void *p)
-{
-	if (!on_g()) {
-		real.free(p);
-		return;
+#define MARKED_VOID(name, params, args)                                                            \
+	EXPORT CALLED_BY_LIBC void name params                                                     \
+	{                                                                                          \
+		if (!on_g()) {                                                                     \
+			real.name args;                                                            \
+			return;                                                                    \
+		}                                                                                  \
+		libc_enter();                                                                      \
+		real.name args;                                                                    \
+		libc_leave();                                                                      \
 	}
-	libc_enter();
-	real.free(p);
-	libc_leave();
-}
+
+MARKED_VOID(free, (void *p), (p))
+/* glibc 2.43; no program can have linked against them before. */
+MARKED_VOID(free_sized, (void *p, size_t n), (p, n))
+MARKED_VOID(free_aligned_sized, (void *p, size_t align, size_t n), (p, align, n))
 
 CALLED_BY_LIBC void called_end(void)
 {
