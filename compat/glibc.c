@@ -67,6 +67,7 @@ static const struct bind {
 	{&libc.resolver_close, "__res_nclose", NULL, false},
 	{&libc.resolver_state, "__res_state", NULL, false},
 	{&libc.uselocale, "uselocale", NULL, false},
+	{&libc.getrandom, "getrandom", NULL, false},
 	{&libc.malloc, "__libc_malloc", NULL, false},
 	{&libc.free, "__libc_free", NULL, false},
 	{&libc_data.tid, "_thread_db_pthread_tid", NULL, false},

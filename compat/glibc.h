@@ -81,6 +81,7 @@ struct libc_calls {
 	void (*resolver_close)(struct __res_state *);
 	struct __res_state *(*resolver_state)(void);
 	locale_t (*uselocale)(locale_t);
+	ssize_t (*getrandom)(void *, size_t, unsigned);
 	void *(*malloc)(size_t); /* libc's own, even when the program brings another allocator */
 	void (*free)(void *);
 };
@@ -126,7 +127,7 @@ struct flag_bit {
 
 #define PTHREAD_WORDS_MAX 1024
 #define SELF_WORDS_MAX 32
-#define MALLOC_WORDS_MAX 4
+#define MALLOC_WORDS_MAX 5
 
 /* Offsets count from the thread pointer, which is also the address of struct pthread. */
 struct layout {
@@ -142,7 +143,8 @@ struct layout {
 	uintptr_t bridge, bridge_end; /* libc's function for calls that are cancellation points, or 0 */
 	/* in libc's thread-local block, below the thread pointer: negative */
 	ptrdiff_t resp;				 /* pointer to the resolver state in use */
-	ptrdiff_t malloc_word[MALLOC_WORDS_MAX]; /* the allocator's cache and arena */
+	ptrdiff_t malloc_word[MALLOC_WORDS_MAX]; /* the allocator's cache and arena; getrandom's state */
+	uintptr_t malloc_fresh[MALLOC_WORDS_MAX]; /* what a thread has there that has used neither */
 	unsigned malloc_words;
 	struct tls_module libc_tls;
 	bool other_spaces; /* static storage may belong to objects of other namespaces; never false again */

@@ -168,10 +168,41 @@ static const char *probe_malloc(const char *self)
 			continue;
 		if (layout.malloc_words == MALLOC_WORDS_MAX)
 			return "too many allocator words";
+		layout.malloc_fresh[layout.malloc_words] = before[i];
 		layout.malloc_word[layout.malloc_words++] =
 			(ptrdiff_t)i * 8 - layout.libc_tls.offset;
 	}
 	return mapped || layout.malloc_words > mainarena_word(&arena) ? NULL : "allocator words not found";
+}
+
+bool compat_random;
+
+/*
+ * getrandom's state, memory of the kernel's making to which the thread block points from the first call on.  Before
+ * 2.41 there is none, and the call would be one of the kernel's that a filter may forbid.
+ */
+static const char *probe_random(unsigned char *before, const unsigned char *self)
+{
+	enum { NONBLOCK = 1 };
+	struct diff d, in_word = {0};
+	char some;
+
+	if (libc_data.version < 41)
+		return NULL;
+	memcpy(before, self, layout.size);
+	libc.getrandom(&some, 1, NONBLOCK);
+	d = compare(before, self);
+	if (!d.n) /* a kernel that has none, or gives none */
+		return NULL;
+	for (size_t i = d.at & -sizeof(uintptr_t); i < (d.at | 7) + 1; i++) {
+		in_word.n += before[i] != self[i];
+		in_word.was |= before[i];
+	}
+	if (in_word.n != d.n || in_word.was || layout.malloc_words == MALLOC_WORDS_MAX)
+		return "state of random numbers not found";
+	layout.malloc_word[layout.malloc_words++] = (ptrdiff_t)(d.at & -sizeof(uintptr_t));
+	compat_random = true;
+	return NULL;
 }
 
 /* libc's thread-local pointer to the resolver state, and the state itself inside the block. */
@@ -219,7 +250,7 @@ const char *probe_run(void)
 			    &layout.cancel_disabled)) ||
 	    (e = probe_flag(before, self, libc.setcanceltype, PTHREAD_CANCEL_ASYNCHRONOUS,
 			    &layout.cancel_async)) ||
-	    (e = probe_cleanup(self)) || (e = probe_strings(self)))
+	    (e = probe_cleanup(self)) || (e = probe_strings(self)) || (e = probe_random(before, self)))
 		return e;
 	return NULL;
 }

@@ -275,7 +275,7 @@ int compat_init(void)
 	tcb_cancel_at = (ptrdiff_t)layout.cancelhandling;
 	/* Since 2.41 a request is one bit; before, the sender also marks it as under way. */
 	tcb_cancel_request_bits = libc_data.version >= 41 ? 8 : 8 | 4;
+	tcb_join_checks = libc_data.version >= 41;
 	tcb_join_acts = libc_data.version >= 43;
 	return 0;
-	tcb_join_checks = libc_data.version >= 41;
 }

@@ -14,10 +14,10 @@
  * state, priority-protection data, getrandom's state, and the allocator's cache (words in libc's
  * static TLS, saved around the fresh initialisation).  Rewriting the whole template instead would
  * leak all of them; keeping all of libc's TLS instead would carry errno and the locale into the next
- * life.  Destroying a block would leak its allocator cache, so those words go to the next block that
- * is created, or to a thread of libc's own that ends at once and frees them (tcb_bury);
- * priority-protection data and getrandom's state (a few hundred bytes, in the rare thread that has
- * them) are lost with their block.
+ * life.  Destroying a block would leak its allocator cache and getrandom's state, so those words go to the
+ * next block that is created, or to a thread of libc's own that ends at once and frees them (tcb_bury);
+ * priority-protection data (a few hundred bytes, in the rare thread that has them) are lost with their
+ * block.
  *
  * Must never: run with a scheduler lock held (the loader's lock and malloc are below).
  */
@@ -35,7 +35,7 @@ struct extra {
 	bool has_tls; /* the dtv is allocated; false only after memory ran out between two lives */
 };
 
-/* The allocator's words of a destroyed block, waiting for the next creation. */
+/* The allocator's words of a destroyed block, and getrandom's, waiting for the next creation. */
 struct orphan {
 	struct orphan *next;
 	uintptr_t word[MALLOC_WORDS_MAX];
@@ -100,8 +100,8 @@ static void orphan(struct tcb *t)
 
 	save_malloc(t, word);
 	for (unsigned i = 0; i < layout.malloc_words; i++)
-		any |= word[i];
-	if (!any) /* it never called malloc */
+		any |= word[i] ^ layout.malloc_fresh[i];
+	if (!any) /* it never called malloc, nor getrandom */
 		return;
 	o = broken("orphans") ? NULL : malloc(sizeof *o);
 	if (!o)

@@ -5,6 +5,7 @@
  * cancellation points go through blockN, the others through nocpN; where libc does more than the
  * system call (an emulation, a conversion) its own function runs under handoff.
  */
+#include "compat/tcb.h"
 #include "shim/fd/fdevents.h"
 #include "shim/process/single.h"
 #include "shim/thread/procfile.h"
@@ -198,12 +199,23 @@ EXPORT int msync(void *at, size_t n, int flags)
 
 enum { RANDOM_WHOLE = 256 }; /* bytes that no signal cuts: getrandom(2) */
 
-/* More than that end short at any signal, also one of weft's, which are not sent into a call that it knows. */
+/*
+ * More than that end short at any signal, also one of weft's, which are not sent into a call that it knows.  Where
+ * libc makes them by itself no signal counts, but it falls back on the call.
+ */
 EXPORT ssize_t getrandom(void *buf, size_t n, unsigned flags)
 {
+	ssize_t got = 0, more;
+
 	if (!on_g() || n <= RANDOM_WHOLE)
 		return real.getrandom(buf, n, flags);
-	return syscall_ret(block6(SYS_getrandom, (long)buf, (long)n, flags, 0, 0, 0));
+	if (compat_random) {
+		got = real.getrandom(buf, n, flags);
+		if (got < 0 || (size_t)got == n)
+			return got;
+	}
+	more = block6(SYS_getrandom, (long)buf + got, (long)(n - (size_t)got), flags, 0, 0, 0);
+	return got && more < 0 ? got : syscall_ret(more < 0 ? more : got + more);
 }
 
 EXPORT int sync_file_range(int fd, off64_t at, off64_t n, unsigned int flags)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,6 +49,7 @@ static void on_end(void *arg)
 static int one_life(struct coro *c, void *arg)
 {
 	int n = *(int *)arg, old;
+	char some;
 	void *p[8];
 	pthread_attr_t attr;
 
@@ -77,6 +79,7 @@ static int one_life(struct coro *c, void *arg)
 		CHECK((p[i] = malloc((size_t)(24 + 40 * i + n % 64))));
 	for (int i = 0; i < 8; i++)
 		free(p[i]);
+	CHECK(getrandom(&some, 1, GRND_NONBLOCK) == 1);
 	CHECK(!__cxa_thread_atexit_impl(on_end, NULL, &__dso_handle));
 	CHECK(!pthread_attr_init(&attr) && !pthread_attr_destroy(&attr));
 	*tcb_cancelhandling(c->tcb) |= tcb_cancel_request_bits;
