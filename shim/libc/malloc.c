@@ -44,22 +44,32 @@ MARKED(int, mallopt, (int what, int value), (what, value))
 MARKED(struct mallinfo, mallinfo, (void), ())
 MARKED(struct mallinfo2, mallinfo2, (void), ())
 
-#define MARKED_VOID(name, params, args)                                                            \
-	EXPORT CALLED_BY_LIBC void name params                                                     \
-	{                                                                                          \
-		if (!on_g()) {                                                                     \
-			real.name args;                                                            \
-			return;                                                                    \
-		}                                                                                  \
-		libc_enter();                                                                      \
-		real.name args;                                                                    \
-		libc_leave();                                                                      \
+EXPORT CALLED_BY_LIBC void free(void *p)
+{
+	if (!on_g()) {
+		real.free(p);
+		return;
 	}
+	libc_enter();
+	real.free(p);
+	libc_leave();
+}
 
-MARKED_VOID(free, (void *p), (p))
-/* glibc 2.43; no program can have linked against them before. */
-MARKED_VOID(free_sized, (void *p, size_t n), (p, n))
-MARKED_VOID(free_aligned_sized, (void *p, size_t align, size_t n), (p, align, n))
+/*
+ * C23, glibc 2.43.  By free(), which they are the same as: a program that asks whether they are there finds these, and
+ * the libc below may have none.
+ */
+EXPORT CALLED_BY_LIBC void free_sized(void *p, size_t n)
+{
+	(void)n;
+	free(p);
+}
+
+EXPORT CALLED_BY_LIBC void free_aligned_sized(void *p, size_t align, size_t n)
+{
+	(void)align, (void)n;
+	free(p);
+}
 
 CALLED_BY_LIBC void called_end(void)
 {

@@ -70,7 +70,7 @@ static void first(void)
 	say("first ");
 }
 
-/* A thread that ends while the last thread's exit runs handlers calls exit as well; since 2.41 it waits there for good. */
+/* A thread that ends while the last thread's exit runs handlers calls exit as well; since 2.41 it waits there. */
 static bool handlers_make_threads = true;
 
 static void second(void)

@@ -585,7 +585,7 @@ static uint64_t spinners_ideal(unsigned cpus, unsigned rounds)
 }
 
 #ifndef ROWS_REAL
-/* ---- visits: one that computes for each CPU, and another process that asks something of as many others ------------------ */
+/* ---- visits: one that computes for each CPU, and another process that asks of as many others ------ */
 
 enum { BETWEEN = 250000 };
 static struct visit {
@@ -859,7 +859,8 @@ const struct row rows[] = {
 	{ "phases", "a thread a CPU, all meet after each millisecond", phases, phases_ideal, 40 },
 	{ "spinners", "a spinner a CPU, and as many sleepers of 1 ms", spinners, spinners_ideal, 40 },
 #ifndef ROWS_REAL
-	{ "visits", "a spinner a CPU, and another process that asks as many others each 250 us", visits, visits_ideal, 40 },
+	{ "visits", "a spinner a CPU, and another process that asks as many others each 250 us",
+	  visits, visits_ideal, 40 },
 #endif
 	{ "alone", "a thread computes, one for each other CPU did for 200 us", alone, alone_ideal, 100 },
 	{ "duets", "for 2 CPUs a thread wakes another, and both compute 200 us", duets, duets_ideal, 100 },
