@@ -52,7 +52,9 @@ EXPORT pid_t pthread_gettid_np(pthread_t t)
 {
 	struct g *gp = weft_on ? g_of(t) : NULL;
 
-	return gp ? (pid_t)g_tid(gp) : real.pthread_gettid_np(t);
+	if (!gp)
+		return real.pthread_gettid_np(t);
+	return load_seqcst(&thread_of(t)->state) & TH_EXITED ? -1 : (pid_t)g_tid(gp);
 }
 
 bool tid_may_send(long id, const siginfo_t *si)
