@@ -162,7 +162,8 @@ extern int compat_file_held;
 /*
  * A live thread on a stack of libc's: libc made it past us, for a timer, asynchronous I/O or the
  * like, or somebody through a handle of libc.  The word is *id until the thread has ended (the
- * kernel then clears it and wakes a futex); the memory may be gone by then.  NULL: there is none.
+ * kernel then clears it and wakes a futex; since 2.43 libc clears it, and wakes none); the memory may
+ * be gone by then.  NULL: there is none.
  */
 uint32_t *tcb_other(uint32_t *id);
 
