@@ -212,11 +212,11 @@ enum {
 	 */
 	SYSMON_PART_URGENT = 10,
 	/*
-	 * ns, sysmonsleep.c: that sysmon sleeps at most when it used more than its part and a look of its last
-	 * SYSMON_DEBT_MOST helped.  From: the bound on what waits beside an idle P.
+	 * ns, sysmonsleep.c: that sysmon sleeps at most when it used more than its part, and a look of its last
+	 * SYSMON_DEBT_MOST helped or a P computes.  From: the bound on what waits beside an idle P.
 	 */
 	SYSMON_DEBT = 1000000,
-	/* ns, sysmonsleep.c retake.c: the same where none did.  From: TICK_MAX, its rarest look. */
+	/* ns, sysmonsleep.c retake.c: the same where neither is so.  From: TICK_MAX, its rarest look. */
 	SYSMON_DEBT_MOST = 10000000,
 	/*
 	 * Ps, sysmonsleep.c: for each so many that part is allowed once more.  From: together under 1 % of
