@@ -15,6 +15,7 @@ const char *discover_self(struct donors *ds) hidden;
 const char *discover_compare(const struct donors *ds) hidden;
 /* Offset in pthread_cond_t of its flag word; needs no thread. */
 const char *discover_cond(void) hidden;
+/* What a FILE's lock counts when it is held once; needs no thread. */
 const char *discover_file(void) hidden;
 
 #endif

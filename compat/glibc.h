@@ -166,7 +166,10 @@ struct layout {
 
 extern struct layout layout hidden;
 
-/* Lists the modules whose storage is static, as seen from the calling thread; -1: more than max. */
+/*
+ * Lists the modules whose storage is static, as seen from the calling thread; -1: more than max.  Notes whether
+ * other namespaces have any (layout.other_spaces).
+ */
 int tls_static_modules(struct tls_module *m, int max) hidden;
 
 /* True when every module's entry in the block's dtv is the block's own static storage. */

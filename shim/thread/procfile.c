@@ -249,7 +249,7 @@ static __attribute__((noinline)) int write_text(struct thread *th, int ostid, bo
 	t.on = on;
 	if (!slurp(&t, name))
 		return -1;
-	/* It left in between: an M that has nothing to do sleeps, and its G may be about to run. */
+	/* The G left that M in between: an M without work sleeps, while the G may be about to run. */
 	if (on && th != &self_thread && g_m(th->g).ostid != ostid)
 		t.on = false;
 	t.fd = memory_file(name);

@@ -418,7 +418,10 @@ static int join(pthread_t t, void **result, const struct until *u)
 	return 0;
 }
 
-/* As this libc: before it looks at the arguments, where it does at all.  A wait is a cancellation point in each. */
+/*
+ * A libc since 2.43 acts on a request before its join looks at the arguments; an older one only where the join waits,
+ * which await() sees to.
+ */
 static void join_asked(void)
 {
 	if (tcb_join_acts)

@@ -71,7 +71,6 @@ late many 9 9
 late many 20 20
 for kind in join async; do
 	for p in 1 2 8; do
-		: >"$tmp/out" # it says what the last program did until this one has begun
 		timeout -k 5 30 "$weft" --procs=$p -- "$tmp/late" $kind >"$tmp/out" 2>&1
 		status=$?
 		matches "procs=$p: $kind, cancelled" '^0 $' "$status $(tr '\n' ' ' <"$tmp/out")"
