@@ -154,7 +154,7 @@ static void dump_machine(struct outbuf *o)
 		if (load_relaxed(&allp[i]->status) == Pdead)
 			continue;
 		weft_print(o, "P%d: status %u, %u queued, %u timers", i,
-			   load_relaxed(&allp[i]->status), runqlen(allp[i]), allp[i]->ntimers);
+			   load_relaxed(&allp[i]->status), runqlen(allp[i]), allp[i]->timers.n);
 		if (mp)
 			weft_print(o, ", M%d", mp->id);
 		weft_print(o, "\n");

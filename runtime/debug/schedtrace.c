@@ -33,7 +33,7 @@ static void detail_p(struct outbuf *o, struct p *pp)
 		   load_relaxed(&pp->syscalltick));
 	print_id(o, "m", mp != NULL, mp ? mp->id : 0);
 	weft_print(o, " runqsize=%u gfreecnt=%d timerslen=%u\n", runqlen(pp), g_cached(pp),
-		   pp->ntimers);
+		   pp->timers.n);
 }
 
 static void detail_m(struct outbuf *o, struct m *mp)

@@ -39,8 +39,7 @@ static void reset_p(struct p *pp)
 	pp->mon.blocked_m = NULL;
 	lock_init(&pp->timerslock, Timers);
 	/* The array may have been about to be exchanged for a bigger one. */
-	pp->timers = NULL;
-	pp->ntimers = pp->captimers = 0;
+	memset(&pp->timers, 0, sizeof(pp->timers));
 	pp->timerlist = NULL;
 	store_relaxed(&pp->timer0, 0);
 	store_relaxed(&pp->status, Pidle);

@@ -26,6 +26,7 @@
 #include "runtime/running.h"
 #include "runtime/sigmask.h"
 #include "runtime/sched/policy.h"
+#include "runtime/sched/timerheap.h"
 
 #define throw(...) weft_throw(__VA_ARGS__)
 #define nelem(a) (sizeof(a) / sizeof((a)[0]))

@@ -20,7 +20,7 @@ struct timer {
 	struct g *(*fn)(void *arg);
 	void *arg;
 	struct p *_Atomic pp;     /* the P whose heap holds it; NULL: none */
-	uint32_t idx;             /* (L timers) place in the heap */
+	uint32_t slot;            /* (L timers) in the heap */
 	struct timer *next;       /* (L timers) in timerlist */
 };
 
@@ -162,8 +162,7 @@ struct p {
 
 	/* The holder of timerslock: the owner, whoever adds a timer here, thieves, sysmon. */
 	_Alignas(LINE) struct lock timerslock;   /* rank Timers */
-	struct timer **timers;    /* (L timers) 4-ary heap */
-	uint32_t ntimers, captimers;
+	struct timerheap timers;  /* (L timers) */
 	struct timer *timerlist;  /* (L timers) timers for which the heap had no room */
 	/* seq_cst with sched.polluntil in wakenetpoller(), sched.sysmonuntil in sysmon_wake_by() */
 	_Atomic uint64_t timer0;  /* deadline of the first timer, 0: none; written under the lock */

@@ -11,58 +11,16 @@
  * clock that was set back is noticed when the timer is due, one that was set forward by the poller
  * (netpoll_clock()), and then all such timers are aimed anew.
  *
- * Four children a node: shallower, one cache line of pointers per step.
- *
- * A heap that cannot grow loses no wake-up: the timers that found no room are in a list, which is
+ * A heap (timerheap.h) that cannot grow loses no wake-up: the timers that found no room are in a list, which is
  * searched linearly.  Slow, and only while memory is short.
  */
 #include "runtime/sched/gmp.h"
 
 #include <string.h>
 
-#define NOWHERE UINT32_MAX	  /* idx of a timer between two heaps */
-#define LISTED (UINT32_MAX - 1) /* of one in the list */
-
-static void place(struct p *pp, uint32_t i, struct timer *t)
-{
-	pp->timers[i] = t;
-	t->idx = i;
-}
-
-static void siftup(struct p *pp, uint32_t i, struct timer *t)
-{
-	while (i > 0) {
-		uint32_t parent = (i - 1) / 4;
-
-		if (pp->timers[parent]->when <= t->when)
-			break;
-		place(pp, i, pp->timers[parent]);
-		i = parent;
-	}
-	place(pp, i, t);
-}
-
-static void siftdown(struct p *pp, uint32_t i, struct timer *t)
-{
-	for (;;) {
-		uint32_t first = 4 * i + 1, best = first;
-
-		if (first >= pp->ntimers)
-			break;
-		for (uint32_t c = first + 1; c < first + 4 && c < pp->ntimers; c++)
-			if (pp->timers[c]->when < pp->timers[best]->when)
-				best = c;
-		if (t->when <= pp->timers[best]->when)
-			break;
-		place(pp, i, pp->timers[best]);
-		i = best;
-	}
-	place(pp, i, t);
-}
-
 static struct timer *first(const struct p *pp)
 {
-	struct timer *best = pp->ntimers ? pp->timers[0] : NULL;
+	struct timer *best = timerheap_first(&pp->timers);
 
 	for (struct timer *t = pp->timerlist; unlikely(t != NULL); t = t->next)
 		if (!best || t->when < best->when)
@@ -71,23 +29,28 @@ static struct timer *first(const struct p *pp)
 }
 
 #ifdef WEFT_DEBUG
-/* The lock is held: each timer knows its place, and none is due before its parent. */
+/* The lock is held: each timer's slot knows its place, and none is due before its parent. */
 static void heap_check(const struct p *pp)
 {
+	const struct timerheap *h = &pp->timers;
 	/* Where there are many, the others in turn. */
-	uint32_t from = pp->ntimers > CHECK_MOST ? load_relaxed(&pp->schedtick) % pp->ntimers : 0, n = 0;
+	uint32_t from = h->n > CHECK_MOST ? load_relaxed(&pp->schedtick) % h->n : 0, n = 0;
 
-	for (uint32_t i = from; i < pp->ntimers && n < CHECK_MOST; i++, n++) {
-		const struct timer *t = pp->timers[i];
+	for (uint32_t i = from; i < h->n && n < CHECK_MOST; i++, n++) {
+		const struct timerslot *slot = &h->slots[h->keys[i].slot];
+		const struct timer *t = slot->t;
 
-		if (t->idx != i || load_relaxed(&t->pp) != pp)
-			throw("heap_check: p%d: a timer at %u has its place at %u, or on another P", pp->id, i,
-			      t->idx);
-		if (i && pp->timers[(i - 1) / 4]->when > t->when)
+		if (!t || slot->at != i || &h->slots[t->slot] != slot || load_relaxed(&t->pp) != pp ||
+		    t->when != h->keys[i].when)
+			throw("heap_check: p%d: the timer at %u has its place at %u, or on another P", pp->id, i,
+			      slot->at);
+		if (i && h->keys[(i - 1) / 4].when > h->keys[i].when)
 			throw("heap_check: p%d: the timer at %u is due before its parent", pp->id, i);
 	}
+	if (h->n + h->nfree != h->used)
+		throw("heap_check: p%d: %u timers and %u free slots of %u", pp->id, h->n, h->nfree, h->used);
 	for (const struct timer *t = pp->timerlist; t; t = t->next)
-		if (t->idx != LISTED || load_relaxed(&t->pp) != pp)
+		if (t->slot != TIMER_LISTED || load_relaxed(&t->pp) != pp)
 			throw("heap_check: p%d: a timer in the list has its place elsewhere", pp->id);
 }
 #else
@@ -96,9 +59,12 @@ static void heap_check(const struct p *pp)
 
 static void settimer0(struct p *pp)
 {
-	struct timer *t = first(pp);
+	const struct timerheap *h = &pp->timers;
+	uint64_t when = h->n ? h->keys[0].when : 0;
 
-	store_seqcst(&pp->timer0, t ? t->when : 0);
+	if (unlikely(pp->timerlist != NULL))
+		when = first(pp)->when;
+	store_seqcst(&pp->timer0, when);
 	heap_check(pp);
 }
 
@@ -109,29 +75,15 @@ static void unlist(struct p *pp, struct timer *t)
 	while (*link != t)
 		link = &(*link)->next;
 	*link = t->next;
-	t->idx = NOWHERE;
-	settimer0(pp);
+	t->slot = TIMER_NOWHERE;
 }
 
 static void unheap(struct p *pp, struct timer *t)
 {
-	uint32_t i = t->idx;
-	struct timer *last;
-
-	if (unlikely(i == LISTED)) {
+	if (unlikely(t->slot == TIMER_LISTED))
 		unlist(pp, t);
-		return;
-	}
-	if (unlikely(i >= pp->ntimers || pp->timers[i] != t))
-		throw("timer: p%d has another one at %u of %u", pp->id, i, pp->ntimers);
-	last = pp->timers[--pp->ntimers];
-	t->idx = NOWHERE;
-	if (last != t) {
-		if (i > 0 && last->when < pp->timers[(i - 1) / 4]->when)
-			siftup(pp, i, last);
-		else
-			siftdown(pp, i, last);
-	}
+	else
+		timerheap_take(&pp->timers, t);
 	settimer0(pp);
 }
 
@@ -151,29 +103,10 @@ static uint64_t aim(const struct timer *t)
 	return nanotime() + (t->wall - shows);
 }
 
-/* Doubles the heap's array. */
-static bool grow(struct p *pp)
-{
-	uint32_t cap = pp->captimers ? pp->captimers * 2 : 512;
-	struct timer **heap = os_alloc(cap * sizeof(*heap));
-
-	if (!heap)
-		return false;
-	if (pp->timers) {
-		memcpy(heap, pp->timers, pp->ntimers * sizeof(*heap));
-		os_free(pp->timers, pp->captimers * sizeof(*heap));
-	}
-	pp->timers = heap;
-	pp->captimers = cap;
-	return true;
-}
-
 static void push(struct p *pp, struct timer *t)
 {
-	if (likely(pp->ntimers < pp->captimers || grow(pp))) {
-		siftup(pp, pp->ntimers++, t);
-	} else {
-		t->idx = LISTED;
+	if (unlikely(!timerheap_push(&pp->timers, t))) {
+		t->slot = TIMER_LISTED;
 		t->next = pp->timerlist;
 		pp->timerlist = t;
 	}
@@ -196,16 +129,16 @@ static bool too_early(struct p *pp, struct timer *t, uint64_t now)
 /* Some clock was set: whatever waits for one is due at another time. */
 void timers_reaim(struct p *pp)
 {
+	const struct timerheap *h = &pp->timers;
+
 	lock(&pp->timerslock);
-	for (uint32_t i = 0; i < pp->ntimers; i++)
-		if (pp->timers[i]->wall)
-			pp->timers[i]->when = aim(pp->timers[i]);
+	for (uint32_t i = 0; i < h->used; i++)
+		if (h->slots[i].t && h->slots[i].t->wall)
+			h->slots[i].t->when = aim(h->slots[i].t);
 	for (struct timer *t = pp->timerlist; t; t = t->next)
 		if (t->wall)
 			t->when = aim(t);
-	for (uint32_t i = pp->ntimers / 4 + 1; i-- > 0;)
-		if (i < pp->ntimers)
-			siftdown(pp, i, pp->timers[i]);
+	timerheap_reorder(&pp->timers);
 	settimer0(pp);
 	unlock(&pp->timerslock);
 }
@@ -256,7 +189,7 @@ bool timer_del(struct timer *t)
 		if (!pp)
 			return false;
 		lock(&pp->timerslock);
-		if (load_acquire(&t->pp) == pp && t->idx != NOWHERE) {
+		if (load_acquire(&t->pp) == pp && t->slot != TIMER_NOWHERE) {
 			unheap(pp, t);
 			store_release(&t->pp, NULL);
 			unlock(&pp->timerslock);
@@ -291,6 +224,7 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 		struct g *gp;
 
 		unheap(pp, t);
+		__builtin_prefetch(timerheap_first(&pp->timers)); /* on a cold stack */
 		if (too_early(pp, t, now))
 			continue;
 		gp = t->fn(t->arg);

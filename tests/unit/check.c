@@ -93,7 +93,7 @@ static void set_timers(void)
 static void timer_elsewhere(void)
 {
 	set_timers();
-	timers[1].idx = 2;
+	timers[1].slot = 2;
 	timer_del(&timers[1]);
 }
 
@@ -124,7 +124,7 @@ Test(check, every_build_looks_where_it_takes_out)
 {
 	expect_throw(overfull_ring, "more than the ring holds");
 	expect_throw(negative_queue, "globrunq: -1 Gs");
-	expect_throw(timer_elsewhere, "timer: p0 has another one");
+	expect_throw(timer_elsewhere, "timerheap: another timer than the one");
 	expect_throw(dequeued_twice, "dequeued twice");
 	expect_throw(readied_twice, "goready: g1 has status 1");
 }
@@ -223,8 +223,15 @@ Test(check, globrunq_check)
 static void heap_out_of_order(void)
 {
 	set_timers();
-	timers[2].when = 1;
+	timers[2].when = allp[0]->timers.keys[2].when = 1;
 	timer_add(&(struct timer){ .fn = no_g }, 5000);
+}
+
+static void heap_slot_lost(void)
+{
+	set_timers();
+	allp[0]->timers.used++;
+	timer_del(&timers[0]);
 }
 
 static void heap_of_another(void)
@@ -238,7 +245,7 @@ static void listed_elsewhere(void)
 {
 	static struct timer listed;
 
-	listed.idx = 5;
+	listed.slot = 5;
 	allp[0]->timerlist = &listed;
 	set_timers();
 }
@@ -251,6 +258,7 @@ Test(check, heap_check)
 	expect_throw(heap_out_of_order, "is due before its parent");
 	expect_throw(listed_elsewhere, "a timer in the list has its place elsewhere");
 	expect_throw(heap_of_another, "or on another P");
+	expect_throw(heap_slot_lost, "2 timers and 1 free slots of 4");
 }
 
 /* As a parked G's. */

@@ -337,16 +337,16 @@ Test(proc, a_dying_ps_timers_move)
 	run_p1();
 	for (int i = 0; i < 3; i++)
 		timer_add(&t[i], far + (uint64_t)i);
-	cr_expect_eq(allp[1]->ntimers, 3);
+	cr_expect_eq(allp[1]->timers.n, 3);
 	lock(&sched.lock);
 	cr_assert_eq(pidleget(), allp[0]);
 	pidleput(releasep(&m0));
 	unlock(&sched.lock);
 	acquirep(&m0, allp[0]);
 	cr_assert_eq(procresize(1, os_ncpu()), 0);
-	cr_expect_eq(allp[1]->ntimers, 0);
+	cr_expect_eq(allp[1]->timers.n, 0);
 	cr_expect_eq(load_seqcst(&allp[1]->timer0), 0);
-	cr_expect_eq(allp[0]->ntimers, 3);
+	cr_expect_eq(allp[0]->timers.n, 3);
 	cr_expect_eq(load_seqcst(&allp[0]->timer0), far);
 	for (int i = 0; i < 3; i++)
 		cr_expect(timer_del(&t[i]), "timer %d can still be deleted", i);

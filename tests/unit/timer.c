@@ -39,13 +39,19 @@ static void add(unsigned i, uint64_t when)
 /* Every node at or after its parent, indices and back pointers right, timer0 the root's. */
 static void heap_is_sound(struct p *pp)
 {
-	for (uint32_t i = 0; i < pp->ntimers; i++) {
-		cr_assert_eq(pp->timers[i]->idx, i);
-		cr_assert_eq(load_seqcst(&pp->timers[i]->pp), pp);
+	const struct timerheap *h = &pp->timers;
+
+	for (uint32_t i = 0; i < h->n; i++) {
+		const struct timerslot *slot = &h->slots[h->keys[i].slot];
+
+		cr_assert_eq(slot->at, i);
+		cr_assert_eq(slot->t->slot, h->keys[i].slot);
+		cr_assert_eq(slot->t->when, h->keys[i].when);
+		cr_assert_eq(load_seqcst(&slot->t->pp), pp);
 		if (i > 0)
-			cr_assert_leq(pp->timers[(i - 1) / 4]->when, pp->timers[i]->when);
+			cr_assert_leq(h->keys[(i - 1) / 4].when, h->keys[i].when);
 	}
-	cr_assert_eq(load_seqcst(&pp->timer0), pp->ntimers ? pp->timers[0]->when : 0);
+	cr_assert_eq(load_seqcst(&pp->timer0), h->n ? h->keys[0].when : 0);
 }
 
 /*
@@ -60,7 +66,7 @@ Test(timer, without_room_in_the_heap_they_fire_in_order_all_the_same)
 	os_faultinject(0, 1);
 	for (unsigned i = 0; i < MANY; i++) {
 		add(i, 1000 + i * 7919 % MANY / 2);
-		listed += allp[0]->timers == NULL;
+		listed += allp[0]->timers.keys == NULL;
 	}
 	cr_assert_eq(listed, 1);
 	for (unsigned i = 1; i < MANY; i += 7)
@@ -125,7 +131,7 @@ Test(timer, a_deleted_one_does_not_fire_and_the_heap_stays_sound)
 		if (k % 100 == 0)
 			heap_is_sound(allp[0]);
 	}
-	cr_expect_eq(allp[0]->ntimers, left);
+	cr_expect_eq(allp[0]->timers.n, left);
 	timers_check(allp[0], 10001, &ran);
 	cr_expect_eq(nfired, left);
 	for (unsigned i = 0; i < MANY; i++)
@@ -163,7 +169,7 @@ Test(timer, the_next_is_the_earliest_of_all_ps)
 	releasep(&m0);
 	acquirep(&m0, allp[1]);
 	add(1, 300);
-	cr_expect_eq(allp[1]->ntimers, 1, "on the P of who adds it");
+	cr_expect_eq(allp[1]->timers.n, 1, "on the P of who adds it");
 	cr_expect_eq(timers_next(), 300);
 	timer_del(&timers[1]);
 	cr_expect_eq(timers_next(), 500);
@@ -176,9 +182,9 @@ Test(timer, moving_keeps_the_order_and_them_deletable)
 	for (unsigned i = 0; i < 1000; i++)
 		add(i, 2000 - i);
 	timers_move(allp[0], allp[1]);
-	cr_expect_eq(allp[0]->ntimers, 0);
+	cr_expect_eq(allp[0]->timers.n, 0);
 	cr_expect_eq(load_seqcst(&allp[0]->timer0), 0);
-	cr_expect_eq(allp[1]->ntimers, 1000);
+	cr_expect_eq(allp[1]->timers.n, 1000);
 	heap_is_sound(allp[1]);
 	cr_expect(timer_del(&timers[10]));
 	timers_check(allp[1], 3000, &ran);
@@ -275,7 +281,7 @@ Test(timer, deleting_races_with_firing_and_moving, .timeout = 100)
 	cr_expect_eq(deleted + load_seqcst(&runs), rounds);
 	cr_expect_gt(deleted, 0, "none was deleted in time: the test shows nothing");
 	cr_expect_gt(load_seqcst(&runs), 0, "none fired: the test shows nothing");
-	cr_expect_eq(allp[0]->ntimers + allp[1]->ntimers, 0);
+	cr_expect_eq(allp[0]->timers.n + allp[1]->timers.n, 0);
 }
 
 /* ---- on a clock that may be set: setting it is to a timer as if it had another time --------------- */
