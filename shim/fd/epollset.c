@@ -22,6 +22,7 @@
 
 /* seq_cst with the kinds of slots: set before the sets are barred, read before one is used */
 static _Atomic bool entangled; /* an epoll is in another, or has two numbers */
+static _Atomic bool all_barred; /* seq_cst with the slots' barred: set after those, read before a set is used */
 
 static void leave_to_kernel(struct fdslot *s, int fd)
 {
@@ -29,10 +30,14 @@ static void leave_to_kernel(struct fdslot *s, int fd)
 		fdslot_bar(s, fd);
 }
 
+/* Those that come later are files from the first. */
 static void bar_all(void)
 {
+	if (load_seqcst(&all_barred))
+		return;
 	fdtable_epolls_barred();
 	fdtable_each(leave_to_kernel);
+	store_seqcst(&all_barred, true);
 }
 
 /* True: it was not barred before. */
