@@ -10,9 +10,7 @@
  * Areas are cut as large as they are, not in whole pages: a thread block of 5 KB costs a new thread
  * one page and a quarter, not two.  So neighbours share a page, and it goes back when neither has a
  * block in it.  All of a block is touched at once, so pages come several at a time, an eighth of the
- * mapping ahead: that is half the price of a fault each.  Where there are so many that what is asked for next is
- * not more than there is, they are cut from pieces of the size of a huge page: the kernel gives that by one fault, if
- * it has one, for the price of some ten small ones, and thousands of threads that take turns miss the TLB less.
+ * mapping ahead: that is half the price of a fault each.
  *
  * Must never: be unmapped; be given to another G.
  */
@@ -33,9 +31,6 @@ static struct areas *last;        /* (L area) that the next is cut from; NULL: a
 static uint32_t left, next;       /* (L area) so many are left there; how many the one after it has */
 static char *populated;           /* (L area) below it all of last has pages, or is not worth them */
 static _Atomic uint32_t populating; /* threads that give pages to what is not cut yet; raised (L area) */
-static char *piece;               /* (L area) of a huge page, what is not divided yet */
-static size_t pieceleft;          /* (L area) bytes there */
-static size_t reserved;           /* (L area) bytes of all mappings, ever */
 static size_t areasize;           /* of each, the first one says: thread blocks are all alike */
 
 static char *aligned(char *p, size_t align)
@@ -48,50 +43,21 @@ static char *page_of(char *p)
 	return (char *)((uintptr_t)p & -os_pagesize());
 }
 
-/* Of a piece of the size of a huge page (L area).  NULL: not so many yet, or no memory. */
-static char *from_piece(size_t size)
-{
-	char *p;
-
-	if (size > pieceleft && reserved >= os_hugepagesize() && size <= os_hugepagesize()) {
-		if (pieceleft)
-			os_free(piece, pieceleft);
-		piece = os_reserve_huge();
-		pieceleft = piece ? os_hugepagesize() : 0;
-		reserved += pieceleft;
-	}
-	if (size > pieceleft)
-		return NULL;
-	p = piece;
-	piece += size;
-	pieceleft -= size;
-	return p;
-}
-
 /* A mapping of as many as are fit now (L area). */
 static bool more(size_t align)
 {
-	size_t page = os_pagesize(), extra = align > page ? align - page : 0, size;
+	size_t page = os_pagesize(), extra = align > page ? align - page : 0;
 	uint32_t n = reserve_count(next, areasize);
 	struct areas *as = NULL;
 	char *p = NULL;
 
-	size = (size_t)aligned((char *)(n * areasize + extra), page);
-	if (n == SLAB)
-		p = from_piece(size);
-	while (n && !p) {
-		size = n * areasize + extra;
-		p = os_reserve_dense(size);
-		if (p)
-			reserved += size;
-		else
-			n /= 2;
-	}
+	while (n && !(p = os_reserve_dense(n * areasize + extra)))
+		n /= 2;
 	if (p)
 		as = persistentalloc(sizeof(*as));
 	if (!as) {
 		if (p)
-			os_free(p, size);
+			os_free(p, n * areasize + extra);
 		return false;
 	}
 	as->at = populated = aligned(p, align);
@@ -245,9 +211,6 @@ void tlsarea_trim(void)
 		if (cut < end)
 			os_free(cut, (size_t)(end - cut));
 	}
-	if (pieceleft)
-		os_free(piece, pieceleft);
-	pieceleft = 0;
 	left = next = 0;
 	unlock(&arealock);
 }
@@ -256,6 +219,5 @@ void tlsarea_fork_child(void)
 {
 	lock_init(&arealock, Stack);
 	left = 0;
-	pieceleft = 0;
 	store_relaxed(&populating, 0); /* by the parent's threads */
 }

@@ -91,8 +91,6 @@ long os_missing(long nr, long a, long b, long c); /* 0 or the -errno that system
 void *os_alloc(size_t n);                /* committed, read-write */
 void *os_reserve(size_t n);              /* read-write on touch, never huge pages */
 void *os_reserve_dense(size_t n);        /* the same for what will be touched as a whole */
-size_t os_hugepagesize(void);
-void *os_reserve_huge(void);             /* that much, aligned so; of one huge page, where the kernel has one */
 void os_populate(void *p, size_t n);     /* pages that are touched soon; without memory for them nothing */
 int os_free(void *p, size_t n);          /* 0, or -errno and all is as it was */
 /*

@@ -102,17 +102,6 @@ void *os_reserve_dense(size_t n)
 	return os_alloc(n);
 }
 
-size_t os_hugepagesize(void)
-{
-	return 2 << 20;
-}
-
-void *os_reserve_huge(void)
-{
-	sim_point(POINT_CALL, "mmap");
-	return sim_fails("mmap") ? NULL : arena_alloc(os_hugepagesize(), os_hugepagesize());
-}
-
 void os_populate(void *p, size_t n)
 {
 	(void)p;

@@ -74,28 +74,6 @@ void *os_reserve_dense(size_t n)
 	return p;
 }
 
-/* Of x86-64, and of other machines with pages of 4 KB.  Where it is not, a huge page is not to be had. */
-size_t os_hugepagesize(void)
-{
-	return 2 << 20;
-}
-
-void *os_reserve_huge(void)
-{
-	size_t n = os_hugepagesize(), before;
-	char *p = map(2 * n, 0), *from = (char *)(((uintptr_t)p + n - 1) & ~(uintptr_t)(n - 1));
-
-	if (!p)
-		return NULL;
-	before = (size_t)(from - p);
-	if (before)
-		os_free(p, before);
-	if (n - before)
-		os_free(from + n, n - before);
-	os_syscall(SYS_madvise, (long)from, (long)n, MADV_HUGEPAGE, 0, 0, 0);
-	return from;
-}
-
 void os_populate(void *p, size_t n)
 {
 	os_syscall(SYS_madvise, (long)p, (long)n, MADV_POPULATE_WRITE, 0, 0, 0);
