@@ -109,11 +109,13 @@ bool tlsarea_alloc(struct g *gp, const struct gattr *a)
 	}
 	if (gp->area)
 		gp->areas->used |= bit_of(gp);
-	unlock(&arealock);
+	unlock_pinned(&arealock);
 	if (from) {
+		/* Pinned: tlsarea_trim() keeps its P while it waits for this, and there may be no other. */
 		os_populate(from, len);
 		fetch_sub_acq_rel(&populating, 1); /* pairs with tlsarea_trim() */
 	}
+	unpin();
 	return gp->area != NULL;
 }
 
