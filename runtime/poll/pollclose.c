@@ -25,15 +25,43 @@ static void keep_file(struct polldesc *pd, int fd, bool gone)
 	store_seqcst(&pd->quiet, false);
 	store_seqcst(&pd->seen.fd, own);
 	os_poll_del(netpoll_fd(), fd);
-	while (load_seqcst(&pd->seen.incalls)) /* in a call that does not block, on the old number */
-		os_osyield();
 	/* the file is gone, or there is no number or no watch to be had: the users are told EBADF */
 	if (own < 0)
 		polldesc_fire(pd_data(pd), ENDED);
 }
 
-/* Its pd_reglock() held. */
-void pd_forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
+/*
+ * Users that have read the old number make their call with it: until then it must name the old file.  As a rule these
+ * calls do not wait.  But a pipe's may: another process's splice() sleeps with the pipe's lock; and the P of such a
+ * user may be the caller's, which therefore gives way, holds no lock and is not pinned.  After KEEP_NS the user is in
+ * the kernel, which has the file.  (Spinning here, under the registration's lock, a closer at procs=1 hung for as long
+ * as that splice() lasted, or for good.)
+ */
+static void await_calls(struct polldesc *pd)
+{
+	uint64_t until = 0, now;
+
+	if (!pd)
+		return;
+	for (unsigned i = 0; load_seqcst(&pd->seen.incalls); i++) {
+		os_osyield();
+		if (i < KEEP_YIELDS)
+			continue;
+		now = nanotime();
+		if (!until)
+			until = now + KEEP_NS;
+		else if (now >= until)
+			break;
+		if (!runtime_busy())
+			gosched();
+		os_usleep(OFF_SLEEP_US);
+	}
+	pin();
+	pd_drop(pd);
+	unpin();
+}
+
+struct polldesc *pd_forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
 {
 	bool used;
 
@@ -47,6 +75,9 @@ void pd_forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
 	unlock(&pd->lock);
 	if (used) {
 		keep_file(pd, fd, gone);
+		/* Where the number names another file already, there is nothing to wait for. */
+		if (!gone && load_seqcst(&pd->seen.incalls))
+			return pd;
 		pd_drop(pd);
 	} else {
 		os_poll_del(netpoll_fd(), fd);
@@ -54,15 +85,15 @@ void pd_forget(pollslot *slot, struct polldesc *pd, int fd, bool gone)
 		pd_put(pd);
 		fetch_sub_relaxed(&nwatched, 1);
 	}
+	return NULL;
 }
 
-/* Its pd_reglock() held. */
-static void empty(pollslot *slot, int fd, bool gone)
+/* Its pd_reglock() held; returns as pd_forget(). */
+static struct polldesc *empty(pollslot *slot, int fd, bool gone)
 {
 	struct polldesc *pd = load_seqcst(&slot->pd);
 
-	if (pd)
-		pd_forget(slot, pd, fd, gone);
+	return pd ? pd_forget(slot, pd, fd, gone) : NULL;
 }
 
 bool pd_unwatch(pollslot *slot, int fd)
@@ -86,6 +117,7 @@ bool pd_unwatch(pollslot *slot, int fd)
 void netpoll_changed(pollslot *slot, int fd, enum pollchange how)
 {
 	bool bars = how == NETPOLL_BARS;
+	struct polldesc *incalls;
 
 	if (how >= NETPOLL_RETRY) {
 		if (likely(how >= NETPOLL_TOLD)) {
@@ -103,11 +135,12 @@ void netpoll_changed(pollslot *slot, int fd, enum pollchange how)
 	lock(pd_reglock(fd));
 	if (bars)
 		fetch_add_seqcst(&slot->barred, 1);
-	empty(slot, fd, how != NETPOLL_KEEPS);
+	incalls = empty(slot, fd, how != NETPOLL_KEEPS);
 	if (!bars)
 		store_seqcst(&slot->barred, 0);
 	unlock(pd_reglock(fd));
 	unpin();
+	await_calls(incalls);
 }
 
 /*
@@ -116,14 +149,17 @@ void netpoll_changed(pollslot *slot, int fd, enum pollchange how)
  */
 static void closing_one(pollslot *slot, int fd)
 {
+	struct polldesc *incalls;
+
 	pin();
 	lock(pd_reglock(fd));
 	fetch_add_seqcst(&slot->closing, 1);
-	empty(slot, fd, false);
+	incalls = empty(slot, fd, false);
 	if (load_relaxed(&slot->barred))
 		store_seqcst(&slot->barred, 0);
 	unlock(pd_reglock(fd));
 	unpin();
+	await_calls(incalls);
 }
 
 /* Each lock once: registering reads the count and fills the slot under one of them. */

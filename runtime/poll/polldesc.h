@@ -77,6 +77,7 @@ void pd_hear(struct polldesc *pd) hidden; /* watched for all again, if it was qu
 void pd_was_heard(struct polldesc *pd) hidden; /* the kernel's word woke a reader then */
 
 /* ---- pollclose.c ---- */
-void pd_forget(pollslot *slot, struct polldesc *pd, int fd, bool gone) hidden; /* its pd_reglock() held */
+/* Its pd_reglock() held.  Not NULL: with a use of it, for users are in calls on the number: await_calls(). */
+struct polldesc *pd_forget(pollslot *slot, struct polldesc *pd, int fd, bool gone) hidden;
 
 #endif

@@ -125,6 +125,16 @@ enum {
 	 */
 	ONCE_ROW = 64,
 	/*
+	 * yields, pollclose.c: while a call on a number that ends is on its way, before its P may be the caller's own.
+	 * From: as OFF_YIELDS.
+	 */
+	KEEP_YIELDS = 64,
+	/*
+	 * ns, pollclose.c: after which such a call is in the kernel.  From: ten times for how long the kernel lets a
+	 * thread wait for its turn on a machine of 30 busy threads a CPU (3 ms each).
+	 */
+	KEEP_NS = 1000000000,
+	/*
 	 * wake-ups, polldesc.c: of readers that writers here told, after which a file is watched for its end alone.
 	 * From: that and the way back are two system calls, 0.6 us; each write before costs up to a wake-up of 5 us.
 	 */
@@ -456,7 +466,7 @@ enum {
 	 * From: trying.
 	 */
 	OFF_YIELDS = 64,
-	/* us, schedparts.h: of each such sleep.  From: Go's shortest sleep of its sysmon. */
+	/* us, schedparts.h pollclose.c: of each such sleep.  From: Go's shortest sleep of its sysmon. */
 	OFF_SLEEP_US = 20,
 	/*
 	 * pauses, procfs.c: sysmon's for an answer of the /proc reader, before it sleeps: some us.  From:
