@@ -269,6 +269,13 @@ static bool sensible(const struct test *t)
 	 */
 	if (strcmp(a->name, "full_shut_rd") == 0 && k->flags & TCP)
 		return false;
+	/*
+	 * Of no bytes the kernel's TCP waits until anything wakes it, and says 0, also where that was the signal that
+	 * cancels.  A libc before 2.41 ends the thread all the same, one from then on takes 0 for the call's own end.
+	 */
+	if (strcmp(a->name, "cancel") == 0 && k->flags & TCP &&
+	    (strcmp(c->name, "recv_nothing") == 0 || strcmp(c->name, "recvmsg_nothing") == 0))
+		return false;
 	if (strcmp(c->name, "epoll_self") == 0 && strcmp(k->name, "epoll"))
 		return none && t->mode == BLOCKING;
 	return true;
