@@ -47,12 +47,13 @@ _Static_assert(sizeof(texts) <= UINT16_MAX, "a place has 16 bits");
 static struct symbol_name wanted(unsigned i)
 {
 	struct symbol_name s = { (const char *)&texts + places[i], NULL };
-	const char *version = s.name;
+	/* Volatile: clang from 21 on makes a call of strlen() of this loop otherwise. */
+	const volatile char *version = s.name;
 
 	while (*version++)
 		;
 	if (*version)
-		s.version = version;
+		s.version = (const char *)version;
 	return s;
 }
 
