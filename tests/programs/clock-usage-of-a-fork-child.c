@@ -1,6 +1,6 @@
 /*
- * getrusage(RUSAGE_THREAD) in the child of a fork: next to nothing, whatever the thread that forked had
- * used and was told of.
+ * getrusage(RUSAGE_THREAD) in the child of a fork: no more than the child's process has used, whatever the
+ * thread that forked had used and was told of.
  */
 #include "check.h"
 #include <sys/resource.h>
@@ -24,6 +24,12 @@ static void compute(long long amount)
 		;
 }
 
+/* How long a fork takes is the machine's affair. */
+static void of_the_process(long long time)
+{
+	CHECK(time <= now_ns(CLOCK_PROCESS_CPUTIME_ID));
+}
+
 static void *forks(void *who)
 {
 	int status;
@@ -35,8 +41,8 @@ static void *forks(void *who)
 	pid = fork();
 	CHECK(pid >= 0);
 	if (!pid) {
-		CHECK(used() < 100 * MS);
-		CHECK(now_ns(CLOCK_THREAD_CPUTIME_ID) < 100 * MS);
+		of_the_process(used());
+		of_the_process(now_ns(CLOCK_THREAD_CPUTIME_ID));
 		compute(150 * MS);
 		CHECK(used() >= 100 * MS);
 		_exit(0);
