@@ -221,7 +221,7 @@ static void profile(void)
 
 int main(void)
 {
-	/* A second signal while the first one's handler runs is main's, too, and not another thread's that lets it in. */
+	/* A second signal while the handler runs is main's, too, and not another thread's that lets it in. */
 	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_NODEFER };
 	pthread_t t[WORKERS];
 
