@@ -207,7 +207,7 @@ static bool made_epoll(struct fdcall *c)
 	made(c);
 	s = c->result >= 0 ? fdslot_of((int)c->result) : NULL;
 	if (s && !is_unshared(UNSHARED_FILES | UNSHARED_TABLE))
-		fdslot_setkind(s, FDK_EPOLL);
+		fdtable_made_epoll(s);
 	return true;
 }
 

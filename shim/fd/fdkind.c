@@ -178,3 +178,11 @@ void fdtable_epolls_barred(void)
 {
 	fetch_or_seqcst(&in_use, NO_EPOLLS);
 }
+
+/* bar_all() sets the bit, then looks for slots of that kind: it sees this one, or this sees the bit. */
+void fdtable_made_epoll(struct fdslot *s)
+{
+	fdslot_setkind(s, FDK_EPOLL);
+	if (unlikely(load_seqcst(&in_use) & NO_EPOLLS))
+		fdslot_setkind(s, FDK_FILE);
+}

@@ -135,7 +135,8 @@ static inline bool fdkind_is_socket(enum fdkind kind)
 void fdtable_accepted(int fd, int listener) hidden;
 void fdtable_lowat_used(void) hidden; /* SO_RCVLOWAT was set */
 void fdtable_records_used(void) hidden; /* a TCP socket became a stream of records */
-void fdtable_epolls_barred(void) hidden; /* each epoll is looked at as a FDK_FILE from here on */
+void fdtable_epolls_barred(void) hidden; /* each epoll is looked at, and made, as a FDK_FILE from here on */
+void fdtable_made_epoll(struct fdslot *s) hidden; /* by this process, and no other has it */
 
 static inline uint32_t fdslot_gen(const struct fdslot *s)
 {
