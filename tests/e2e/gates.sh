@@ -281,6 +281,18 @@ rm "$tmp/src/runtime/zz/zz.c"
 sed -i 's/"and spins"/"and"/' "$tmp/src/tests/unit/check.c"
 case_of "words that many have" check-throws '"and" is a part of [0-9]* formats'
 
+# ---- spins --------------------------------------------------------------------------------------
+
+fresh
+case_of "the tree as it is" check-spins ""
+printf 'void zz_wait(int *p)\n{\n\twhile (*p)\n\t\tos_osyield();\n}\n' >"$tmp/src/runtime/sched/zz.c"
+case_of "one that the gate does not know" check-spins 'zz.c: zz_wait() spins, and check-spins does not say'
+rm "$tmp/src/runtime/sched/zz.c"
+sed -i 's/\tunlock_pinned(&arealock);/\tunlock_unpinned(\&arealock);/; s/^\tlock(&arealock);/\tarea_lock();/' "$tmp/src/runtime/mem/tlsarea.c"
+case_of "one that waits for what is not pinned" check-spins 'tlsarea_trim() tlsarea_alloc() pins nothing'
+sed -i 's/\t\t\tgosched();/\t\t\t;/' "$tmp/src/runtime/poll/pollclose.c"
+case_of "one that gives way no more" check-spins 'await_calls() calls no gosched()'
+
 # ---- policy -------------------------------------------------------------------------------------
 
 fresh
