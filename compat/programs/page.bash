@@ -12,7 +12,7 @@ page_begin() {	# page_begin TITLE
 		body { font: 16px/1.4 sans-serif; max-width: 1240px; margin: 0 auto; padding: 8px 16px; color: #222 }
 		h2 { margin-top: 1.6em; border-bottom: 1px solid #ccc }
 		table { border-collapse: collapse; font-variant-numeric: tabular-nums }
-		th, td { padding: 2px 10px; text-align: right; border-bottom: 1px solid #e4e4e4; white-space: nowrap }
+		th, td { padding: 2px 5px; font-size: 14px; text-align: right; border-bottom: 1px solid #e4e4e4; white-space: nowrap }
 		th:first-child, td:first-child { text-align: left }
 		.wide { overflow-x: auto }
 		.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 370px), 1fr)); gap: 12px }
@@ -89,7 +89,7 @@ page_plot() {
 		return
 	fi
 	gnuplot <<-END | sed '1,/^<!DOCTYPE/{/^<?xml/d;/^<!DOCTYPE/d;/^ "http/d}'
-		set terminal svg size $1,$2 dynamic font 'sans-serif,14' background 'white'
+		set terminal svg size $1,$2 dynamic noenhanced font 'sans-serif,14' background 'white'
 		set grid
 		$commands
 	END
