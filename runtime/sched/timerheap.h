@@ -3,7 +3,7 @@
  *
  * A timer is on the stack of a thread that waits, which is cold.  So the heap holds the time beside the number of the
  * timer's slot, four children in one cache line, and the slot knows where in the heap that stands: no step of the heap
- * touches a timer.  (With the heap of pointers half of what 10,000 sleepers cost besides the clock was that.)
+ * touches a timer.  (With a heap of pointers a quarter of the samples of 10,000 sleepers were in it.)
  *
  * Must never: be used without the P's timerslock.
  */
@@ -30,17 +30,17 @@ struct timerheap {
 	struct timerkey *keys;   /* [cap], the first n in use */
 	struct timerslot *slots; /* [cap], the first used in use or free */
 	uint32_t n, cap;
-	uint32_t used, nfree, free; /* nfree slots, free the first */
+	uint32_t used, free;     /* free: the first of the used - n that are */
 };
 
 #define TIMER_NOWHERE UINT32_MAX      /* slot of a timer between two heaps */
 #define TIMER_LISTED (UINT32_MAX - 1) /* of one for which there was no room (timer.c) */
 
-/* t->when and t->slot are written there.  False: no memory, and nothing has changed. */
+/* At t->when; writes t->slot.  False: no memory, and nothing has changed. */
 bool timerheap_push(struct timerheap *h, struct timer *t);
 void timerheap_take(struct timerheap *h, struct timer *t);
 
-/* After t->when of any of them has changed. */
+/* After keys[].when of any of them has changed. */
 void timerheap_reorder(struct timerheap *h);
 
 static inline struct timer *timerheap_first(const struct timerheap *h)

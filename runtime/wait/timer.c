@@ -16,8 +16,6 @@
  */
 #include "runtime/sched/gmp.h"
 
-#include <string.h>
-
 static struct timer *first(const struct p *pp)
 {
 	struct timer *best = timerheap_first(&pp->timers);
@@ -47,8 +45,8 @@ static void heap_check(const struct p *pp)
 		if (i && h->keys[(i - 1) / 4].when > h->keys[i].when)
 			throw("heap_check: p%d: the timer at %u is due before its parent", pp->id, i);
 	}
-	if (h->n + h->nfree != h->used)
-		throw("heap_check: p%d: %u timers and %u free slots of %u", pp->id, h->n, h->nfree, h->used);
+	if (h->n > h->used)
+		throw("heap_check: p%d: %u timers in %u slots", pp->id, h->n, h->used);
 	for (const struct timer *t = pp->timerlist; t; t = t->next)
 		if (t->slot != TIMER_LISTED || load_relaxed(&t->pp) != pp)
 			throw("heap_check: p%d: a timer in the list has its place elsewhere", pp->id);
@@ -132,9 +130,12 @@ void timers_reaim(struct p *pp)
 	const struct timerheap *h = &pp->timers;
 
 	lock(&pp->timerslock);
-	for (uint32_t i = 0; i < h->used; i++)
-		if (h->slots[i].t && h->slots[i].t->wall)
-			h->slots[i].t->when = aim(h->slots[i].t);
+	for (uint32_t i = 0; i < h->n; i++) {
+		struct timer *t = h->slots[h->keys[i].slot].t;
+
+		if (t->wall)
+			h->keys[i].when = t->when = aim(t);
+	}
 	for (struct timer *t = pp->timerlist; t; t = t->next)
 		if (t->wall)
 			t->when = aim(t);

@@ -85,12 +85,10 @@ bool timerheap_push(struct timerheap *h, struct timer *t)
 	if (unlikely(h->n == h->cap) && !grow(h))
 		return false;
 	/* There are as many slots as keys: with none free, one was never used. */
-	if (h->nfree) {
-		h->nfree--;
+	if (h->used > h->n)
 		h->free = h->slots[slot].at;
-	} else {
+	else
 		slot = h->used++;
-	}
 	h->slots[slot].t = t;
 	t->slot = slot;
 	siftup(h, h->n++, (struct timerkey){t->when, slot});
@@ -114,14 +112,11 @@ void timerheap_take(struct timerheap *h, struct timer *t)
 	}
 	h->slots[slot] = (struct timerslot){NULL, h->free};
 	h->free = slot;
-	h->nfree++;
 	t->slot = TIMER_NOWHERE;
 }
 
 void timerheap_reorder(struct timerheap *h)
 {
-	for (uint32_t i = 0; i < h->n; i++)
-		h->keys[i].when = h->slots[h->keys[i].slot].t->when;
 	for (uint32_t i = h->n / 4 + 1; i-- > 0;)
 		if (i < h->n)
 			siftdown(h, i, h->keys[i]);

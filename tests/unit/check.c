@@ -227,11 +227,11 @@ static void heap_out_of_order(void)
 	timer_add(&(struct timer){ .fn = no_g }, 5000);
 }
 
-static void heap_slot_lost(void)
+static void heap_slots_lost(void)
 {
 	set_timers();
-	allp[0]->timers.used++;
-	timer_del(&timers[0]);
+	allp[0]->timers.used = 1;
+	timer_del(allp[0]->timers.slots[0].t);
 }
 
 static void heap_of_another(void)
@@ -258,7 +258,7 @@ Test(check, heap_check)
 	expect_throw(heap_out_of_order, "is due before its parent");
 	expect_throw(listed_elsewhere, "a timer in the list has its place elsewhere");
 	expect_throw(heap_of_another, "or on another P");
-	expect_throw(heap_slot_lost, "2 timers and 1 free slots of 4");
+	expect_throw(heap_slots_lost, "2 timers in 1 slots");
 }
 
 /* As a parked G's. */
