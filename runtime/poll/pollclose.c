@@ -43,9 +43,9 @@ static void await_calls(struct polldesc *pd)
 
 	if (!pd)
 		return;
-	for (unsigned i = 0; load_seqcst(&pd->seen.incalls); i++) {
-		os_osyield();
-		if (i < KEEP_YIELDS)
+	for (unsigned i = 1; load_seqcst(&pd->seen.incalls); i++) {
+		await_step(i, 1);
+		if (i < OFF_YIELDS)
 			continue;
 		now = nanotime();
 		if (!until)
@@ -54,7 +54,6 @@ static void await_calls(struct polldesc *pd)
 			break;
 		if (!runtime_busy())
 			gosched();
-		os_usleep(OFF_SLEEP_US);
 	}
 	pin();
 	pd_drop(pd);

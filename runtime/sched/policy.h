@@ -125,11 +125,6 @@ enum {
 	 */
 	ONCE_ROW = 64,
 	/*
-	 * yields, pollclose.c: while a call on a number that ends is on its way, before its P may be the caller's own.
-	 * From: as OFF_YIELDS.
-	 */
-	KEEP_YIELDS = 64,
-	/*
 	 * ns, pollclose.c: after which such a call is in the kernel.  From: ten times for how long the kernel lets a
 	 * thread wait for its turn on a machine of 30 busy threads a CPU (3 ms each).
 	 */
@@ -462,11 +457,11 @@ enum {
 	/* pauses, proc.c: of an M whose next G has not left its stack, between two yields.  From: trying. */
 	OFF_SPINS = 64,
 	/*
-	 * yields, schedparts.h: after which it sleeps, for the other thread may be one of a lower priority.
+	 * yields, schedparts.h pollclose.c: after which it sleeps, for the other thread may be one of a lower priority.
 	 * From: trying.
 	 */
 	OFF_YIELDS = 64,
-	/* us, schedparts.h pollclose.c: of each such sleep.  From: Go's shortest sleep of its sysmon. */
+	/* us, schedparts.h: of each such sleep.  From: Go's shortest sleep of its sysmon. */
 	OFF_SLEEP_US = 20,
 	/*
 	 * pauses, procfs.c: sysmon's for an answer of the /proc reader, before it sleeps: some us.  From:

@@ -3,7 +3,6 @@
  * thread closes the reader's number.  The closer must not keep the processor for itself meanwhile: main has what
  * splice() waits for.
  */
-#define _GNU_SOURCE
 #include "check.h"
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -48,13 +47,13 @@ int main(void)
 	CHECK(pid >= 0);
 	if (!pid)
 		child();
-	CHECK_OK(pthread_create(&reader, NULL, reads, NULL));
+	reader = spawn(reads, NULL);
 	usleep(300000);
-	CHECK_OK(pthread_create(&closer, NULL, closes, NULL));
+	closer = spawn(closes, NULL);
 	usleep(50000);
 	CHECK(write(pair[1], "hello", 5) == 5);
-	CHECK_OK(pthread_join(closer, NULL));
-	CHECK_OK(pthread_join(reader, NULL));
+	join(closer);
+	join(reader);
 	CHECK(waitpid(pid, &status, 0) == pid);
 	CHECK(status == 0);
 	return 0;

@@ -104,7 +104,7 @@ Test(lot, waking_nobody_still_asks_the_waker)
 
 Test(lot, addresses_do_not_mix_even_in_one_bucket)
 {
-	enum { N = 9000 }; /* more than there are buckets */
+	enum { N = 5000 }; /* more than there are buckets */
 	static char objects[N];
 	struct sleeper s;
 
