@@ -7,6 +7,7 @@
 #include "runtime/arch/callstub.h"
 #include "runtime/netpoll.h"
 #include "runtime/sched/policy.h"
+#include "shim/sync/eintr.h"
 #include "shim/fd/fdevents.h"
 #include "shim/fd/pollhow.h"
 #include "shim/fd/pollset.h"
@@ -95,6 +96,7 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		.nr = h->nr,
 		.b = (long)events,
 		.c = max,
+		.mark = eintr_mark(),
 	};
 	long r;
 

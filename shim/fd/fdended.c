@@ -3,6 +3,7 @@
  *
  * Must never: be called while anything is held: what runs here may jump away.
  */
+#include "shim/sync/eintr.h"
 #include "shim/fd/fdwait.h"
 
 #include "shim/signal/sigroute.h"
@@ -12,7 +13,7 @@
 /* Called with nothing held.  True: the call ends with *r. */
 static bool interrupted(struct fdop *op, long *r)
 {
-	enum eintr what = eintr_deliver();
+	enum eintr what = eintr_deliver(&op->mark);
 
 	if (op->done) {
 		/*

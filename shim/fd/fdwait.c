@@ -7,6 +7,7 @@
  *
  * Must never: act on a signal or a cancellation while holding.
  */
+#include "shim/sync/eintr.h"
 #include "shim/fd/fdwait.h"
 
 #include <poll.h>
@@ -139,7 +140,7 @@ static long try_and_park(struct fdop *op, struct netwait *w, bool parks)
 		r = try_held(op, w);
 	}
 	while (r == FDWAIT_PARK) {
-		if (waitmask_hit()) /* no handler runs from here on: we are pinned */
+		if (waitmask_hit() || eintr_ran(op->mark)) /* no handler runs from here on: we are pinned */
 			return -EINTR;
 		waitmask_parks();
 		r = fdlocal_writes(op) ? fdlocal_park(op, w, &again) : netpoll_park(w, op->deadline, WaitIO);
@@ -308,5 +309,7 @@ long fdwait_run(struct fdop *op)
 	testcancel_inline();
 	if (runtime_waits_itself())
 		return FDWAIT_FALLBACK;
+	if (!op->mark)
+		op->mark = eintr_mark();
 	return fdwait_tried(op, run_op(op));
 }

@@ -5,6 +5,7 @@
  * when nothing is ready the G parks (pollset.c).  What cannot be parked for (too many descriptors)
  * waits on a kernel thread.
  */
+#include "shim/sync/eintr.h"
 #include "shim/fd/pollhow.h"
 #include "shim/fd/pollset.h"
 #include "shim/fd/fdevents.h"
@@ -26,7 +27,8 @@ static long ask_poll(void *arg)
 static long wait_poll(struct pollfd *fds, nfds_t n, const struct pollhow *h)
 {
 	struct pollcall call = { fds, n };
-	struct pollwait set = { fds, (unsigned int)n, ask_poll, &call, h->deadline };
+	uint64_t mark = eintr_mark();
+	struct pollwait set = { fds, (unsigned int)n, ask_poll, &call, h->deadline, &mark };
 	long r;
 
 	if (unlikely(fdtable_tries_ended()))
@@ -44,7 +46,7 @@ static long wait_poll(struct pollfd *fds, nfds_t n, const struct pollhow *h)
 	if (pollhow_may_wait(h, &r))
 		do
 			r = pollwait_wait(&set);
-		while (pollwait_goes_on(r));
+		while (pollwait_goes_on(&mark, r));
 	return r;
 }
 

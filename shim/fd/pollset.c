@@ -13,6 +13,7 @@
  * Must never: act on a signal or a cancellation while linked.
  */
 #include "runtime/netpoll.h"
+#include "shim/sync/eintr.h"
 #include "shim/signal/waitmask.h"
 #include "shim/fd/pollset.h"
 
@@ -52,7 +53,7 @@ static long park(struct pollwait *w, struct polllink *links)
 	do {
 		store_seqcst(&set.fired, 0); /* before the question */
 		r = w->ask(w->arg);
-		if (!r && waitmask_hit()) /* no handler runs from here on: we are pinned */
+		if (!r && (waitmask_hit() || eintr_ran(*w->mark))) /* no handler runs from here on: we are pinned */
 			r = -EINTR;
 		if (!r && fdtable_bars() != bars) /* perhaps one of ours: it is watched no more */
 			r = FDWAIT_AGAIN;
@@ -92,7 +93,7 @@ static long interrupted(struct pollwait *w)
 	if (!r)
 		return -EINTR;
 	if (!load_relaxed(&self_thread.masked))
-		eintr_deliver();
+		eintr_deliver(w->mark);
 	return r;
 }
 
@@ -105,16 +106,18 @@ long pollwait_wait(struct pollwait *w)
 	do
 		r = park_with_links(w);
 	while (r == FDWAIT_AGAIN);
+	if (r == FDWAIT_FALLBACK && eintr_ran(*w->mark)) /* the kernel would know nothing of it */
+		r = -EINTR;
 	return r == -ETIMEDOUT ? w->ask(w->arg) : r == -EINTR ? interrupted(w) : r;
 }
 
-bool pollwait_goes_on(long r)
+bool pollwait_goes_on(uint64_t *mark, long r)
 {
 	enum eintr what;
 
 	if (r != -EINTR)
 		return false;
-	what = eintr_deliver();
+	what = eintr_deliver(mark);
 	cancel_point();
 	return what == INTR_NONE && !waitmask_hit();
 }

@@ -14,6 +14,7 @@ struct pollwait {
 	long (*ask)(void *arg);   /* without waiting: more than 0 or an error ends the wait */
 	void *arg;
 	uint64_t deadline;        /* 0: none */
+	uint64_t *mark;           /* eintr_mark()'s, from before the first question */
 };
 
 /*
@@ -25,6 +26,6 @@ long pollwait_wait(struct pollwait *w) hidden;
  * After each wait, with nothing held, for handlers and cancellation may leave from here: wait once
  * more?
  */
-bool pollwait_goes_on(long r) hidden;
+bool pollwait_goes_on(uint64_t *mark, long r) hidden;
 
 #endif

@@ -4,6 +4,7 @@
  * As poll.c.  The sets are read once, and written once the answer is there.  Sets beyond FD_SETSIZE
  * wait on a kernel thread.
  */
+#include "shim/sync/eintr.h"
 #include "shim/fd/fdevents.h"
 #include "shim/fd/pollhow.h"
 #include "shim/fd/pollset.h"
@@ -108,7 +109,7 @@ static unsigned int watched(const struct selectcall *c, struct pollfd *fds)
 	return n;
 }
 
-static long park_select(struct selectcall *c, uint64_t deadline)
+static long park_select(struct selectcall *c, uint64_t deadline, uint64_t *mark)
 {
 	enum { POLL_FEW = 64 }; /* a stack may be small */
 	struct pollfd few[POLL_FEW];
@@ -118,7 +119,7 @@ static long park_select(struct selectcall *c, uint64_t deadline)
 
 	if (c->n > POLL_FEW && (runtime_fault("descriptors of a select") || scratch_map(&fds, bytes)))
 		return FDWAIT_FALLBACK;
-	r = pollwait_wait(&(struct pollwait){ fds, watched(c, fds), ask_select, c, deadline });
+	r = pollwait_wait(&(struct pollwait){ fds, watched(c, fds), ask_select, c, deadline, mark });
 	if (fds != few)
 		scratch_unmap(fds, bytes);
 	return r;
@@ -138,6 +139,7 @@ static bool read_sets(struct selectcall *c)
 static long wait_select(int n, fd_set *in, fd_set *out, fd_set *except, const struct pollhow *h)
 {
 	struct selectcall c = { .n = n, .user = { in, out, except } };
+	uint64_t mark = eintr_mark();
 	long r;
 
 	if (unlikely(fdtable_tries_ended()))
@@ -157,8 +159,8 @@ static long wait_select(int n, fd_set *in, fd_set *out, fd_set *except, const st
 		c.waited = true;
 		if (pollhow_may_wait(h, &r))
 			do
-				r = park_select(&c, h->deadline);
-			while (pollwait_goes_on(r));
+				r = park_select(&c, h->deadline, &mark);
+			while (pollwait_goes_on(&mark, r));
 	}
 	for (int i = 0; r >= 0 && i < SETS; i++)
 		if (c.user[i] && n && !user_put(c.user[i], &c.ready[i], set_bytes(n)))

@@ -24,6 +24,7 @@
  * Must never: be linked with a DT_RUNPATH or DT_RPATH; leave by a call where the caller matters
  * (JUMPING, TAIL); interpose dlsym and dlvsym (RTLD_NEXT is relative to the caller).
  */
+#include "shim/sync/eintr.h"
 #include "shim/libc/dlopen.h"
 #include "compat/tcb.h"
 #include "runtime/sched/policy.h"

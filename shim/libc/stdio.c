@@ -7,6 +7,7 @@
  * Must never: touch a FILE after its lock was released: the next holder may close it.
  */
 #include "runtime/sched/policy.h"
+#include "shim/sync/eintr.h"
 #include "shim/fd/fdevents.h"
 #include "shim/thread/procfile.h"
 #include "shim/libc/stdio.h"

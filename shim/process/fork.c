@@ -13,6 +13,7 @@
  * handler would run on the parent's, and what was deferred would be forgotten with the parent's.
  */
 #include "runtime/process.h"
+#include "shim/sync/eintr.h"
 #include "shim/signal/altstack.h"
 #include "shim/process/clone.h"
 #include "shim/syscall/rawsyscall.h"

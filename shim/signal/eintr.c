@@ -6,30 +6,76 @@
  * time-out the call goes on if every handler that ran asked for that (SA_RESTART), with one it
  * ends.
  *
+ * A handler may also run before its thread comes here: what was sent later kicks the thread, which then
+ * handles all that is queued, as soon as it is not pinned.  So a wait notes how many handlers had run when it
+ * began (eintr_mark()), and each that has run since then interrupted it.
+ *
  * Must never: be called while queued on the lot; a handler may wait, and may never return
  * (longjmp).
  */
+#include "shim/sync/eintr.h"
+#include "runtime/runtime.h"
 #include "shim/sync/sync.h"
 #include "shim/thread/thread.h"
 
-enum eintr eintr_deliver(void)
+uint64_t eintr_mark(void)
+{
+	return self_thread.sigdone + 1;
+}
+
+/* In the region of a mask that tells itself (waitmask_hit()): not each handler is one of the call's. */
+bool eintr_ran(uint64_t mark)
+{
+	return eintr_mark() != mark && !load_relaxed(&self_thread.masked);
+}
+
+/* Pinned from the look on: no handler runs between it and the park. */
+static inline int park_unless(struct park *pk, uint64_t mark, int (*park)(struct park *pk))
+{
+	int r = -EINTR;
+
+	if (!on_g())
+		return park(pk);
+	pin_m();
+	if (likely(!eintr_ran(mark)))
+		r = park(pk);
+	unpin();
+	return r;
+}
+
+int eintr_park(struct park *pk, uint64_t mark)
+{
+	return park_unless(pk, mark, lot_park);
+}
+
+int eintr_sleep(struct park *pk, uint64_t mark)
+{
+	return park_unless(pk, mark, lot_sleep);
+}
+
+enum eintr eintr_deliver(uint64_t *mark)
 {
 	struct thread *th = &self_thread;
 	uint64_t before;
-	bool ends;
+	bool ran, ends;
 
 	if (!on_g())
 		return INTR_ENDS; /* native thread: the kernel ran the handler, with flags unknown */
+	ran = eintr_ran(*mark);
+	ends = ran && !th->sigrestart; /* as in the kernel, the first one's flags count */
 	before = th->sigdone;
-	ends = signals_deliver();
-	if (th->sigdone == before)
+	if (signals_deliver() && !ran)
+		ends = true;
+	ran |= th->sigdone != before;
+	*mark = eintr_mark();
+	if (!ran)
 		return INTR_NONE;
 	return ends ? INTR_ENDS : INTR_RESTARTS;
 }
 
-enum eintr eintr_in_call(void)
+enum eintr eintr_in_call(uint64_t *mark)
 {
-	enum eintr what = eintr_deliver();
+	enum eintr what = eintr_deliver(mark);
 
 	/* No cancellation point, but asynchronous cancellation needs none. */
 	if (unlikely(cancel_due()) && tcb_cancel_async(tcb_self()))
@@ -37,7 +83,16 @@ enum eintr eintr_in_call(void)
 	return what;
 }
 
+void eintr_look(void)
+{
+	uint64_t mark = eintr_mark();
+
+	eintr_deliver(&mark);
+}
+
 void eintr_in_lock(void)
 {
-	eintr_in_call();
+	uint64_t mark = eintr_mark();
+
+	eintr_in_call(&mark);
 }

@@ -6,6 +6,7 @@
  * so a signal that is sent to the process finds it there, and sigsuspend's mask is installed and
  * taken back in one step with the wait.
  */
+#include "shim/sync/eintr.h"
 #include "shim/signal/waitmask.h"
 #include "shim/syscall/rawsyscall.h"
 #include "shim/signal/sigroute.h"
@@ -31,11 +32,10 @@ static long in_kernel(bool point, long nr, long a, long b, long c, long d)
 	return r;
 }
 
-/* One round of waiting in the kernel, or a signal directed at this G. */
-static long await(bool point, uint64_t bits, siginfo_t *info, const struct timespec *timeout)
+/* One round of waiting in the kernel, or a signal directed at this G.  mark: eintr_mark()'s of the first round. */
+static long await(bool point, uint64_t bits, siginfo_t *info, const struct timespec *timeout, uint64_t mark)
 {
 	struct thread *th = &self_thread;
-	uint64_t done;
 	long r;
 
 	th->waitset = bits;
@@ -45,15 +45,16 @@ static long await(bool point, uint64_t bits, siginfo_t *info, const struct times
 	if (timeout && !timeout->tv_sec && !timeout->tv_nsec)
 		sigroute_settle(bits);
 	r = signals_take(bits, info);
-	if (!r) {
-		done = th->sigdone;
+	if (!r && eintr_ran(mark)) {
+		r = -EINTR;
+	} else if (!r) {
 		call_timed(SYS_rt_sigtimedwait);
 		r = in_kernel(point, SYS_rt_sigtimedwait, (long)&bits, (long)info, (long)timeout,
 			      SIGSET_BYTES);
 		/*
 		 * The kernel looks once more before a handler runs: what a handler has raised stays pending.
 		 */
-		if (r == -EINTR && th->sigdone == done) {
+		if (r == -EINTR && !eintr_ran(mark)) {
 			r = signals_take(bits, info);
 			if (!r)
 				r = -ERESTART; /* nothing of the program's ran */
@@ -68,7 +69,7 @@ static long await(bool point, uint64_t bits, siginfo_t *info, const struct times
 long signal_await(bool point, const void *set, siginfo_t *info, const struct timespec *timeout)
 {
 	struct timespec left;
-	uint64_t deadline = 0, bits;
+	uint64_t deadline = 0, bits, mark = eintr_mark();
 	siginfo_t si;
 	long r;
 
@@ -82,7 +83,7 @@ long signal_await(bool point, const void *set, siginfo_t *info, const struct tim
 		if (!deadline)
 			timeout = NULL; /* longer than there is time */
 	}
-	while ((r = await(point, bits, &si, timeout ? &left : NULL)) == -ERESTART) {
+	while ((r = await(point, bits, &si, timeout ? &left : NULL, mark)) == -ERESTART) {
 		uint64_t now = nanotime(), ns = deadline > now ? deadline - now : 0;
 
 		left = (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
@@ -122,7 +123,7 @@ EXPORT int sigwait(const sigset_t *set, int *sig)
 	if (!user_get(&bits, set, sizeof(bits)))
 		return EFAULT;
 	do
-		r = await(true, bits, &si, NULL);
+		r = await(true, bits, &si, NULL, eintr_mark());
 	while (r == -EINTR || r == -ERESTART);
 	if (r < 0)
 		return (int)-r;

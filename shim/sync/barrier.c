@@ -12,6 +12,7 @@
  * waiter that was running a signal handler when the round was closed finds that out by looking.  So
  * pthread_barrier_destroy() waits for those (out has not reached round), as libc's waits for all.
  */
+#include "shim/sync/eintr.h"
 #include "shim/sync/sync.h"
 
 struct barrier {

@@ -25,6 +25,7 @@
  * sleeps.  So those waiters queue here, and signalling goes both ways (one wake-up too many is
  * allowed, one too few is not).
  */
+#include "shim/sync/eintr.h"
 #include "shim/sync/mutex.h"
 
 enum { COND_QUEUED = 1u, CHANGE = 2u };
@@ -216,11 +217,11 @@ static __attribute__((noinline)) int wait_look(struct waiting *w, const struct p
 		/* Broadcast moved it to the mutex: others may stand there. */
 		w->counted = false;
 		if (r == -EINTR)
-			eintr_deliver();
+			eintr_look();
 		return WOKEN_MORE;
 	}
 	if (r == -EINTR) {
-		eintr_deliver();
+		eintr_look();
 		/* An interrupt that was due before we queued leaves us with the mutex. */
 		if (!cancel_due())
 			return 0;

@@ -15,6 +15,7 @@
  *
  * Words that hold their owner's id (inheriting): futexpi.c.
  */
+#include "shim/sync/eintr.h"
 #include "shim/sync/futex.h"
 
 #include "shim/sync/sync.h"
@@ -61,6 +62,7 @@ static bool is_there(const uint32_t *at)
 long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bool ends)
 {
 	struct futexword w = {at, value};
+	uint64_t mark = eintr_mark();
 
 	if (!is_there(at))
 		return -EFAULT;
@@ -69,11 +71,11 @@ long futex_wait(uint32_t *at, uint32_t value, uint32_t bits, struct park *pk, bo
 	park_on(pk, lot_key(at, KEY_OTHER), futex_differs, &w, WaitFutex, bits);
 	for (;;) {
 		enum eintr what;
-		int err = lot_park(pk);
+		int err = eintr_park(pk, mark);
 
 		if (err != -EINTR)
 			return err < 0 ? err : 0;
-		what = eintr_in_call();
+		what = eintr_in_call(&mark);
 		if (what == INTR_ENDS || (what == INTR_RESTARTS && ends))
 			return -EINTR;
 		/* Moved to another word's queue, it begins anew at its own, as in the kernel. */

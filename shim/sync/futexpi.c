@@ -13,6 +13,7 @@
  * and it may be on any M (inherit.c).  Words that two processes share, and
  * whose owner is in another, are the kernel's as ever, which refuses.
  */
+#include "shim/sync/eintr.h"
 #include "shim/sync/futex.h"
 
 #include "shim/thread/tid.h"

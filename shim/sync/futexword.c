@@ -8,6 +8,7 @@
  */
 #include <linux/futex.h>
 
+#include "shim/sync/eintr.h"
 #include "shim/sync/inherit.h"
 #include "shim/sync/mutex.h"
 

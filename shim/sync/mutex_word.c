@@ -15,6 +15,7 @@
 
 #include "runtime/base/options.h"
 #include "runtime/sched/policy.h"
+#include "shim/sync/eintr.h"
 #include "shim/sync/inherit.h"
 #include "shim/sync/mutex.h"
 #include "shim/thread/schedparam.h"

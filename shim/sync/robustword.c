@@ -3,6 +3,7 @@
  */
 #include <linux/futex.h>
 
+#include "shim/sync/eintr.h"
 #include "shim/sync/robustheld.h"
 
 /* 0, EOWNERDEAD (taken as well), EBUSY, ETIMEDOUT, EINVAL. */

@@ -26,6 +26,7 @@
  * Must never: touch the lock after the store that releases it, but by address.
  */
 #include "runtime/sched/policy.h"
+#include "shim/sync/eintr.h"
 #include "shim/sync/rwslot.h"
 
 enum { PREFER_WRITER = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP };

@@ -12,6 +12,7 @@
  * sem_post may be called from a signal handler, and the semaphore may be gone as soon as the value
  * is up: nothing is read from it after that.
  */
+#include "shim/sync/eintr.h"
 #include "shim/sync/sync.h"
 
 #define VALUE_MASK 0xffffffffUL
@@ -59,9 +60,9 @@ static int has_value(void *arg)
 
 /* Off the queue and not counted.  True when the wait ends with EINTR; may not return
  * (cancellation). */
-static bool interrupted(bool timed)
+static bool interrupted(bool timed, uint64_t *mark)
 {
-	enum eintr what = eintr_deliver();
+	enum eintr what = eintr_deliver(mark);
 
 	cancel_point();
 	return what == INTR_ENDS || (timed && what == INTR_RESTARTS);
@@ -71,16 +72,17 @@ static bool interrupted(bool timed)
 static int wait_private(struct sem *s, const struct until *u)
 {
 	struct park pk = park_wait(lot_key(s, KEY_OTHER), has_value, s, WaitSemaphore);
+	uint64_t mark = eintr_mark();
 	int r = until_park(u, &pk);
 
 	if (r)
 		return r;
 	fetch_add_relaxed(&s->data, ONE_WAITER);
 	while (!take_and_leave(s)) {
-		r = lot_park(&pk);
+		r = eintr_park(&pk, mark);
 		if (r == -ETIMEDOUT || r == -EINTR) {
 			fetch_sub_relaxed(&s->data, ONE_WAITER);
-			if (r == -ETIMEDOUT || interrupted(u != NULL))
+			if (r == -ETIMEDOUT || interrupted(u != NULL, &mark))
 				return -r;
 			fetch_add_relaxed(&s->data, ONE_WAITER);
 		}

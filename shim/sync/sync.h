@@ -84,20 +84,6 @@ static inline long plain_syscall(long nr, long a, long b, long c)
 /* once.c: in the child of any fork, weft running or not. */
 void once_fork_child(void) hidden;
 
-/* Runs the handlers of signals that ended a park. */
-enum eintr {
-	INTR_NONE,     /* no handler ran: something else, or nothing, was the reason */
-	INTR_RESTARTS, /* every one that ran has SA_RESTART */
-	INTR_ENDS,
-};
-enum eintr eintr_deliver(void) hidden;
-/*
- * The same for a wait that is no cancellation point: an asynchronous cancellation is acted on, with
- * nothing taken that unwinding would keep.
- */
-enum eintr eintr_in_call(void) hidden;
-void eintr_in_lock(void) hidden;
-
 /* The caller owns a P or is a native thread.  Native: libc's own, its thread block is libc's. */
 static inline bool cancel_due(void)
 {

@@ -18,6 +18,7 @@
  */
 #include <linux/futex.h>
 
+#include "shim/sync/eintr.h"
 #include "shim/sync/sync.h"
 
 /* libc exports them and its headers no longer declare them. */

@@ -9,6 +9,7 @@
  * Must never: touch a struct thread after the G was freed: its memory starts the next life.
  */
 #include "runtime/process.h"
+#include "shim/sync/eintr.h"
 #include "shim/thread/thread.h"
 #include "shim/thread/attr.h"
 #include "shim/libc/dlopen.h"
@@ -357,7 +358,7 @@ static int await(struct thread *th, const struct until *u)
 			return ETIMEDOUT;
 		/* Also if it has ended meanwhile: what it sent the caller before is handled before. */
 		if (err == -EINTR)
-			eintr_deliver();
+			eintr_look();
 	}
 	return 0;
 }

@@ -12,6 +12,7 @@
  * threads of this process alone, so it is a G's if some G has those bits.
  */
 #include "runtime/process.h"
+#include "shim/sync/eintr.h"
 #include "shim/thread/tid.h"
 
 #include "shim/sync/sync.h"
@@ -97,11 +98,11 @@ static int sleep_on(clockid_t clock, int64_t ns, bool cp)
 {
 	enum { CLOCK_TICK = 4000000 }; /* ns: as exact as the kernel, which looks at each tick of 250 Hz */
 	struct park pk = park_time(WaitSleep);
+	uint64_t mark = eintr_mark();
 	struct timespec now;
 	long r;
 
 	for (;;) {
-		uint64_t done = self_thread.sigdone;
 		int64_t left;
 
 		if (!cpuclock_call(clock, &now, &r) || r)
@@ -110,13 +111,13 @@ static int sleep_on(clockid_t clock, int64_t ns, bool cp)
 		if (left <= 0)
 			return 0;
 		park_until_ns(&pk, nanotime() + (uint64_t)(left > CLOCK_TICK ? left : CLOCK_TICK));
-		if (lot_sleep(&pk) == -EINTR) {
+		if (eintr_sleep(&pk, mark) == -EINTR) {
 			if (cp)
 				testcancel();
 			else
 				eintr_in_lock();
 		}
-		if (self_thread.sigdone != done)
+		if (eintr_ran(mark))
 			return EINTR;
 	}
 }

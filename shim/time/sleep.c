@@ -9,6 +9,7 @@
  */
 #include "compat/symbol.h"
 #include "runtime/park.h"
+#include "shim/sync/eintr.h"
 #include "shim/syscall/usermem.h"
 #include "shim/thread/tid.h"
 
@@ -117,11 +118,11 @@ int deadline_in(const struct timespec *rel, uint64_t *deadline)
 /* Sleeps; true when a handler ran (whatever its flags: nanosleep is never restarted). */
 static bool handler_ended_sleep(struct park *pk)
 {
-	uint64_t done = self_thread.sigdone;
+	uint64_t mark = eintr_mark();
 
-	while (lot_sleep(pk) == -EINTR) {
+	while (eintr_sleep(pk, mark) == -EINTR) {
 		testcancel();
-		if (self_thread.sigdone != done)
+		if (eintr_ran(mark))
 			return true;
 	}
 	return false;
