@@ -185,6 +185,7 @@ struct g *g_take(const struct gattr *a)
 	if (likely(gp))
 		return gp;
 	gp = g_make();
+	lot_grow(g_count());
 	if (gp)
 		gp->class = a->class;
 	return gp;

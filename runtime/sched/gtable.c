@@ -149,6 +149,14 @@ struct g *g_make(void)
 	return gp;
 }
 
+/* About: the numbers are read one after the other. */
+uint32_t g_count(void)
+{
+	uint32_t all = load_relaxed(&sched.nallgs), gone = load_relaxed(&sched.nspare) + load_relaxed(&sched.inherited);
+
+	return all > gone ? all - gone : 0;
+}
+
 void g_fork_child(void)
 {
 	uint32_t n = load_relaxed(&sched.nallgs);

@@ -20,8 +20,12 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran) hidden;
 uint64_t timers_next(void) hidden;      /* earliest over all Ps, 0: none */
 void timers_move(struct p *from, struct p *to) hidden;
 
-/* ---- parkinglot.c ---- */
+/* ---- lottable.c ---- */
 void lot_init(void) hidden;
+void lot_grow(uint32_t gs) hidden; /* so many Gs may wait; no lock is held */
+void lot_fork_child(void) hidden;
+
+/* ---- parkinglot.c ---- */
 /* Where a G waits; turn stays the same until its lot_park() is over. */
 struct lot_seen {
 	const void *addr;
@@ -29,7 +33,6 @@ struct lot_seen {
 	bool timed;                /* a deadline ends it */
 };
 bool lot_seen(struct g *gp, struct lot_seen *seen) hidden; /* false: it waits nowhere in the lot */
-void lot_fork_child(void) hidden;
 
 /* ==== runtime/poll ==== */
 
@@ -113,6 +116,7 @@ bool scavenge_scarce(uint32_t class) hidden;
 void *persistentalloc(size_t n) hidden; /* zeroed, never freed; NULL: no memory */
 struct g *g_at(uint32_t i) hidden;
 struct g *g_make(void) hidden;
+uint32_t g_count(void) hidden; /* that live, or lie ready with a stack */
 void g_seedids(void) hidden; /* at the start of a process; of a fork child too */
 uint64_t g_nextgoid(void) hidden;
 void g_cachefree(struct p *pp) hidden;

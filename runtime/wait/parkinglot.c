@@ -3,7 +3,8 @@
  *
  * A waiter is a struct on the waiting stack: of a G, or of a native thread, which then
  * sleeps on the waiter's state word as a private futex.  The object waited for holds no pointer to
- * us.  This file is the queues and the wakers; parkinglot_wait.c the waiters; parkinglot.h what both must know.
+ * us.  This file is the queues and the wakers; parkinglot_wait.c the waiters; lottable.c the tables of queues;
+ * parkinglot.h what all must know.
  *
  * A waiter's addr changes only under both buckets' locks (requeue); lot_lock_waiter() re-reads it.
  * Lock rank: Timers < Lot < Sched.  No lock is held across a switch.
@@ -16,31 +17,12 @@
 
 #include <errno.h>
 
-struct bucket lot_buckets[NBUCKETS];
-
-static void empty(struct bucket *from, const struct bucket *to)
-{
-	for (struct bucket *b = from; b < to; b++) {
-		lock_init(&b->lock, Lot);
-		b->head = b->tail = NULL;
-	}
-}
-
-/* A bucket is zeroes, in a debug build with its rank.  A look at each would map a page of memory for each page. */
-void lot_init(void)
-{
-#ifdef WEFT_DEBUG
-	empty(lot_buckets, lot_buckets + NBUCKETS);
-#endif
-}
-
 struct bucket *lot_lock_waiter(struct waiter *w)
 {
 	for (;;) {
 		const void *addr = load_relaxed(&w->addr);
-		struct bucket *b = bucket_of(addr);
+		struct bucket *b = bucket_lock(addr);
 
-		lock(&b->lock);
 		if (load_relaxed(&w->addr) == addr)
 			return b;
 		unlock(&b->lock);
@@ -185,9 +167,8 @@ static unsigned wake_some(struct bucket *b, const void *addr, unsigned n, uint32
 unsigned lot_wake(const void *addr, unsigned n, uint32_t bits, enum readyhow how, lot_decide decide,
 		  void *arg)
 {
-	struct bucket *b = bucket_of(addr);
+	struct bucket *b = bucket_lock(addr);
 
-	lock(&b->lock);
 	if (likely(b->head && n == 1 && !bits && load_relaxed(&b->head->addr) == addr))
 		return wake_head(b, b->head, addr, how, decide, arg);
 	return wake_some(b, addr, n, bits, how, decide, arg);
@@ -203,22 +184,43 @@ static unsigned count_waiters(const struct bucket *b, const void *addr)
 	return n;
 }
 
+static void unlock_both(struct bucket *a, struct bucket *b)
+{
+	if (a != b)
+		unlock(&b->lock);
+	unlock(&a->lock);
+}
+
+/* The one of the lower address first.  Either may move before it is locked. */
+static void lock_both(const void *from, const void *to, struct bucket **a, struct bucket **b)
+{
+	for (;;) {
+		struct bucket *first, *second;
+
+		*a = bucket_of(from);
+		*b = bucket_of(to);
+		first = *a < *b ? *a : *b;
+		second = *a < *b ? *b : *a;
+		lock(&first->lock);
+		if (first != second)
+			lock(&second->lock);
+		if (likely(!load_relaxed(&first->moved) && !load_relaxed(&second->moved)))
+			return;
+		unlock_both(*a, *b);
+	}
+}
+
 int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove,
 		int (*refuse)(void *arg), void (*moved)(void *arg, unsigned n), void *arg,
 		unsigned *nmoved)
 {
-	struct bucket *a = bucket_of(from), *b = bucket_of(to);
-	struct bucket *first = a < b ? a : b, *second = a < b ? b : a;
+	struct bucket *a, *b;
 	struct waiter *chain = NULL, **link = &chain, *w, *next, *stop;
 	unsigned woken = 0, n = 0;
 
-	lock(&first->lock);
-	if (first != second)
-		lock(&second->lock);
+	lock_both(from, to, &a, &b);
 	if (refuse && refuse(arg)) {
-		if (first != second)
-			unlock(&second->lock);
-		unlock(&first->lock);
+		unlock_both(a, b);
 		return -EAGAIN;
 	}
 	if (moved && nmove) {
@@ -255,9 +257,7 @@ int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove
 	}
 	lot_check(a);
 	lot_check(b);
-	if (first != second)
-		unlock(&second->lock);
-	unlock(&first->lock);
+	unlock_both(a, b);
 	wakeall(chain, READY_NEXT);
 	if (nmoved)
 		*nmoved = n;
@@ -266,10 +266,9 @@ int lot_requeue(const void *from, const void *to, unsigned nwake, unsigned nmove
 
 bool lot_waiting(const void *addr)
 {
-	struct bucket *b = bucket_of(addr);
+	struct bucket *b = bucket_lock(addr);
 	struct waiter *w;
 
-	lock(&b->lock);
 	for (w = b->head; w && load_relaxed(&w->addr) != addr; w = w->next)
 		;
 	unlock(&b->lock);
@@ -284,27 +283,10 @@ bool lot_seen(struct g *gp, struct lot_seen *seen)
 
 	if (!addr)
 		return false;
-	b = bucket_of(addr);
-	lock(&b->lock);
+	b = bucket_lock(addr);
 	w = load_relaxed(&gp->parkaddr) == addr ? gp->parked : NULL;
 	if (w)
 		*seen = (struct lot_seen){ addr, w->turn, w->timed };
 	unlock(&b->lock);
 	return w != NULL;
-}
-
-/*
- * The waiters of a fork child are gone; a lock may have been held by a thread that is.  Whole pages are given
- * back, for what is written would be memory of its own in every child.
- */
-void lot_fork_child(void)
-{
-	struct bucket *end = lot_buckets + NBUCKETS;
-	uintptr_t page = os_pagesize(), first = ((uintptr_t)lot_buckets + page - 1) & ~(page - 1);
-	uintptr_t last = (uintptr_t)end & ~(page - 1);
-
-	os_discard((void *)first, last - first);
-	empty(lot_buckets, (struct bucket *)first);
-	empty((struct bucket *)last, end);
-	lot_init();
 }

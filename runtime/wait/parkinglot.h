@@ -26,9 +26,8 @@
 #include "runtime/sched/gmp.h"
 
 /*
- * A quarter of a megabyte.  The waiters of a bucket are on stacks that are in no cache: of 100,000 waiters a wake-up
- * looks at some (a turn of a ring 5.2 us, 3.6 with twice as many buckets, 2.8 with four times).  But what is here
- * counts for limits of data, and the first thread must start in 10 MB of it (tests/e2e/limits.sh).
+ * The first table: a quarter of a megabyte, which counts for limits of data, and the first thread must start in 10 MB
+ * of it (tests/e2e/limits.sh).  Bigger ones follow as Gs are made (lottable.c).
  */
 enum { NBUCKETS = 4096 };
 enum { WAITER_QUEUED, WAITER_WOKEN };
@@ -52,17 +51,56 @@ struct bucket {
 	struct waiter *head, *tail;    /* (L) all addresses of this bucket, in the order of priorities, then turns */
 	uint64_t turns;                /* (L) the last one given */
 	uint64_t fairwhen;             /* (L) the next wake-up after this hands ownership over */
+	/* (L), read without it: the table that has the waiters now; 0: they are here */
+	_Atomic uint64_t moved;
 } __attribute__((aligned(64)));
 
 extern struct bucket lot_buckets[NBUCKETS] hidden;
 
-static inline struct bucket *bucket_of(const void *addr)
-{
-	struct bucket *b = &lot_buckets[XXH3_64bits(&addr, sizeof(addr)) % NBUCKETS];
+/* A table in one word: where it is, and, in the bits that its alignment leaves, the logarithm of its size. */
+enum { TABLE_BITS = 63 };
+/* release by the thread that filled the table; relaxed reads: what is in it is reached through the address */
+extern _Atomic uint64_t lot_table hidden;
 
+static inline struct bucket *bucket_in(uint64_t table, uint64_t hash)
+{
+	struct bucket *b = (struct bucket *)(table & ~(uint64_t)TABLE_BITS);
+
+	/* The low bits: the buckets that one comes to in a bigger table are no other's. */
+	b += hash & ((UINT64_C(1) << (table & TABLE_BITS)) - 1);
 	/* One register: the compiler would keep the index, and add it to each member's address. */
 	arch_in_register(b);
 	return b;
+}
+
+/* Not locked: it may have moved by the time that it is. */
+static inline struct bucket *bucket_of(const void *addr)
+{
+	uint64_t hash = XXH3_64bits(&addr, sizeof(addr)), table = load_acquire(&lot_table);
+	struct bucket *b = bucket_in(table, hash);
+
+	while (unlikely((table = load_acquire(&b->moved))))
+		b = bucket_in(table, hash);
+	return b;
+}
+
+/* For a caller that is pinned before and after. */
+static inline struct bucket *bucket_lock_pinned(const void *addr)
+{
+	for (;;) {
+		struct bucket *b = bucket_of(addr);
+
+		lock_pinned(&b->lock);
+		if (likely(!load_relaxed(&b->moved)))
+			return b;
+		unlock_pinned(&b->lock);
+	}
+}
+
+static inline struct bucket *bucket_lock(const void *addr)
+{
+	pin();
+	return bucket_lock_pinned(addr);
 }
 
 static inline void lot_publish(struct waiter *w)

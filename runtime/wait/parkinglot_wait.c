@@ -82,11 +82,10 @@ static void sleep_native(struct waiter *w, const struct park *pk)
 /* Queues w, pinned; 0, or why not: -EAGAIN (refused), -EINTR. */
 static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const struct park *pk)
 {
-	struct bucket *b = bucket_of(pk->addr);
+	struct bucket *b = bucket_lock_pinned(pk->addr);
 	struct g *gp = w->g;
 	int err = 0;
 
-	lock_pinned(&b->lock);
 	if (likely(gp) && unlikely(load_relaxed(&gp->interrupted))) {
 		store_seqcst(&gp->interrupted, false);
 		err = -EINTR;
@@ -235,8 +234,7 @@ static struct bucket *lock_parked(struct g *gp)
 
 		if (!addr)
 			return NULL;
-		b = bucket_of(addr);
-		lock(&b->lock);
+		b = bucket_lock(addr);
 		if (load_seqcst(&gp->parkaddr) == addr) {
 			if (gp->parked)
 				return b;

@@ -210,6 +210,73 @@ Test(lot, who_queues_again_stands_where_it_stood)
 	cr_expect_eq(result(&s[3]), 0);
 }
 
+/* ---- bigger tables ---- */
+
+Test(lot, a_bigger_table_takes_the_waiters_over_in_their_order)
+{
+	struct sleeper s[4], at_other, late;
+	struct bucket *first = bucket_of(&object);
+
+	for (int i = 0; i < 3; i++)
+		start(&s[i], (struct park){ .addr = &object, .bitset = i == 1 ? 2 : 1 });
+	start(&at_other, (struct park){ .addr = &other });
+	start(&late, (struct park){ .addr = &object, .bitset = 4, .deadline = nanotime() + 300000000 });
+	/* The second leaves with its turn. */
+	lot_wake(&object, 1, 2, READY_TAIL, NULL, NULL);
+	cr_expect_eq(result(&s[1]), 0);
+	lot_grow(NBUCKETS - 1);
+	cr_assert_eq(bucket_of(&object), first, "there are fewer Gs than buckets");
+	lot_grow(NBUCKETS);
+	cr_assert_neq(bucket_of(&object), first);
+	lot_grow(NBUCKETS * 64);
+	cr_expect_eq(bucket_of(&object)->head->g, NULL);
+	cr_expect_eq(first->head, NULL);
+	cr_expect_eq(result(&late), -ETIMEDOUT);
+	/* It queues again by its turn, which is before all that were given since (start() has new ones given). */
+	start(&s[1], s[1].pk);
+	start(&s[3], (struct park){ .addr = &object, .bitset = 1 });
+	for (int i = 0; i < 4; i++) {
+		static const int order[] = { 1, 0, 2, 3 };
+
+		cr_expect_eq(lot_wake(&object, 1, 0, READY_TAIL, NULL, NULL), 1);
+		cr_expect_eq(result(&s[order[i]]), 0);
+		cr_expect(i == 3 || s[order[i + 1]].result == PENDING);
+	}
+	cr_expect_eq(lot_wake(&object, 1, 0, READY_TAIL, NULL, NULL), 0);
+	cr_expect_eq(lot_wake(&other, 1, 0, READY_TAIL, NULL, NULL), 1);
+	cr_expect_eq(result(&at_other), 0);
+}
+
+Test(lot, without_memory_the_table_stays)
+{
+	struct bucket *first = bucket_of(&object);
+
+	sched.tight = true;
+	lot_grow(NBUCKETS);
+	cr_expect_eq(bucket_of(&object), first);
+	sched.tight = false;
+	lot_grow(NBUCKETS + 1);
+	cr_expect_eq(bucket_of(&object), first, "it is asked again at twice as many");
+	lot_grow(NBUCKETS * 2);
+	cr_expect_neq(bucket_of(&object), first);
+}
+
+Test(lot, a_fork_child_begins_with_the_first_table)
+{
+	struct bucket *first = bucket_of(&object);
+	struct sleeper s;
+
+	lot_grow(NBUCKETS);
+	cr_assert_neq(bucket_of(&object), first);
+	lot_fork_child();
+	cr_expect_eq(bucket_of(&object), first);
+	start(&s, (struct park){ .addr = &object });
+	lot_grow(NBUCKETS);
+	cr_expect_neq(bucket_of(&object), first);
+	cr_expect_eq(lot_wake(&object, 1, 0, READY_TAIL, NULL, NULL), 1);
+	cr_expect_eq(result(&s), 0);
+}
+
 static _Atomic unsigned locked;
 
 static int note_locked(void *arg, unsigned woken, bool more)
@@ -318,10 +385,22 @@ static void *mover(void *arg)
 	return NULL;
 }
 
+/* The tables last for a third of the time; each is empty but for these waiters. */
+static void *grower(void *arg)
+{
+	for (uint32_t gs = NBUCKETS; gs <= NBUCKETS * 64; gs *= 8) {
+		usleep(400000);
+		lot_grow(gs);
+	}
+	return arg;
+}
+
 Test(lot, every_wake_up_meets_one_waiter_whatever_else_happens, .timeout = 100)
 {
-	pthread_t t[SLEEPERS + 1];
+	pthread_t t[SLEEPERS + 1], grows;
 	uint64_t until = nanotime() + 1500000000;
+
+	cr_assert_eq(pthread_create(&grows, NULL, grower, NULL), 0);
 
 	for (uintptr_t i = 0; i < SLEEPERS; i++)
 		cr_assert_eq(pthread_create(&t[i], NULL, churn, (void *)i), 0);
@@ -331,6 +410,7 @@ Test(lot, every_wake_up_meets_one_waiter_whatever_else_happens, .timeout = 100)
 		waker_side += lot_wake(&other, 2, 0, READY_NEXT, NULL, NULL);
 	}
 	store_seqcst(&done, true);
+	pthread_join(grows, NULL);
 	pthread_join(t[SLEEPERS], NULL);
 	for (int i = 0; i < SLEEPERS; i++) {
 		/* The last to look may sleep for ever: until it is gone, wake it. */
