@@ -31,6 +31,12 @@ struct park {              /* made by the constructors below, each for one legal
 	 */
 	void (*queued)(void *arg);
 	void *arg;
+	/*
+	 * A count of the waiter's own; NULL: none.  It is read before the waiter queues, pinned: another number than
+	 * counted, and lot_park returns -EINTR.
+	 */
+	const uint64_t *count;
+	uint64_t counted;
 	uint64_t deadline; /* CLOCK_MONOTONIC ns; 0: none */
 	/*
 	 * Instead, with any deadline but 0: ns of a clock that may be set; 0: none.

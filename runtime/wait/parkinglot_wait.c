@@ -89,6 +89,8 @@ static inline __attribute__((always_inline)) int enqueue(struct waiter *w, const
 	if (likely(gp) && unlikely(load_relaxed(&gp->interrupted))) {
 		store_seqcst(&gp->interrupted, false);
 		err = -EINTR;
+	} else if (pk->count && unlikely(*pk->count != pk->counted)) {
+		err = -EINTR;
 	} else if (pk->refuse && pk->refuse(pk->arg)) {
 		err = -EAGAIN;
 	} else {

@@ -29,28 +29,25 @@ bool eintr_ran(uint64_t mark)
 	return eintr_mark() != mark && !load_relaxed(&self_thread.masked);
 }
 
-/* Pinned from the look on: no handler runs between it and the park. */
-static inline int park_unless(struct park *pk, uint64_t mark, int (*park)(struct park *pk))
+/*
+ * The lot looks once more before it queues, pinned: no handler runs between that look and the park.  A pin_m()
+ * around the call would not do: pin() asks sysmon about the G's P where it is the first alone.
+ */
+static inline struct park *marked(struct park *pk, uint64_t mark)
 {
-	int r = -EINTR;
-
-	if (!on_g())
-		return park(pk);
-	pin_m();
-	if (likely(!eintr_ran(mark)))
-		r = park(pk);
-	unpin();
-	return r;
+	pk->count = on_g() && !load_relaxed(&self_thread.masked) ? &self_thread.sigdone : NULL;
+	pk->counted = mark - 1;
+	return pk;
 }
 
 int eintr_park(struct park *pk, uint64_t mark)
 {
-	return park_unless(pk, mark, lot_park);
+	return lot_park(marked(pk, mark));
 }
 
 int eintr_sleep(struct park *pk, uint64_t mark)
 {
-	return park_unless(pk, mark, lot_sleep);
+	return lot_sleep(marked(pk, mark));
 }
 
 enum eintr eintr_deliver(uint64_t *mark)
