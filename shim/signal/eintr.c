@@ -53,21 +53,16 @@ int eintr_sleep(struct park *pk, uint64_t mark)
 enum eintr eintr_deliver(uint64_t *mark)
 {
 	struct thread *th = &self_thread;
-	uint64_t before;
-	bool ran, ends;
+	uint64_t from;
 
 	if (!on_g())
 		return INTR_ENDS; /* native thread: the kernel ran the handler, with flags unknown */
-	ran = eintr_ran(*mark);
-	ends = ran && !th->sigrestart; /* as in the kernel, the first one's flags count */
-	before = th->sigdone;
-	if (signals_deliver() && !ran)
-		ends = true;
-	ran |= th->sigdone != before;
+	from = eintr_ran(*mark) ? *mark : eintr_mark();
+	signals_deliver();
 	*mark = eintr_mark();
-	if (!ran)
+	if (*mark == from)
 		return INTR_NONE;
-	return ends ? INTR_ENDS : INTR_RESTARTS;
+	return th->sigends >= from ? INTR_ENDS : INTR_RESTARTS;
 }
 
 enum eintr eintr_in_call(uint64_t *mark)

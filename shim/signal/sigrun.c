@@ -158,6 +158,16 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
 }
 
+/*
+ * All of a delivery have run.  As in the kernel, the first one's flags say whether they end a call; those that
+ * came on top of them (outer: before those) do not end it.
+ */
+static void delivered(const struct delivery *d, uint64_t outer)
+{
+	if (d->any)
+		self_thread.sigends = d->interrupts ? self_thread.sigdone : outer;
+}
+
 /* The next of set, over the frame, with what let it in; 0: there is none. */
 static int handle_next(struct delivery *d, uint64_t set, uint64_t let)
 {
@@ -207,6 +217,7 @@ static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 	uint64_t noted = waitmask_own();
 	struct delivery d = { f, f->uc.mask, noted, true, false, noted };
 	struct thread *th = &self_thread;
+	uint64_t ends = th->sigends;
 	struct waitmask_pause outer = waitmask_pause();
 	bool in_call = outer.region && (outer.joined || left_call(f)), ran;
 
@@ -219,16 +230,15 @@ static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 	if (likely(ran)) {
 		run_handler(sig, &f->si, &f->uc, sa);
 		th->sigdone++;
-		th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
-		call_ended(f, th->sigrestart);
+		d.interrupts = !(sa->sa_flags & SA_RESTART);
+		call_ended(f, !d.interrupts);
 		if (f->uc.mask != d.kernel)
 			d.kernel = d.noted = f->uc.mask;
 	} else {
 		had_by_another(sig, &f->si);
 	}
 	signals_rest(&d);
-	if (ran) /* not the last one's: the first interrupted */
-		th->sigrestart = (sa->sa_flags & SA_RESTART) != 0;
+	delivered(&d, ends);
 	/*
 	 * One that the call's mask keeps out and that was not handled in the call: it came before the call,
 	 * whose mask is noted before the kernel has it, and does not end it.
@@ -253,7 +263,7 @@ void signal_run(int sig, struct sigframe *f, const struct sigaction *sa)
 bool signals_over(struct sigframe *f)
 {
 	struct thread *th = &self_thread;
-	uint64_t own = waitmask_own();
+	uint64_t own = waitmask_own(), ends = th->sigends;
 	struct delivery d = { f, f->uc.mask, own, false, false, own };
 	struct waitmask_pause outer;
 	bool again;
@@ -281,6 +291,7 @@ bool signals_over(struct sigframe *f)
 		 */
 		again = outer.region && !d.any && load_seqcst(mailbox(th));
 	} while (again);
+	delivered(&d, ends);
 	if (unlikely(th->joined)) /* none ran */
 		sigmask_set(getg(), f->uc.mask = sigmask_of(th->g), true); /* the kernel's when f is left */
 	return d.interrupts;
