@@ -158,14 +158,35 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
 }
 
+/* What handlers on top of those of a delivery may change. */
+struct outer {
+	uint64_t ends;
+	int saw;
+};
+
+/* A wait for signals returns one that was queued before its first handler ran, and none that this raised. */
+static struct outer before_delivery(void)
+{
+	struct thread *th = &self_thread;
+	struct outer o = { th->sigends, th->waitsaw };
+
+	if (unlikely(th->waitset) && o.saw == WAIT_NO_HANDLER)
+		o.saw = signode_queued(th) & th->waitset ? WAIT_SOMETHING : WAIT_NOTHING;
+	return o;
+}
+
 /*
  * All of a delivery have run.  As in the kernel, the first one's flags say whether they end a call; those that
- * came on top of them (outer: before those) do not end it.
+ * came on top of them do not end it.
  */
-static void delivered(const struct delivery *d, uint64_t outer)
+static void delivered(const struct delivery *d, struct outer o)
 {
-	if (d->any)
-		self_thread.sigends = d->interrupts ? self_thread.sigdone : outer;
+	struct thread *th = &self_thread;
+
+	if (!d->any)
+		return;
+	th->sigends = d->interrupts ? th->sigdone : o.ends;
+	th->waitsaw = o.saw;
 }
 
 /* The next of set, over the frame, with what let it in; 0: there is none. */
@@ -217,7 +238,7 @@ static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 	uint64_t noted = waitmask_own();
 	struct delivery d = { f, f->uc.mask, noted, true, false, noted };
 	struct thread *th = &self_thread;
-	uint64_t ends = th->sigends;
+	struct outer before = before_delivery();
 	struct waitmask_pause outer = waitmask_pause();
 	bool in_call = outer.region && (outer.joined || left_call(f)), ran;
 
@@ -238,7 +259,7 @@ static void on_a_g(int sig, struct sigframe *f, const struct sigaction *sa)
 		had_by_another(sig, &f->si);
 	}
 	signals_rest(&d);
-	delivered(&d, ends);
+	delivered(&d, before);
 	/*
 	 * One that the call's mask keeps out and that was not handled in the call: it came before the call,
 	 * whose mask is noted before the kernel has it, and does not end it.
@@ -263,7 +284,8 @@ void signal_run(int sig, struct sigframe *f, const struct sigaction *sa)
 bool signals_over(struct sigframe *f)
 {
 	struct thread *th = &self_thread;
-	uint64_t own = waitmask_own(), ends = th->sigends;
+	uint64_t own = waitmask_own();
+	struct outer before = before_delivery();
 	struct delivery d = { f, f->uc.mask, own, false, false, own };
 	struct waitmask_pause outer;
 	bool again;
@@ -291,7 +313,7 @@ bool signals_over(struct sigframe *f)
 		 */
 		again = outer.region && !d.any && load_seqcst(mailbox(th));
 	} while (again);
-	delivered(&d, ends);
+	delivered(&d, before);
 	if (unlikely(th->joined)) /* none ran */
 		sigmask_set(getg(), f->uc.mask = sigmask_of(th->g), true); /* the kernel's when f is left */
 	return d.interrupts;

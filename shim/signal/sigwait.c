@@ -38,6 +38,7 @@ static long await(bool point, uint64_t bits, siginfo_t *info, const struct times
 	struct thread *th = &self_thread;
 	long r;
 
+	th->waitsaw = WAIT_NO_HANDLER;
 	th->waitset = bits;
 	fence_seqcst(); /* seq_cst with the mailbox, as in suspend(): a sender queues, then reads waitset */
 	signals_recall(bits);
@@ -54,10 +55,10 @@ static long await(bool point, uint64_t bits, siginfo_t *info, const struct times
 		/*
 		 * The kernel looks once more before a handler runs: what a handler has raised stays pending.
 		 */
-		if (r == -EINTR && !eintr_ran(mark)) {
+		if (r == -EINTR && (!eintr_ran(mark) || th->waitsaw == WAIT_SOMETHING)) {
 			r = signals_take(bits, info);
 			if (!r)
-				r = -ERESTART; /* nothing of the program's ran */
+				r = eintr_ran(mark) ? -EINTR : -ERESTART; /* -ERESTART: nothing of the program's ran */
 		}
 	}
 	th->waitset = 0;

@@ -60,6 +60,8 @@ struct thread {
 	 */
 	volatile uint64_t blocked_meanwhile;
 	uint64_t waitset;            /* what its sigwait waits for, else 0 */
+	/* what the first handler in that wait found of it: none has run, nothing was queued, or something was (own) */
+	enum { WAIT_NO_HANDLER, WAIT_NOTHING, WAIT_SOMETHING } waitsaw;
 	/* the thread is in a call with a mask of its own (waitmask.h) */
 	/* seq_cst with the mailbox in waitmask_enter() */
 	_Atomic bool masked;
