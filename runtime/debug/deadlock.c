@@ -92,7 +92,7 @@ static bool ids_make(struct look *l)
 		struct g *gp = g_at(i);
 		size_t at;
 
-		if (!gp || !galive(gp))
+		if (!galive(gp))
 			continue;
 		for (at = slot_of(l, gp->shim.tid); l->ids[at]; at = (at + 1) & l->mask)
 			;
@@ -106,7 +106,7 @@ static struct g *g_with_id(const struct look *l, uint32_t id)
 	for (size_t at = slot_of(l, id); l->ids[at]; at = (at + 1) & l->mask) {
 		struct g *gp = g_at(l->ids[at] - 1);
 
-		if (gp && galive(gp) && gp->shim.tid == id)
+		if (galive(gp) && gp->shim.tid == id)
 			return gp;
 	}
 	return NULL;

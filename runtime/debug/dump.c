@@ -183,9 +183,12 @@ void runtime_dump(int fd)
 
 	o.to = fd + 1;
 	dump_machine(&o);
-	for (uint32_t i = 0; i < n; i++)
-		if (galive(g_at(i)))
-			dump_g(&o, have ? &b : NULL, g_at(i), now);
+	for (uint32_t i = 0; i < n; i++) {
+		struct g *gp = g_at(i);
+
+		if (galive(gp))
+			dump_g(&o, have ? &b : NULL, gp, now);
+	}
 	weft_print(&o, "weft[%d]: end of dump\n", os_getpid());
 	weft_flush(&o);
 	if (have)

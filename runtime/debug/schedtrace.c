@@ -68,6 +68,7 @@ void schedtrace(bool detail)
 {
 	struct outbuf o = OUTBUF_INIT;
 	int n = load_relaxed(&gomaxprocs);
+	struct g *gp;
 
 	lock(&sched.lock);
 	weft_print(&o,
@@ -83,9 +84,8 @@ void schedtrace(bool detail)
 			detail_p(&o, allp[i]);
 		LIST_EACH(struct m, mp, &sched.allm, all)
 			detail_m(&o, mp);
-		for (uint32_t i = 0; i < load_relaxed(&sched.nallgs); i++)
-			if (galive(g_at(i)))
-				detail_g(&o, g_at(i));
+		for (uint32_t i = 0; (gp = g_next(&i));)
+			detail_g(&o, gp);
 	} else {
 		weft_print(&o, " [");
 		for (int i = 0; i < n; i++)

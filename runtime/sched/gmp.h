@@ -62,10 +62,10 @@ static inline uint32_t gstatus(const struct g *gp)
 	return load_relaxed(&gp->shim.status);
 }
 
-/* gp was made, its chunk was not given back, and it is not dead. */
+/* gp was made (g_at() says NULL of one that was not), its chunk was not given back, and it is not dead. */
 static inline bool galive(const struct g *gp)
 {
-	uint32_t s = gstatus(gp);
+	uint32_t s = gp ? gstatus(gp) : Gidle;
 
 	return s != Gdead && s != Gidle;
 }
