@@ -97,18 +97,36 @@ static uint64_t help_worth(void)
 }
 
 /*
+ * How long one of the Gs that the poller and timers queue on pp runs: as the last ones did, or those that ran of
+ * the batch that is not over.  On a P that is never done with them no batch ever is.
+ */
+static uint64_t service(struct p *pp)
+{
+	uint32_t runs = load_relaxed(&pp->runs) - pp->hint.batchruns;
+
+	if (!pp->hint.batchwhen || runs < SERVICE_MEAN)
+		return load_relaxed(&pp->hint.meanservice);
+	return since(pp->hint.batchwhen, nanotime()) / runs;
+}
+
+/*
  * Is an idle P to be woken for n Gs on pp?  That depends on how long each of them runs, and on how soon another M
  * comes: a hundred short ones are done before it has a CPU; of two that take 40 us each, one waits for the other while
- * a CPU is idle.  For what timers bring each must be long: sleepers do not wait for one another.
+ * a CPU is idle.  What timers bring must wait for too long: sleepers do not wait for one another.
  */
 bool p_batch_worth_helping(struct p *pp, unsigned n)
 {
-	uint64_t each = load_relaxed(&pp->hint.meanservice);
+	uint64_t each, worth;
 
 	if (n > weft_opt.pollsurplus)
 		return true;
-	return n > 1 && load_relaxed(&sched.npidle) > 0 &&
-	       (each >= SERVICE_LONG || (pp->hint.batchpolled && each * n >= help_worth()));
+	if (n <= 1 || load_relaxed(&sched.npidle) == 0)
+		return false;
+	each = service(pp);
+	worth = help_worth();
+	if (!pp->hint.batchpolled && worth < WAITS_LONG)
+		worth = WAITS_LONG;
+	return each >= SERVICE_LONG || each * n >= worth;
 }
 
 /*

@@ -212,10 +212,23 @@ static void batch_begins(void)
 	unpin();
 }
 
+/* It has them: is that too much for it? */
+static void batch_queued(void)
+{
+	struct p *own;
+
+	pin();
+	own = getp();
+	if (own && p_batch_worth_helping(own, runqlen(own)))
+		wakep_for(own);
+	unpin();
+}
+
 uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 {
 	uint64_t next = load_seqcst(&pp->timer0);
 	struct g *woken = NULL, **tail = &woken;
+	bool batch;
 	enum readyhow how = load_relaxed(&pp->mon.cpubound) ? READY_WOKEN : READY_TAIL;
 
 	if (next == 0 || now < next)
@@ -239,7 +252,8 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 	}
 	next = load_seqcst(&pp->timer0);
 	unlock(&pp->timerslock);
-	if (woken && how == READY_TAIL)
+	batch = woken && how == READY_TAIL;
+	if (batch)
 		batch_begins();
 	/* Without the lock: sysmon has no P, and readying a G may make it start a kernel thread. */
 	while (woken) {
@@ -248,6 +262,8 @@ uint64_t timers_check(struct p *pp, uint64_t now, bool *ran)
 		woken = gp->schedlink;
 		goready(gp, how);
 	}
+	if (batch)
+		batch_queued();
 	return next;
 }
 
