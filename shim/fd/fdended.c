@@ -35,6 +35,12 @@ long fdwait_ended(struct fdop *op, long r, int kept)
 		self_thread.got_sigpipe = false;
 		thread_kill(&self_thread, SIGPIPE, NULL);
 	}
+	if (unlikely(op->cut)) {
+		op->cut = false;
+		if (!load_relaxed(&self_thread.masked))
+			eintr_deliver(&op->mark);
+		return r;
+	}
 	if (unlikely(kept >= 0))
 		return fdcall_by_own(op, kept);
 	if (unlikely(r == FDWAIT_KEPT))

@@ -124,6 +124,23 @@ static long try_held(struct fdop *op, struct netwait *w)
 }
 
 /*
+ * As the kernel, which looks once more when a signal wakes it: what was there before the signal comes first.  Pinned,
+ * so no handler has run.  -EINTR: there is nothing, or a cancellation goes first.
+ */
+static long try_cut(struct fdop *op, struct netwait *w)
+{
+	long r;
+
+	if (waitmask_hit() || cancel_due())
+		return -EINTR;
+	r = try_held(op, w);
+	if (r < 0)
+		return -EINTR;
+	op->cut = true;
+	return r;
+}
+
+/*
  * Tries and parks until it is over.  parks: a try would block.  The file is the same throughout,
  * whatever becomes of its number.
  *
@@ -145,7 +162,7 @@ static long try_and_park(struct fdop *op, struct netwait *w, bool parks)
 		waitmask_parks();
 		r = fdlocal_writes(op) ? fdlocal_park(op, w, &again) : netpoll_park(w, op->deadline, WaitIO);
 		if (r < 0 && (r != -ETIMEDOUT || op->late))
-			return r;
+			return r == -EINTR ? try_cut(op, w) : r;
 		op->late = r < 0;
 		r = try_held(op, w);
 	}

@@ -41,6 +41,7 @@ struct fdop {
 	bool sure;         /* the file is known, and that it waits: nothing is asked before the park */
 	bool plain;        /* no flag or time-out of the descriptor bears on it */
 	uint64_t mark;     /* eintr_mark()'s; 0: not yet */
+	bool cut;          /* a signal ended the park, and the last try had a result all the same */
 	bool ready;        /* fdwait_ask_and_call: the call may be made, */
 	int own;           /* or by this number */
 	/* The call as it came. */
