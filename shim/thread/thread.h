@@ -71,7 +71,8 @@ struct thread {
 	bool joined;
 	uint64_t ownmask;
 	uint64_t sigdone;            /* handlers run so far (own) */
-	uint64_t sigends;            /* sigdone after those that last ended a call, whose first has no SA_RESTART (own) */
+	/* sigdone after the last delivery that ends a call: its first handler has no SA_RESTART (own) */
+	uint64_t sigends;
 	_Atomic uint64_t said[2];    /* rusage.c: the most that was told of its user time, and the kernel's */
 	uint64_t sigtaken;           /* signals taken off its queue to be acted on, ignored ones too (own) */
 	bool robustlist_set;         /* by number, see robustlist.c (own): */
