@@ -134,7 +134,8 @@ static long try_cut(struct fdop *op, struct netwait *w)
 	if (waitmask_hit() || cancel_due())
 		return -EINTR;
 	r = try_held(op, w);
-	if (r < 0)
+	/* An error of the file is told once, and a SIGPIPE is noted by now: neither may be lost. */
+	if (r <= FDWAIT_PARK || r == -EAGAIN || r == -EINTR || r == -EOPNOTSUPP)
 		return -EINTR;
 	op->cut = true;
 	return r;
