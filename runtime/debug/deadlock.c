@@ -12,7 +12,8 @@
  * All are asleep when each G waits without a deadline for what only another thread of this process does, no timer is
  * set, no handler may come, and the kernel knows of no other thread in this process.
  *
- * Looks cost what they cost: so many times that passes before the next one.
+ * Looks cost what they cost: so many times that passes before the next one.  It is CPU time that counts: a busy machine
+ * makes a look long, and would put the next one off by seconds.
  *
  * A program that has closed standard error may have a file of its own under that number, a database's: then nothing is
  * written.
@@ -370,10 +371,19 @@ static bool is_owed(const struct look *l, bool idle)
 	return l->more || l->nfound == CIRCLES;
 }
 
+/* The CPU time of this thread; where the kernel does not say, the time of day does. */
+static uint64_t spent(void)
+{
+	uint64_t ns;
+
+	return os_thread_cpu(0, &ns) ? nanotime() : ns;
+}
+
 void deadlock_look(uint64_t now)
 {
 	struct look l = { 0 };
 	bool idle = all_idle();
+	uint64_t began;
 
 	if (weft_opt.deadlock == DEADLOCK_OFF || !hooks.holder || now < so_far.next)
 		return;
@@ -381,6 +391,7 @@ void deadlock_look(uint64_t now)
 	if (so_far.unmoved)
 		return;
 	so_far.runs = runs_so_far();
+	began = spent();
 	look_for_sleep(&l);
 	look_for_circles(&l);
 	tell(&l);
@@ -388,7 +399,7 @@ void deadlock_look(uint64_t now)
 		os_free(l.ids, l.bytes);
 	so_far.unmoved = idle && !is_owed(&l, idle);
 	so_far.asleep = l.asleep;
-	so_far.next = now + (nanotime() - now) * COST;
+	so_far.next = now + since(began, spent()) * COST;
 	if (so_far.next < now + EVERY)
 		so_far.next = now + EVERY;
 }

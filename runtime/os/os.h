@@ -152,7 +152,7 @@ struct os_where {
 enum { OS_UNKNOWN = -2 };
 int os_blocked(int tid, struct os_where *w);
 const char *os_syscall_name(long nr);    /* of those that block; NULL: another */
-int os_thread_cpu(int tid, uint64_t *ns); /* its CPU clock */
+int os_thread_cpu(int tid, uint64_t *ns); /* its CPU clock; 0: that of the caller */
 /*
  * This thread gets a table of descriptors of its own, with those that were kept alone; 0 or -errno.  A close in
  * this process ends a notice of mq_notify(2), though the descriptor is another thread's too: such a one is kept.
