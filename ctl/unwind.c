@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef HAVE_LIBDW
 
@@ -19,7 +20,7 @@ enum { DW_RBX = 3, DW_RBP = 6, DW_RSP = 7, DW_R12 = 12, DW_R13, DW_R14, DW_R15 }
 /* What the switch saves below the return address, from low to high: control words, r15 r14 r13 r12 rbx rbp. */
 enum { SAVED_R15 = 1, SAVED_R14, SAVED_R13, SAVED_R12, SAVED_RBX, SAVED_RBP, SAVED_MOST = 16 };
 
-enum { CHUNK = 4096, BEFORE = 64, SCAN = 4096, TRIES = 20 };
+enum { CHUNK = 4096, BEFORE = 64, SCAN = 4096 };
 
 struct walk {
 	struct stacks *s;
@@ -250,9 +251,18 @@ int stacks_of(struct stacks *s, const struct proc_g *g, uint64_t *pc, int max)
 	return w.n;
 }
 
+static bool may_be_read(const struct stacks *s)
+{
+	return s->dwfl;
+}
+
 #else
 
-enum { TRIES = 1 };
+static bool may_be_read(const struct stacks *s)
+{
+	(void)s;
+	return false;
+}
 
 int stacks_of(struct stacks *s, const struct proc_g *g, uint64_t *pc, int max)
 {
@@ -269,15 +279,32 @@ static bool stood(const struct proc_g *a, const struct proc_g *b)
 	       a->waitreason == b->waitreason && a->m == b->m && a->syscallsp == b->syscallsp;
 }
 
+/*
+ * A stack that moves is read again at once, some times.  One that is none is on its way from or to an M, whose CPU the
+ * kernel may have given to another program: for some slices of 3 ms, so there are pauses, of a second in all.
+ */
+enum { AT_ONCE = 20, TRIES = AT_ONCE + 100, PAUSE_NS = 1000000, PAUSES = 1000 };
+
+/* False: whatever it is, it has been waited for long enough. */
+static bool pause_for(int tries)
+{
+	static int left = PAUSES;
+
+	if (tries < AT_ONCE)
+		return true;
+	return left-- > 0 && !nanosleep(&(struct timespec){ 0, PAUSE_NS }, NULL);
+}
+
 int stacks_fresh(struct stacks *s, struct proc_g *g, uint64_t *pc, int max)
 {
 	struct proc_g now;
 	int n = 0;
 
 	for (int i = 0; i < TRIES; i++) {
+		if (n == 0 && i > 0 && (!may_be_read(s) || !pause_for(i)))
+			return 0;
 		if (!proc_g_at(s->p, g->addr, &now) || now.goid != g->goid || now.status == GDEAD)
 			return -1;
-		/* One without a stack is on its way from or to an M. */
 		if (n > 0 && stood(g, &now))
 			return n;
 		*g = now;
