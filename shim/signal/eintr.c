@@ -3,7 +3,7 @@
  *
  * A signal for a parked G is kept and the park ends.  The handlers run here, on the G's own stack,
  * outside of every queue; then the caller decides as the kernel does for a futex: without a
- * time-out the call goes on if every handler that ran asked for that (SA_RESTART), with one it
+ * time-out the call goes on if the first handler of each delivery asked for that (SA_RESTART), with one it
  * ends.
  *
  * A handler may also run before its thread comes here: what was sent later kicks the thread, which then

@@ -19,7 +19,7 @@ int eintr_sleep(struct park *pk, uint64_t mark) hidden;
 /* Runs the handlers of signals that ended a park; the mark then stands after them. */
 enum eintr {
 	INTR_NONE,     /* no handler ran: something else, or nothing, was the reason */
-	INTR_RESTARTS, /* every one that ran has SA_RESTART */
+	INTR_RESTARTS, /* the first of each delivery has SA_RESTART */
 	INTR_ENDS,
 };
 enum eintr eintr_deliver(uint64_t *mark) hidden;
