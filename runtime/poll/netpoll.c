@@ -318,8 +318,7 @@ unsigned netpoll_ready(const struct os_event *ev, int n)
 		woken += polldesc_fire(ev[i].data, ev[i].events);
 	if (woken && pp) {
 		p_batch_begins(pp, true);
-		if (p_batch_worth_helping(pp, runqlen(pp)))
-			wakep_for(pp);
+		p_batch_queued(pp);
 	}
 	return woken;
 }

@@ -69,6 +69,7 @@ void wakep(void) hidden;
 void wakep_for(struct p *own) hidden; /* what own, the caller's, has queued may be taken at once; NULL: as wakep() */
 void wakep_for_woken(unsigned n) hidden; /* the caller has readied so many Gs at once */
 bool p_batch_worth_helping(struct p *pp, unsigned n) hidden; /* so many Gs on pp: is an idle P to be woken? */
+void p_batch_queued(struct p *pp) hidden; /* the Gs of a batch: an idle P is woken if they are worth it */
 void m_came(struct m *mp) hidden;          /* it was woken to look for work, and now does */
 
 /* ---- pstart.c ---- */

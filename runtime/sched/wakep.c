@@ -129,6 +129,12 @@ bool p_batch_worth_helping(struct p *pp, unsigned n)
 	return each >= SERVICE_LONG || each * n >= worth;
 }
 
+void p_batch_queued(struct p *pp)
+{
+	if (p_batch_worth_helping(pp, runqlen(pp)))
+		wakep_for(pp);
+}
+
 /*
  * The Gs stand behind one another in the queue of this P.  The estimate of how long one runs is the time since the last
  * such call here, over the Gs that ran since; where the P was idle meanwhile it is too long, but then a wake-up costs

@@ -59,7 +59,7 @@ extern struct bucket lot_buckets[NBUCKETS] hidden;
 
 /* A table in one word: where it is, and, in the bits that its alignment leaves, the logarithm of its size. */
 enum { TABLE_BITS = 63 };
-/* release by the thread that filled the table; relaxed reads: what is in it is reached through the address */
+/* release by the thread that filled the table, acquire in bucket_of() */
 extern _Atomic uint64_t lot_table hidden;
 
 static inline struct bucket *bucket_in(uint64_t table, uint64_t hash)

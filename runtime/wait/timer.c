@@ -219,8 +219,8 @@ static void batch_queued(void)
 
 	pin();
 	own = getp();
-	if (own && p_batch_worth_helping(own, runqlen(own)))
-		wakep_for(own);
+	if (own)
+		p_batch_queued(own);
 	unpin();
 }
 

@@ -37,8 +37,7 @@ long fdwait_ended(struct fdop *op, long r, int kept)
 	}
 	if (unlikely(op->cut)) {
 		op->cut = false;
-		if (!load_relaxed(&self_thread.masked))
-			eintr_deliver(&op->mark);
+		eintr_after();
 		return r;
 	}
 	if (unlikely(kept >= 0))

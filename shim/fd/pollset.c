@@ -92,8 +92,7 @@ static long interrupted(struct pollwait *w)
 
 	if (!r)
 		return -EINTR;
-	if (!load_relaxed(&self_thread.masked))
-		eintr_deliver(w->mark);
+	eintr_after();
 	return r;
 }
 

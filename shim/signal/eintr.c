@@ -14,7 +14,6 @@
  * (longjmp).
  */
 #include "shim/sync/eintr.h"
-#include "runtime/runtime.h"
 #include "shim/sync/sync.h"
 #include "shim/thread/thread.h"
 
@@ -80,6 +79,12 @@ void eintr_look(void)
 	uint64_t mark = eintr_mark();
 
 	eintr_deliver(&mark);
+}
+
+void eintr_after(void)
+{
+	if (!load_relaxed(&self_thread.masked))
+		eintr_look();
 }
 
 void eintr_in_lock(void)

@@ -120,13 +120,14 @@ static void there(void *arg)
 }
 
 /*
- * As the kernel delivers: over uc, the handler adding to the mask that let the signal in: uc's,
+ * As the kernel delivers: over d's frame, the handler adding to the mask that let the signal in: the frame's,
  * unless a call has its own.  The mask stays as the handler left it.  Until the mask keeps it out,
  * taking stays set: else the next of the same number, by a signal 32 that comes now, would be
  * handled before it.
  */
-static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
+static void act(struct delivery *d, int sig, uint64_t let)
 {
+	ucontext_t *uc = (ucontext_t *)&d->f->uc;
 	struct sigaction sa;
 	uint64_t during;
 	struct thread *th = &self_thread;
@@ -152,10 +153,12 @@ static void act(int sig, siginfo_t *si, ucontext_t *uc, uint64_t let)
 	th->acting_on = 0;
 	taking_ends(~during);
 	sigroute_mask_closed(during & ~let);
-	frame_on(sa.sa_flags, uc, there, &(struct run){ sig, si, uc, &sa });
+	frame_on(sa.sa_flags, uc, there, &(struct run){ sig, &d->f->si, uc, &sa });
 	th->leaving = true;
 	th->sigdone++;
-	th->sigrestart = (sa.sa_flags & SA_RESTART) != 0;
+	if (!d->any)
+		d->interrupts = !(sa.sa_flags & SA_RESTART);
+	d->any = true;
 }
 
 /* What handlers on top of those of a delivery may change. */
@@ -199,12 +202,9 @@ static int handle_next(struct delivery *d, uint64_t set, uint64_t let)
 	if (!sig)
 		return 0;
 	th->sigtaken++;
-	act(sig, &d->f->si, (ucontext_t *)&d->f->uc, let);
+	act(d, sig, let);
 	if (th->sigdone == done)
 		return sig; /* no handler */
-	if (!d->any)
-		d->interrupts = !th->sigrestart;
-	d->any = true;
 	if (d->f->uc.mask != d->kernel)
 		d->kernel = d->noted = d->f->uc.mask; /* the handler changed it */
 	return sig;

@@ -24,6 +24,8 @@ enum eintr {
 };
 enum eintr eintr_deliver(uint64_t *mark) hidden;
 void eintr_look(void) hidden; /* of a wait that goes on whatever has run */
+/* Of a call that a signal interrupted and that has a result all the same.  In the region of a mask: nothing. */
+void eintr_after(void) hidden;
 /*
  * The same for a wait that is no cancellation point: an asynchronous cancellation is acted on, with
  * nothing taken that unwinding would keep.

@@ -83,7 +83,6 @@ struct thread {
 	bool catches_sigpipe, got_sigpipe; /* in a pinned call that may raise SIGPIPE; it did (own) */
 	uint64_t callbegan;          /* when its last call of timed.def began (own) */
 	struct timespec callleft;    /* what is left of that call's time, for the kernel to read (own) */
-	bool sigrestart;             /* the last handler had SA_RESTART (own) */
 	bool owns_os;                /* locked for good: its M carries state that only it may have (own) */
 	bool owns_nnp;               /* that state is no_new_privs alone (own) */
 	bool sleeps;                 /* its last wait for an epoll slept in the kernel (own) */
