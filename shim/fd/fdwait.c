@@ -239,19 +239,21 @@ static long hold_and_run(struct fdop *op, struct netwait *w, bool parks, bool tr
 }
 
 /*
- * The call may take several steps.  They must all be on one file, so it is held from the first.  One that does not
- * wait is over with its first step: an event loop's sockets need not be watched, and each event of theirs would wake
- * the poller for nothing.  (That is asked only where the file is not watched yet: thereafter it is known to wait.)
+ * The call may take several steps.  They must all be on one file, so it is held from the first where it is watched
+ * already.  Where it is not, the first step is tried by the number, and mostly it is the whole: an event loop's sockets
+ * need not be watched, and each event of theirs would wake the poller for nothing.  Of a write that was not whole the
+ * rest goes to the same file, or the call ends with what it has (hold_and_run()).
+ *
+ * Rejected: to ask first whether the file waits.  It cost an event loop a system call for each answer that it sent by
+ * sendmsg or writev.
  */
-static bool in_steps(struct fdop *op)
+static bool in_steps(const struct fdop *op)
 {
 	enum { SMALL = 4096 };
 
 	if (!op->all || (op->dir == NETPOLL_OUT && !op->vector && op->n <= SMALL))
 		return false;
-	if (!load_relaxed(&op->s->poll.pd) && fdslot_nonblocking(op->s, op->fd, op->dir))
-		op->all = false;
-	return op->all;
+	return load_relaxed(&op->s->poll.pd) != 0;
 }
 
 /*
