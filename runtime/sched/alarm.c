@@ -121,12 +121,21 @@ static uint64_t slice_end(struct p *pp, const struct g *gp, uint64_t began)
 	return began + (used < slice ? slice - used : 0);
 }
 
+/*
+ * What rang for others lately will again, and sees slices that are over then.  (A sleeper that ran for a moment set an
+ * alarm for the end of its slice, and another one, sooner, as it slept again.)
+ */
+static bool others_ring(const struct m *mp, uint64_t now)
+{
+	return since(mp->alarm.rangforothers, now) < (uint64_t)weft_opt.slice;
+}
+
 /* When the G that runs has to give way, for all that is known now; UINT64_MAX: never. */
-static uint64_t next_due(struct m *mp, uint64_t began)
+static uint64_t next_due(struct m *mp, uint64_t began, uint64_t now)
 {
 	struct p *pp = mp->p;
 	uint64_t soonest = began + (uint64_t)weft_opt.wakeslice, first = load_seqcst(&pp->timer0);
-	uint64_t at = slice_end(pp, load_relaxed(&mp->curg), began);
+	uint64_t at = others_ring(mp, now) ? UINT64_MAX : slice_end(pp, load_relaxed(&mp->curg), began);
 
 	if (first && first < at)
 		at = first;
@@ -146,7 +155,7 @@ void alarm_begin(struct m *mp)
 	mp->alarm.due = false;
 	if (pp->own)
 		return;
-	at = next_due(mp, mp->alarm.began);
+	at = next_due(mp, mp->alarm.began, now);
 	if (at != UINT64_MAX)
 		set(mp, at, now);
 }
@@ -239,6 +248,7 @@ static bool look(struct m *mp, struct p *pp)
 {
 	struct g *gp = load_relaxed(&mp->curg);
 	uint64_t now = nanotime(), began, at;
+	bool others;
 
 	if (!gp || pp->own)
 		return false;
@@ -249,8 +259,11 @@ static bool look(struct m *mp, struct p *pp)
 		return false;
 	}
 	note_computed(mp, pp, now);
-	if (!others_due(pp, now) && slice_end(pp, gp, began) > now) {
-		at = next_due(mp, began);
+	others = others_due(pp, now);
+	if (others)
+		mp->alarm.rangforothers = now;
+	else if (slice_end(pp, gp, began) > now) {
+		at = next_due(mp, began, now);
 		if (at != UINT64_MAX)
 			set(mp, at, now);
 		return false;

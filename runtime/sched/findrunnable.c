@@ -116,6 +116,20 @@ bool poll_is_due(struct p *pp)
 }
 
 /*
+ * Where Gs compute no M is idle, and none polls.  What sysmon sees as the poller wakes it at once, but it sleeps for
+ * longer beside a P that schedules often, which then looks itself.
+ */
+static bool poll_is_late(struct p *pp)
+{
+	uint64_t last;
+
+	if (!load_relaxed(&pp->mon.cpubound) || !netpoll_watching())
+		return false;
+	last = load_seqcst(&sched.lastpoll);
+	return last && since(last, nanotime()) >= SYSMON_DEBT && runqlen(pp) < RUNQ_SIZE - NETPOLL_BATCH;
+}
+
+/*
  * Gs that were woken without a P go first, but a row of them must not starve the local queue: after
  * WAKEUP_ROW wakeslices one local G at least has its turn.  (When a row was three Gs, however short, eight
  * sleepers of 100 us were late by 370 us.)
@@ -243,6 +257,8 @@ struct g *findwork(struct m *mp, bool *inherit)
 		if (tick % GLOBAL_TICK == 0 && poll_is_due(pp)) {
 			/* A busy queue must not starve Gs that wait for data. */
 			pp->hint.polltick = tick;
+			netpoll_nowait();
+		} else if (unlikely(poll_is_late(pp))) {
 			netpoll_nowait();
 		}
 		gp = global_first(pp, tick);

@@ -12,6 +12,7 @@ struct malarm {
 	_Atomic uint64_t when;    /* (o; sysmon reads) when it rings, 0: it is not set.  A hint for others */
 	uint64_t set, setcpu;     /* (o) when it was set, and the M's CPU clock then */
 	uint64_t began;           /* (o) when the slice of begantick began */
+	uint64_t rangforothers;   /* (o) when it last rang while others waited */
 	uint32_t begantick;       /* (o) schedtick of its P then */
 	volatile bool setting;    /* (o) it is being set: what its handlers see is not what the kernel has */
 	bool due;                 /* (o) a G parks that is due at some time, and what runs next looks when */
