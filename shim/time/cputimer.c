@@ -1,17 +1,19 @@
 /*
  * cputimer: timers on the CPU time of one thread.
  *
- * The kernel counts kernel threads.  A timer on the caller's own time is the kernel's: the caller has a
- * kernel thread of its own from then on (clock_of_own_thread()).  That thread may have run others
- * before, so an absolute time is shifted by what it had used already.
+ * The kernel counts kernel threads.  A timer on the caller's own time whose signal is for a thread that it names is the
+ * kernel's: so a profiler asks, often, and wants the signal where the time was used.  The caller has a kernel thread of
+ * its own from then on (threadstate_own()).  That thread may have run others before, so an absolute time is shifted by
+ * what it had used already.
  *
- * Of another thread it is not known on which kernel thread it will be.  Its timer is one of the
- * kernel's on CLOCK_MONOTONIC, with the event that the program asked for, and is armed only to go
+ * Others are watchdogs, of the caller's time or another's.  On which kernel thread a G will be is not known.  Its timer
+ * is one of the kernel's on CLOCK_MONOTONIC, with the event that the program asked for, and is armed only to go
  * off at once.  The signal thread decides when: it looks at the thread's CPU time, no sooner than
  * the time can have come at full speed, and less often while the thread does not run.
  *
  * Rejected: a kernel thread for the other G.  It would have to be asked for while it waits or sits in a
- * call, and its maker to wait for that.
+ * call, and its maker to wait for that.  A kernel thread for each caller: haproxy's threads, which have a watchdog each,
+ * then paid two switches of kernel threads for each turn (procs=1: 0.7 of native's rate).
  *
  * Must never: count expirations of which no signal could tell (timer_getoverrun() says none).
  */
@@ -68,7 +70,7 @@ static bool time_of(uint32_t id, uint64_t *ns)
 	return true;
 }
 
-bool cputimer_note(timer_t timer, struct thread *th)
+bool cputimer_note(timer_t timer, struct thread *th, bool own)
 {
 	struct cputimer *rows = tablepart(&part, CPUTIMERS * sizeof(*rows));
 	bool noted = false;
@@ -82,7 +84,7 @@ bool cputimer_note(timer_t timer, struct thread *th)
 			continue;
 		rows[i] = (struct cputimer){ .timer = timer,
 					     .id = g_tid(th->g),
-					     .kind = th->g == getg() ? OWN : OTHERS };
+					     .kind = own ? OWN : OTHERS };
 		if (i >= load_acquire(&used))
 			store_release(&used, i + 1);
 		noted = true;

@@ -105,26 +105,29 @@ static void forget(int number)
 }
 
 /*
- * The thread whose CPU time clock is, and the clock to ask the kernel for; NULL: it is no thread's.
+ * The thread whose CPU time clock is, and the clock to ask the kernel for; NULL: it is no thread's.  *own: the
+ * kernel counts for it.  names: the event names a thread.
  */
-static struct thread *cpu_clock(clockid_t *clock)
+static struct thread *cpu_clock(clockid_t *clock, bool names, bool *own)
 {
 	struct thread *th = clock_thread(*clock);
 
+	*own = names && th == &self_thread;
 	if (!th)
 		return NULL;
-	if (th == &self_thread)
+	if (*own)
 		threadstate_own(false);
-	*clock = th == &self_thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+	*clock = *own ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
 	return th;
 }
 
-static int create(clockid_t clock, struct sigevent *to, timer_t *timer)
+static int create(clockid_t clock, struct sigevent *to, bool names, timer_t *timer)
 {
-	struct thread *th = cpu_clock(&clock);
+	bool own;
+	struct thread *th = cpu_clock(&clock, names, &own);
 	int r = real.timer_create(clock, to, timer);
 
-	if (r == 0 && th && !cputimer_note(*timer, th)) {
+	if (r == 0 && th && !cputimer_note(*timer, th, own)) {
 		real.timer_delete(*timer);
 		return (int)syscall_ret(-EAGAIN);
 	}
@@ -138,7 +141,7 @@ EXPORT int timer_create(clockid_t clock, struct sigevent *ev, timer_t *timer)
 
 	if (names < 0)
 		return (int)syscall_ret(names);
-	r = create(clock, names ? &to : ev, timer);
+	r = create(clock, names ? &to : ev, names, timer);
 	if (r || !names || name_it(ev, (int)(intptr_t)*timer))
 		return r;
 	real.timer_delete(*timer);
@@ -207,17 +210,18 @@ EXPORT int timer_gettime(timer_t timer, struct itimerspec *it)
 }
 
 /* The same by number, where a timer is an int. */
-static long makes(const struct call *x, const struct sigevent *ev)
+static long makes(const struct call *x, const struct sigevent *ev, bool names)
 {
 	struct call y = *x;
 	clockid_t clock = (clockid_t)x->a;
-	struct thread *th = cpu_clock(&clock);
+	bool own;
+	struct thread *th = cpu_clock(&clock, names, &own);
 	long r;
 
 	y.a = clock;
 	y.b = (long)ev;
 	r = call_plain(&y);
-	if (r == 0 && th && !cputimer_note((timer_t)(intptr_t)*(const int *)x->c, th)) {
+	if (r == 0 && th && !cputimer_note((timer_t)(intptr_t)*(const int *)x->c, th, own)) {
 		direct3(SYS_timer_delete, *(const int *)x->c, 0, 0);
 		return -EAGAIN;
 	}
@@ -236,7 +240,7 @@ long makes_timer(const struct call *x)
 	names = reroute(ev, &to);
 	if (names < 0)
 		return names;
-	r = makes(x, names ? &to : ev);
+	r = makes(x, names ? &to : ev, names);
 	if (r || !names)
 		return r;
 	number = *(const int *)x->c;
