@@ -113,6 +113,12 @@ struct gshim {
 	uint16_t lane;
 	/* what it works on, as the program says (weft.h); the program's memory, read by dumps */
 	const char *_Atomic label;
+	/*
+	 * The kernel thread to which it is locked has no_new_privs; (o) the shim writes.  seq_cst with sched.nprivasks
+	 * (nonewprivs.c)
+	 */
+	_Atomic bool nonewprivs;
+	_Atomic bool privlocked;  /* it is locked for that alone (o; the runtime takes it back as it lets it go) */
 	uint8_t ownp;             /* why it has a P of its own, 0: it has none (o; the runtime writes) */
 };
 

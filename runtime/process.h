@@ -201,6 +201,12 @@ enum fromnow {
 	 * alarm.
 	 */
 	FROMNOW_OWNCALLS,
+	/*
+	 * All Ms have no_new_privs, for each G has it (nonewprivs in gshim).  Noted only where that is so, when the
+	 * last of them says it.
+	 */
+	FROMNOW_NONEWPRIVS,
+	FROMNOW_PRIVSGIVEN, /* the kernel has given that to all kernel threads, which give it to those that they make */
 	FROMNOW_NOMORE,     /* there are no more kernel threads: the runtime says so itself */
 	NFROMNOW
 };

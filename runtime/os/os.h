@@ -45,10 +45,11 @@ long os_syscall(long nr, long a, long b, long c, long d, long e, long f)
  *	discard     new pages are mapped over old ones
  *	kick        no G is preempted
  *	tsync       a filter of the only thread is its M's alone, and its threads' Ms'
+ *	privs       a thread that asked for no_new_privs keeps its M, though all have asked
  */
 #define OS_FEATURES(F)                                                                             \
 	F(guard) F(wrfsbase) F(vdso) F(peek) F(proc) F(membarrier) F(cpuclock) F(pwait2) F(preadv2)    \
-	F(tries) F(hints) F(naps) F(altstack) F(pick) F(cpus) F(discard) F(kick) F(tsync)
+	F(tries) F(hints) F(naps) F(altstack) F(pick) F(cpus) F(discard) F(kick) F(tsync) F(privs)
 enum os_feature {
 #define FEATURE(name) OS_##name,
 	OS_FEATURES(FEATURE)
@@ -179,6 +180,7 @@ void os_timerslack(uint64_t ns);         /* of this kernel thread; 0 restores th
  */
 void os_cpuslice(uint64_t ns);
 void os_setname(const char *name);
+void os_nonewprivs(void); /* PR_SET_NO_NEW_PRIVS, of the calling kernel thread, for good */
 bool os_is_log(int fd); /* a terminal, /dev/null and the like, or a file that is only appended to */
 int os_tasks(void); /* kernel threads of this process; below 1: nothing tells */
 void os_rename(int tid, const char *name); /* the same of another thread of this process */

@@ -58,6 +58,8 @@ static void reset_sched(void)
 	sched.mdead = sched.mfree = NULL;
 	sched.nmidle = 0;
 	store_relaxed(&sched.nalarms, 0);
+	store_relaxed(&sched.nprivasks, 0);
+	m0.nonewprivs = fromnow_holds(FROMNOW_NONEWPRIVS); /* as the M of the caller */
 	store_relaxed(&sched.napper, NULL);
 	sched.pidle = sched.pstart = NULL;
 	store_relaxed(&sched.npstart, 0);

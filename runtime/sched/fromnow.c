@@ -23,7 +23,10 @@ static void chaos_ends(void)
 		weft_opt.chaos = 0;
 }
 
-/* What is to be done beside noting it.  cputime_count() notes it itself, when all Ms are ready for it. */
+/*
+ * What is to be done beside noting it.  cputime_count() and nonewprivs() note it themselves, when all Ms or all Gs are
+ * ready for it.
+ */
 void runtime_fromnow(enum fromnow what)
 {
 	static void (*const begin[NFROMNOW])(void) = {
@@ -32,11 +35,12 @@ void runtime_fromnow(enum fromnow what)
 		[FROMNOW_LOCKED] = lockall,
 		[FROMNOW_NOTSC] = os_time_notsc,
 		[FROMNOW_CPUTIME] = cputime_count,
+		[FROMNOW_NONEWPRIVS] = nonewprivs,
 	};
 
 	if (fromnow_holds(what))
 		return;
-	if (what != FROMNOW_CPUTIME)
+	if (what != FROMNOW_CPUTIME && what != FROMNOW_NONEWPRIVS)
 		fromnow_set(what);
 	if (begin[what])
 		begin[what]();
@@ -51,4 +55,17 @@ void duties_leave(struct g *gp, struct m *mp)
 		gp->gs = mp->gs = arch_getgs();
 	if (fromnow_holds(FROMNOW_LOCKED))
 		lockall_leave(gp, mp);
+	if (fromnow_holds(FROMNOW_NONEWPRIVS))
+		nonewprivs_leave(gp, mp);
+}
+
+/* mp, which is the caller's, takes gp. */
+void duties_enter(struct g *gp, struct m *mp)
+{
+	if (fromnow_holds(FROMNOW_NONEWPRIVS))
+		nonewprivs_enter(mp);
+	if (fromnow_holds(FROMNOW_CPUTIME))
+		cputime_enter(gp, mp); /* m, too: it shows from where on mp counts */
+	else
+		store_relaxed(&gp->m, mp);
 }

@@ -396,6 +396,7 @@ int g_start_locked(struct g *gp)
 	lock(&sched.lock);
 	globrunqput(gp, false); /* any M may find it, and wakes mp */
 	unlock(&sched.lock);
+	nonewprivs_born();
 	unpin();
 	wakep();
 	return 0;

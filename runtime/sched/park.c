@@ -162,6 +162,8 @@ static void gdestroy(struct g *gp)
 	gp->lockedm = NULL;
 	gp->lockdepth = 0;
 	gp->lockedforgood = false;
+	store_relaxed(&gp->shim.privlocked, false);
+	store_relaxed(&gp->shim.nonewprivs, false);
 	store_relaxed(&gp->shim.holds, 0);
 	store_relaxed(&gp->shim.status, Gdead);
 	/* Release: pairs with g_await_off(), after which another thread may use gp. */

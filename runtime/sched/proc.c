@@ -176,6 +176,7 @@ int g_start(struct g *gp, bool locked)
 	} else {
 		ready(gp, READY_TAIL);
 	}
+	nonewprivs_born();
 	unpin();
 	return 0;
 }

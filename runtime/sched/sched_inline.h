@@ -79,8 +79,8 @@ static inline void prepare_switch(struct m *mp, struct g *gp, bool inherit)
 	g_check(mp, gp);
 	runq_check(mp->p);
 	store_relaxed(&mp->curg, gp);
-	if (unlikely(fromnow_holds(FROMNOW_CPUTIME)))
-		cputime_enter(gp, mp); /* m, too: it shows from where on mp counts */
+	if (unlikely(load_relaxed(&fromnow) & DUTIES_ENTER))
+		duties_enter(gp, mp);
 	else
 		store_relaxed(&gp->m, mp);
 	store_relaxed(&gp->shim.status, Grunning);

@@ -254,6 +254,12 @@ void persistent_fork_child(void) hidden;
 void lockall(void) hidden;
 void lockall_leave(struct g *gp, struct m *mp) hidden;
 
+/* ---- nonewprivs.c ---- */
+void nonewprivs_born(void) hidden; /* a G begins to live, and any thread can see it */
+void nonewprivs(void) hidden;      /* some G more has it: if all have, FROMNOW_NONEWPRIVS */
+void nonewprivs_leave(struct g *gp, struct m *mp) hidden;
+void nonewprivs_enter(struct m *mp) hidden;
+
 /* ---- filtered.c ---- */
 bool runtime_alone(void) hidden; /* no other G lives */
 
@@ -263,9 +269,13 @@ size_t runtime_ostack(size_t net) hidden;
 
 /* ---- fromnow.c ---- */
 /* What is to be done at each switch; none, in most processes. */
-enum { DUTIES = 1u << FROMNOW_CPUTIME | 1u << FROMNOW_LOCKED | 1u << FROMNOW_GS };
+enum {
+	DUTIES = 1u << FROMNOW_CPUTIME | 1u << FROMNOW_LOCKED | 1u << FROMNOW_GS | 1u << FROMNOW_NONEWPRIVS,
+	DUTIES_ENTER = 1u << FROMNOW_CPUTIME | 1u << FROMNOW_NONEWPRIVS,
+};
 void fromnow_set(enum fromnow what) hidden;
 void duties_leave(struct g *gp, struct m *mp) hidden;
+void duties_enter(struct g *gp, struct m *mp) hidden;
 
 static inline bool duties(void)
 {

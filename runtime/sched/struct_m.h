@@ -56,6 +56,7 @@ struct m {
 	struct listlink idle;     /* (L sched) in sched.midle; back is NULL: it is not there */
 	struct listlink all;      /* (L sched) among all Ms: sched.allm */
 	struct g *lockedg;        /* the only G it may run (o); another M may run it too, if this is its home */
+	bool nonewprivs;          /* (o) it has no_new_privs, as all Ms have from then on (nonewprivs.c) */
 	int32_t id;               /* (c) */
 	int32_t ostid;            /* kernel id */
 	char shown[16];           /* as it is called since mnames.c looked (L sched) */

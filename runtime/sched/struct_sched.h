@@ -91,6 +91,10 @@ struct sched {
 	listhead midle;             /* (L) LIFO: midle.c */
 	struct m *_Atomic napper; /* (L) the one of midle that sleeps with a deadline; NULL: none */
 	int32_t nmidle;           /* (L) */
+	/* Gs that look whether all have no_new_privs.  seq_cst with nprivbirths, status and nonewprivs: nonewprivs.c */
+	_Atomic uint32_t nprivasks;
+	/* Gs that were born meanwhile.  seq_cst with nprivasks */
+	_Atomic uint32_t nprivbirths;
 	_Atomic uint32_t nalarms; /* Ms that have a timer of the kernel's (alarm.c) */
 	int32_t nresting;         /* (L) Gs that wait in the kernel while a P is idle for each (rest.c) */
 	int32_t nm;               /* (L) Ms alive; sysmon is none */

@@ -128,7 +128,7 @@ static void check_slice(struct p *pp, uint64_t now)
 static void check_timers(struct p *pp, uint64_t now)
 {
 	uint64_t t, computed = load_relaxed(&pp->hint.computedwhen);
-	/* What it did since the last look counts, however long ago that was: a P that is not known to compute sets no alarm. */
+	/* What it did since the last look counts, however long ago: a P that is not known to compute sets no alarm. */
 	uint64_t gap = since(sysmon.last_look, now), stay = pp->mon.cpuboundns > gap ? pp->mon.cpuboundns : gap;
 	bool ran = false;
 

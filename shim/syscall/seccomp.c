@@ -145,6 +145,8 @@ static bool synced(const struct runtime_filter *f, long flags, const void *progr
 		return false;
 	*r = direct3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_TSYNC, program);
 	/* TSYNC gives no_new_privs along, so the caller has nothing of its own any more. */
+	if (*r == 0 && (self_thread.owns_nnp || fromnow_holds(FROMNOW_NONEWPRIVS)))
+		runtime_fromnow(FROMNOW_PRIVSGIVEN);
 	if (*r == 0 && self_thread.owns_nnp)
 		threadstate_disown();
 	/* An id: that thread has another filter.  The others: what came before allows prctl alone. */

@@ -250,6 +250,9 @@ static int begin(struct thread *th)
 
 	if (likely(!on_g() || !self_thread.passes_os))
 		return -g_start(th->g, false);
+	threadstate_shared();
+	if (!self_thread.passes_os)
+		return -g_start(th->g, false);
 	threadstate_born(th);
 	libc_enter();
 	err = g_start(th->g, true);

@@ -29,6 +29,12 @@ void threadstate_own(bool passes)
 {
 	struct thread *th = &self_thread;
 
+	/* For more than no_new_privs from now on; for that alone it may have been let go. */
+	if (unlikely(th->owns_nnp)) {
+		th->owns_nnp = false;
+		if (!exchange_relaxed(&g_shim(th->g)->privlocked, false))
+			th->owns_os = th->passes_os = false;
+	}
 	th->passes_os |= passes;
 	if (th->owns_os)
 		return;
@@ -39,14 +45,28 @@ void threadstate_own(bool passes)
 void threadstate_born(struct thread *th)
 {
 	th->owns_os = th->passes_os = true;
+	/* Its kernel thread is made by the caller's, and has this, too. */
+	th->owns_nnp = self_thread.owns_nnp;
+	store_relaxed(&g_shim(th->g)->privlocked, th->owns_nnp);
+	store_seqcst(&g_shim(th->g)->nonewprivs, load_relaxed(&g_shim(getg())->nonewprivs));
 	if (unlikely(self_thread.filtered))
 		filter_born(th);
 }
 
 void threadstate_disown(void)
 {
+	bool locked = !self_thread.owns_nnp || exchange_relaxed(&g_shim(getg())->privlocked, false);
+
 	self_thread.owns_os = self_thread.owns_nnp = self_thread.passes_os = false;
-	unlockosthread(false);
+	if (locked)
+		unlockosthread(false);
+}
+
+/* What the caller has of its own all have by now: it is as they are. */
+void threadstate_shared(void)
+{
+	if (unlikely(self_thread.owns_nnp) && fromnow_holds(FROMNOW_NONEWPRIVS))
+		threadstate_disown();
 }
 
 void threadstate_fork_child(void)
@@ -58,17 +78,29 @@ void threadstate_fork_child(void)
 long threadstate_change(bool passes, const struct call *x)
 {
 	struct thread *th = &self_thread;
-	bool owned = th->owns_os, nnp = th->owns_nnp, passed = th->passes_os;
+	bool privs = x->nr == SYS_prctl && (int)x->a == PR_SET_NO_NEW_PRIVS, owned, nnp, passed;
 	long r;
 
+	threadstate_shared();
+	if (privs && fromnow_holds(FROMNOW_NONEWPRIVS))
+		return call_blocks(x);
+	nnp = th->owns_nnp;
+	owned = th->owns_os;
+	passed = th->passes_os;
 	threadstate_own(passes);
-	th->owns_nnp = (!owned || nnp) && x->nr == SYS_prctl && (int)x->a == PR_SET_NO_NEW_PRIVS;
 	r = call_blocks(x);
 	if (unlikely(r < 0 && r > -4096)) {
 		if (!owned)
 			threadstate_disown();
 		th->passes_os = passed;
-		th->owns_nnp = owned && nnp;
+		privs = nnp; /* as before */
+	}
+	th->owns_nnp = privs && (!owned || nnp);
+	if (privs) {
+		store_relaxed(&g_shim(th->g)->privlocked, th->owns_nnp);
+		store_seqcst(&g_shim(th->g)->nonewprivs, true);
+		runtime_fromnow(FROMNOW_NONEWPRIVS);
+		threadstate_shared();
 	}
 	return r;
 }
@@ -156,12 +188,18 @@ long sets_fsid(const struct call *x)
 	return (uint32_t)x->a == UINT32_MAX ? call_plain(x) : threadstate_change(true, x);
 }
 
+/* th, another thread perhaps, keeps a kernel thread for what it changed. */
+static bool has_own(const struct thread *th)
+{
+	return th->owns_os && !(th->owns_nnp && fromnow_holds(FROMNOW_NONEWPRIVS));
+}
+
 /* The kernel's id for what it is asked about a G: one that changed nothing is as the signal thread. */
 static long kernel_id(struct thread *th)
 {
 	if (th == &self_thread)
 		return 0;
-	return th->owns_os ? g_m(th->g).ostid : sigroute_tid();
+	return has_own(th) ? g_m(th->g).ostid : sigroute_tid();
 }
 
 /* Of both capget() and capset(). */
@@ -207,7 +245,7 @@ long by_ioprio(const struct call *x)
 		return call_plain(x);
 	if (th && th != &self_thread) {
 		/* Not kept here until it runs, as schedparam.c keeps the rest. */
-		if (change && !th->owns_os)
+		if (change && !has_own(th))
 			return -EPERM;
 		y.b = kernel_id(th);
 		return call_plain(&y);
@@ -253,7 +291,7 @@ long counts_events(const struct call *x)
 	y.b = th && th != &self_thread ? g_m(th->g).ostid : 0;
 	if (!y.b)
 		return threadstate_change(false, &y);
-	return th->owns_os ? call_plain(&y) : -ESRCH;
+	return has_own(th) ? call_plain(&y) : -ESRCH;
 }
 
 /* A ring that one thread alone may use, or that is known to one by a number. */

@@ -30,6 +30,7 @@ void threadstate_own(bool passes) hidden;
 struct call;
 long threadstate_change(bool passes, const struct call *x) hidden;
 void threadstate_born(struct thread *th) hidden; /* a thread of one that passes on */
+void threadstate_shared(void) hidden;  /* perhaps they have: before it is asked what the caller owns */
 void threadstate_disown(void) hidden;  /* all Ms have by now what the caller owned */
 void threadstate_fork_child(void) hidden;
 /* threadname.c: main's name becomes the process's */

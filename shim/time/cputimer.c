@@ -1,10 +1,10 @@
 /*
  * cputimer: timers on the CPU time of one thread.
  *
- * The kernel counts kernel threads.  A timer on the caller's own time whose signal is for a thread that it names is the
- * kernel's: so a profiler asks, often, and wants the signal where the time was used.  The caller has a kernel thread of
- * its own from then on (threadstate_own()).  That thread may have run others before, so an absolute time is shifted by
- * what it had used already.
+ * The kernel counts kernel threads.  A timer on the caller's own time whose signal is for a thread that it names is
+ * the kernel's: so a profiler asks, often, and wants the signal where the time was used.  The caller has a kernel
+ * thread of its own from then on (threadstate_own()).  That thread may have run others before, so an absolute time is
+ * shifted by what it had used already.
  *
  * Others are watchdogs, of the caller's time or another's.  On which kernel thread a G will be is not known.  Its timer
  * is one of the kernel's on CLOCK_MONOTONIC, with the event that the program asked for, and is armed only to go
@@ -12,8 +12,8 @@
  * the time can have come at full speed, and less often while the thread does not run.
  *
  * Rejected: a kernel thread for the other G.  It would have to be asked for while it waits or sits in a
- * call, and its maker to wait for that.  A kernel thread for each caller: haproxy's threads, which have a watchdog each,
- * then paid two switches of kernel threads for each turn (procs=1: 0.7 of native's rate).
+ * call, and its maker to wait for that.  A kernel thread for each caller: haproxy's threads have a watchdog each, and
+ * paid two switches of kernel threads for each turn (procs=1: 0.7 of native's rate).
  *
  * Must never: count expirations of which no signal could tell (timer_getoverrun() says none).
  */

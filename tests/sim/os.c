@@ -460,6 +460,10 @@ void os_cpuslice(uint64_t ns)
 	sim.cur->wants = ns;
 }
 
+void os_nonewprivs(void)
+{
+}
+
 void os_setname(const char *name)
 {
 	snprintf(sim.cur->name, sizeof(sim.cur->name), "%s", name);

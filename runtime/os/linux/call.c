@@ -124,6 +124,11 @@ void os_setname(const char *name)
 	sys3(SYS_prctl, PR_SET_NAME, name, 0);
 }
 
+void os_nonewprivs(void)
+{
+	sys6(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
+}
+
 void os_osyield(void)
 {
 	sys3(SYS_sched_yield, 0, 0, 0);
