@@ -2,14 +2,16 @@
  * poll: waiting on many descriptors, given as an array; cancellation points.
  *
  * A call that must not wait is the kernel's own.  One that may is asked without time first, and
- * when nothing is ready the G parks (pollset.c).  What cannot be parked for (too many descriptors)
- * waits on a kernel thread.
+ * when nothing is ready the G parks (pollset.c), which asks once more.  A thread whose last call parked, one that serves a
+ * connection, will park again: there the first question is left out, if its array lies where it can be read.  What cannot
+ * be parked for (too many descriptors) waits on a kernel thread.
  */
 #include "shim/sync/eintr.h"
 #include "shim/fd/pollhow.h"
 #include "shim/fd/pollset.h"
 #include "shim/fd/fdevents.h"
 #include "shim/sync/sync.h"
+#include "shim/syscall/usermem.h"
 
 struct pollcall {
 	struct pollfd *fds;
@@ -23,19 +25,26 @@ static long ask_poll(void *arg)
 	return poll_ask(SYS_poll, c->fds, c->n, 0, 0, 0, 0);
 }
 
+static bool parks_at_once(const struct pollfd *fds, nfds_t n, const struct pollhow *h)
+{
+	return self_thread.pollparks && !h->now && !h->mask && n <= POLLWAIT_FEW &&
+	       user_beside_frame(fds, n * sizeof(*fds));
+}
+
 /* Result, -errno or FDWAIT_FALLBACK. */
 static long wait_poll(struct pollfd *fds, nfds_t n, const struct pollhow *h)
 {
 	struct pollcall call = { fds, n };
 	uint64_t mark = eintr_mark();
-	struct pollwait set = { fds, (unsigned int)n, ask_poll, &call, h->deadline, &mark };
-	long r;
+	struct pollwait set = { fds, (unsigned int)n, ask_poll, &call, h->deadline, &mark, false };
+	long r = 0;
 
 	if (unlikely(fdtable_tries_ended()))
 		return FDWAIT_FALLBACK;
 	runtime_checkyield();
 	testcancel_inline();
-	r = ask_poll(&call);
+	if (!parks_at_once(fds, n, h))
+		r = ask_poll(&call);
 	if (r == -EFAULT) /* what cannot be written alone is an error after the wait */
 		return FDWAIT_FALLBACK;
 	if (r)
@@ -47,6 +56,7 @@ static long wait_poll(struct pollfd *fds, nfds_t n, const struct pollhow *h)
 		do
 			r = pollwait_wait(&set);
 		while (pollwait_goes_on(&mark, r));
+	self_thread.pollparks = set.parked;
 	return r;
 }
 

@@ -20,8 +20,6 @@
 #include "shim/sync/sync.h"
 #include "shim/syscall/scratch.h"
 
-enum { POLLWAIT_FEW = 12 }; /* links that fit a small stack */
-
 /*
  * False: one of them is left to the kernel.  Asking that one may take away what it has to say, and the
  * poller would ask before we do.
@@ -60,6 +58,7 @@ static long park(struct pollwait *w, struct polllink *links)
 		if (r)
 			break;
 		waitmask_parks();
+		w->parked = true;
 		r = netpoll_parkset(&set, w->deadline, WaitPoll);
 	} while (r >= 0);
 	netpoll_releaseset(links, w->n);

@@ -6,7 +6,10 @@
 
 #include "shim/fd/fdwait.h"
 
-enum { POLLWAIT_MAX = 1024 };
+enum {
+	POLLWAIT_MAX = 1024,
+	POLLWAIT_FEW = 12, /* links that fit a small stack */
+};
 
 struct pollwait {
 	const struct pollfd *fds; /* what to watch; readable memory */
@@ -15,10 +18,11 @@ struct pollwait {
 	void *arg;
 	uint64_t deadline;        /* 0: none */
 	uint64_t *mark;           /* eintr_mark()'s, from before the first question */
+	bool parked;              /* it did */
 };
 
 /*
- * The answer was 0: parks until it is not.  That answer, 0 at the deadline, -EINTR or
+ * The answer was 0, or will be: asks, and parks until it is not.  That answer, 0 at the deadline, -EINTR or
  * FDWAIT_FALLBACK.
  */
 long pollwait_wait(struct pollwait *w) hidden;

@@ -119,7 +119,7 @@ static long park_select(struct selectcall *c, uint64_t deadline, uint64_t *mark)
 
 	if (c->n > POLL_FEW && (runtime_fault("descriptors of a select") || scratch_map(&fds, bytes)))
 		return FDWAIT_FALLBACK;
-	r = pollwait_wait(&(struct pollwait){ fds, watched(c, fds), ask_select, c, deadline, mark });
+	r = pollwait_wait(&(struct pollwait){ fds, watched(c, fds), ask_select, c, deadline, mark, false });
 	if (fds != few)
 		scratch_unmap(fds, bytes);
 	return r;

@@ -86,6 +86,7 @@ struct thread {
 	bool owns_os;                /* locked for good: its M carries state that only it may have (own) */
 	bool owns_nnp;               /* that state is no_new_privs alone (own) */
 	bool sleeps;                 /* its last wait for an epoll slept in the kernel (own) */
+	bool pollparks;              /* its last poll() that might wait parked (own) */
 	bool filtered;               /* behind a filter: its calls are not tried (own) */
 	/* seq_cst with the lot's lock: no G any more, its kernel thread is its own (strict.c) */
 	_Atomic bool strict;
