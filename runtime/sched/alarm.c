@@ -3,7 +3,9 @@
  *
  * A G that computes leaves its P's timers, and what was woken behind it, to sysmon.  A look of sysmon's takes a CPU
  * from some M, two context switches and 10 us, and there may be few of these.  An alarm is sent to the very M:
- * an interrupt and a signal, 3 us where the CPU computes anyway, and at the time that was asked for.
+ * an interrupt and a signal, 3 us where the CPU computes anyway, and at the time that was asked for.  In a virtual
+ * machine it may take ten times that: 8 us to set one, 20 for its interrupt, as for each sleep natively.  So none is
+ * set that another makes needless (others_ring()).
  *
  * The M sets it itself as it switches to a G (alarm_begin()), where its P is known to compute (mon.cpubound)
  * and something will be due or waits for the end of the slice, and where its G, of which it is known that it

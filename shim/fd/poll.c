@@ -2,9 +2,9 @@
  * poll: waiting on many descriptors, given as an array; cancellation points.
  *
  * A call that must not wait is the kernel's own.  One that may is asked without time first, and
- * when nothing is ready the G parks (pollset.c), which asks once more.  A thread whose last call parked, one that serves a
- * connection, will park again: there the first question is left out, if its array lies where it can be read.  What cannot
- * be parked for (too many descriptors) waits on a kernel thread.
+ * when nothing is ready the G parks (pollset.c), which asks once more.  A thread whose last call parked, one that
+ * serves a connection, will park again: there the first question is left out, if its array lies where it can be read.
+ * What cannot be parked for (too many descriptors) waits on a kernel thread.
  */
 #include "shim/sync/eintr.h"
 #include "shim/fd/pollhow.h"
