@@ -5,7 +5,7 @@
  * from some M, two context switches and 10 us, and there may be few of these.  An alarm is sent to the very M:
  * an interrupt and a signal, 3 us where the CPU computes anyway, and at the time that was asked for.  In a virtual
  * machine it may take ten times that: 8 us to set one, 20 for its interrupt, as for each sleep natively.  So none is
- * set that another makes needless (others_ring()).
+ * set that another makes needless (parks_soon()).
  *
  * The M sets it itself as it switches to a G (alarm_begin()), where its P is known to compute (mon.cpubound)
  * and something will be due or waits for the end of the slice, and where its G, of which it is known that it
@@ -124,12 +124,13 @@ static uint64_t slice_end(struct p *pp, const struct g *gp, uint64_t began)
 }
 
 /*
- * What rang for others lately will again, and sees slices that are over then.  (A sleeper that ran for a moment set an
+ * A G that has parked since it was last made to give way parks again soon: its slice will not end.  And where an alarm
+ * rang for others lately one will again, and sees slices that are over then.  (A sleeper that ran for a moment set an
  * alarm for the end of its slice, and another one, sooner, as it slept again.)
  */
-static bool others_ring(const struct m *mp, uint64_t now)
+static bool parks_soon(const struct m *mp, uint64_t now)
 {
-	return since(mp->alarm.rangforothers, now) < (uint64_t)weft_opt.slice;
+	return !load_relaxed(&mp->curg)->gaveway && since(mp->alarm.rangforothers, now) < (uint64_t)weft_opt.slice;
 }
 
 /* When the G that runs has to give way, for all that is known now; UINT64_MAX: never. */
@@ -137,7 +138,7 @@ static uint64_t next_due(struct m *mp, uint64_t began, uint64_t now)
 {
 	struct p *pp = mp->p;
 	uint64_t soonest = began + (uint64_t)weft_opt.wakeslice, first = load_seqcst(&pp->timer0);
-	uint64_t at = others_ring(mp, now) ? UINT64_MAX : slice_end(pp, load_relaxed(&mp->curg), began);
+	uint64_t at = parks_soon(mp, now) ? UINT64_MAX : slice_end(pp, load_relaxed(&mp->curg), began);
 
 	if (first && first < at)
 		at = first;

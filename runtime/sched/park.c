@@ -79,6 +79,7 @@ void gopark_pinned(enum waitreason why, const void *addr)
 	lockrank_none("gopark");
 	gp->waitreason = (uint8_t)why;
 	gp->waitaddr = addr;
+	gp->gaveway = false;
 	trace_park(gp, why, addr);
 	if (weft_opt.dumpsig || weft_opt.schedtrace)
 		gp->waitsince = nanotime();

@@ -75,6 +75,7 @@ struct g {
 	_Atomic bool cpusure;     /* it finds that CPU time counts when it leaves its M (cputime.c) */
 	uint64_t cputime;         /* ns on Ms up to the last switch (cputime.c) */
 	uint64_t systime;         /* ns of cputime that were the kernel's */
+	bool gaveway;             /* it was made to give way since it last parked: it computes (o) */
 	_Atomic uint64_t sliceused; /* of its slice, when it gave way to a woken G; ns */
 	uint32_t allgidx;         /* (c) */
 	/* class of its stack, whose free list it goes to (c while it has one) */

@@ -120,6 +120,7 @@ static void gopreempt_m(void *arg)
 	struct p *pp = weft_tls.m->p;
 
 	trace_preempt(gp, pp);
+	gp->gaveway = true;
 	offm(gp);
 	/* So that sysmon knows when the next slice began without a look at that moment. */
 	store_relaxed(&pp->hint.switchwhen, nanotime());
