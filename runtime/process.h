@@ -175,6 +175,13 @@ bool runtime_filter_ask(const void *prog, struct runtime_filter *f);
 void runtime_filter_obey(const struct runtime_filter *f, bool everywhere);
 
 /*
+ * The kernel is about to give a filter to all threads (TSYNC), before runtime_filter_obey(); and has answered.  privs:
+ * it has given them the caller's no_new_privs, too.
+ */
+void runtime_filter_sync(void);
+void runtime_filter_synced(bool privs);
+
+/*
  * On a G, outside handlers.  True: it is main, alone, and the only one of weft's kernel threads; the others
  * come again when they are needed.  False: nothing, or not all, of them could end.  stop_sigthread: ends
  * the signal thread, with all signals kept out.

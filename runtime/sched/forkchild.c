@@ -59,7 +59,7 @@ static void reset_sched(void)
 	sched.nmidle = 0;
 	store_relaxed(&sched.nalarms, 0);
 	store_relaxed(&sched.nprivasks, 0);
-	m0.nonewprivs = fromnow_holds(FROMNOW_NONEWPRIVS); /* as the M of the caller */
+	store_relaxed(&sched.nprivsyncs, 0);
 	store_relaxed(&sched.napper, NULL);
 	sched.pidle = sched.pstart = NULL;
 	store_relaxed(&sched.npstart, 0);
@@ -126,6 +126,10 @@ void runtime_fork_child(void)
 	stack_fork_child();
 	sigstack_fork_child();
 	reset_gs(self);
+	/* A G's M has it, is M0 now, and makes all others.  The caller may be behind a filter that forbids to ask. */
+	if (self && fromnow_holds(FROMNOW_NONEWPRIVS))
+		fromnow_set(FROMNOW_PRIVSGIVEN);
+	m0.nonewprivs = fromnow_holds(FROMNOW_PRIVSGIVEN);
 	if (!self) {
 		self = adopt();
 		pin_m();

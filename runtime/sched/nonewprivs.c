@@ -11,7 +11,8 @@
  * and reads nprivasks, the looker writes that one, then looks, with membarrier(2) between: one of them sees the other.
  *
  * A filter that forbids the call from then on is everybody's, with no_new_privs (FROMNOW_PRIVSGIVEN), or its M's alone,
- * which is locked then.
+ * which is locked then.  So the call is made whatever filters forbid; while the kernel gives one to all, an M leaves it
+ * to its next switch: thereafter it need not ask, or, where the kernel refused, may.
  *
  * Rejected: to note it of the G and to apply it before exec alone: code that weft does not see (an instruction of an
  * attacker's) would run without it.
@@ -68,7 +69,9 @@ void nonewprivs_leave(struct g *gp, struct m *mp)
 /* mp is about to run a G.  One that is locked to it for more has made it as it wants it, by filters perhaps. */
 void nonewprivs_enter(struct m *mp)
 {
-	if (likely(mp->nonewprivs) || mp->lockedg || fromnow_holds(FROMNOW_PRIVSGIVEN))
+	if (likely(mp->nonewprivs) || mp->lockedg)
+		return;
+	if (load_acquire(&sched.nprivsyncs) || fromnow_holds(FROMNOW_PRIVSGIVEN))
 		return;
 	os_nonewprivs();
 	mp->nonewprivs = true;

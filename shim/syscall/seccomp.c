@@ -95,6 +95,12 @@ static long alone_for_good(const struct runtime_filter *f, const struct call *x)
 	return r;
 }
 
+/* no_new_privs, as far as it was asked for here. */
+static bool has_privs(void)
+{
+	return load_relaxed(&g_shim(getg())->nonewprivs) || fromnow_holds(FROMNOW_NONEWPRIVS);
+}
+
 /* Every kernel thread will have it. */
 static void upon_all(const struct runtime_filter *f)
 {
@@ -137,6 +143,19 @@ void filter_fork_child(void)
 		fdtable_tries_end();
 }
 
+/* On a G.  With the filter the kernel gives the caller's no_new_privs to all. */
+static long give_to_all(const struct call *x, long flags, const struct runtime_filter *f)
+{
+	long r;
+
+	runtime_filter_sync();
+	upon_all(f);
+	r = call_plain(x);
+	/* A listener is a descriptor; other numbers are the thread's that has another filter. */
+	runtime_filter_synced((r == 0 || (r > 0 && flags & NEW_LISTENER)) && has_privs());
+	return r;
+}
+
 /* On a G, the only one: its filter as everybody's; false: it must be its own. */
 static bool synced(const struct runtime_filter *f, long flags, const void *program, long *r)
 {
@@ -145,7 +164,7 @@ static bool synced(const struct runtime_filter *f, long flags, const void *progr
 		return false;
 	*r = direct3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags | SECCOMP_FILTER_FLAG_TSYNC, program);
 	/* TSYNC gives no_new_privs along, so the caller has nothing of its own any more. */
-	if (*r == 0 && (self_thread.owns_nnp || fromnow_holds(FROMNOW_NONEWPRIVS)))
+	if (*r == 0 && has_privs())
 		runtime_fromnow(FROMNOW_PRIVSGIVEN);
 	if (*r == 0 && self_thread.owns_nnp)
 		threadstate_disown();
@@ -174,10 +193,8 @@ long installs_filter(const struct call *x)
 		before_start(&f);
 	if (!on_g())
 		return call_plain(x);
-	if (flags & SECCOMP_FILTER_FLAG_TSYNC) {
-		upon_all(&f);
-		return call_plain(x);
-	}
+	if (flags & SECCOMP_FILTER_FLAG_TSYNC)
+		return give_to_all(x, flags, &f);
 	if (f.alone) {
 		upon_all(&f);
 		if (synced(&f, flags, program, &r))

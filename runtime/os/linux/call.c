@@ -126,7 +126,7 @@ void os_setname(const char *name)
 
 void os_nonewprivs(void)
 {
-	sys6(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0);
+	arch_syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); /* whatever another thread's filter forbids */
 }
 
 void os_osyield(void)
