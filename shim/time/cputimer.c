@@ -35,6 +35,7 @@ struct cputimer {
 	timer_t timer;
 	uint32_t id;       /* of the thread, the kernel may have given it to another since */
 	uint8_t kind;
+	bool silent;       /* SIGEV_NONE: it is only read */
 	uint64_t due;      /* of the thread's time, 0: not armed */
 	uint64_t interval;
 	uint64_t seen;     /* the thread's CPU time at the last look */
@@ -70,7 +71,7 @@ static bool time_of(uint32_t id, uint64_t *ns)
 	return true;
 }
 
-bool cputimer_note(timer_t timer, struct thread *th, bool own)
+bool cputimer_note(timer_t timer, struct thread *th, bool own, bool silent)
 {
 	struct cputimer *rows = tablepart(&part, CPUTIMERS * sizeof(*rows));
 	bool noted = false;
@@ -84,7 +85,8 @@ bool cputimer_note(timer_t timer, struct thread *th, bool own)
 			continue;
 		rows[i] = (struct cputimer){ .timer = timer,
 					     .id = g_tid(th->g),
-					     .kind = own ? OWN : OTHERS };
+					     .kind = own ? OWN : OTHERS,
+					     .silent = silent };
 		if (i >= load_acquire(&used))
 			store_release(&used, i + 1);
 		noted = true;
@@ -127,29 +129,46 @@ bool timer_valid(const struct itimerspec *it)
 	       it->it_interval.tv_sec >= 0;
 }
 
-/* Under the lock.  As the kernel: one that is due but was not told yet has a nanosecond left. */
-static void remains(const struct cputimer *t, struct itimerspec *it)
+/* The first that is due after now; 0: none. */
+static uint64_t next_due(const struct cputimer *t, uint64_t now)
+{
+	if (now < t->due)
+		return t->due;
+	return t->interval ? t->due + ((now - t->due) / t->interval + 1) * t->interval : 0;
+}
+
+/*
+ * Under the lock.  As the kernel: one that is due but was not told yet has a nanosecond left.  One that tells nothing
+ * is over then.
+ */
+static void remains(struct cputimer *t, struct itimerspec *it)
 {
 	uint64_t now;
 
 	*it = (struct itimerspec){ 0 };
 	if (!t->due || !time_of(t->id, &now))
 		return;
+	if (t->silent && !(t->due = next_due(t, now)))
+		return;
 	it->it_interval = ts_of(t->interval);
 	it->it_value = ts_of(t->due > now ? t->due - now : 1);
 }
 
-static void arm(struct cputimer *t, int flags, const struct itimerspec *it)
+/* False: its thread has ended. */
+static bool arm(struct cputimer *t, int flags, const struct itimerspec *it)
 {
 	uint64_t value = (uint64_t)ns_of(&it->it_value), now = 0;
 
 	t->due = 0;
-	if (!value || !time_of(t->id, &now))
-		return;
+	if (!time_of(t->id, &now))
+		return false;
+	if (!value)
+		return true;
 	t->interval = (uint64_t)ns_of(&it->it_interval);
 	t->due = flags & TIMER_ABSTIME ? value : now + value;
 	t->seen = now;
 	t->pause = 0;
+	return true;
 }
 
 /* Absolute on the clock that the program reads: what its kernel thread will show then. */
@@ -172,7 +191,8 @@ static void shift(const struct cputimer *t, struct itimerspec *it)
 bool cputimer_set(timer_t timer, int flags, const struct itimerspec **new, struct itimerspec *old,
 		  struct itimerspec *room, long *r)
 {
-	bool ours, good, read;
+	static const struct itimerspec never;
+	bool ours, good, read, gone = false;
 	struct itimerspec was;
 	struct cputimer *t;
 
@@ -188,13 +208,14 @@ bool cputimer_set(timer_t timer, int flags, const struct itimerspec **new, struc
 		*new = room;
 	} else if (ours && good) {
 		remains(t, &was);
-		arm(t, flags, room);
+		real.timer_settime(t->timer, 0, &never, NULL); /* what it sent and nobody took: as the kernel has it */
+		gone = !arm(t, flags, room);
 	}
 	shimunlock(&lock);
 	if (!ours)
 		return false;
-	*r = good ? 0 : read ? -EINVAL : -EFAULT;
-	if (good && old && !user_write(old, &was, sizeof(was)))
+	*r = gone ? -ESRCH : good ? 0 : read ? -EINVAL : -EFAULT;
+	if (good && !gone && old && !user_write(old, &was, sizeof(was)))
 		*r = -EFAULT;
 	sigroute_ring();
 	return true;
@@ -225,7 +246,7 @@ static uint64_t look(struct cputimer *t)
 	static const struct itimerspec at_once = { .it_value = { 0, 1 } };
 	uint64_t now, left;
 
-	if (t->kind != OTHERS || !t->due)
+	if (t->kind != OTHERS || !t->due || t->silent)
 		return 0;
 	if (!time_of(t->id, &now)) {
 		t->due = 0;
@@ -233,7 +254,7 @@ static uint64_t look(struct cputimer *t)
 	}
 	if (now >= t->due) {
 		real.timer_settime(t->timer, 0, &at_once, NULL);
-		t->due = t->interval ? t->due + ((now - t->due) / t->interval + 1) * t->interval : 0;
+		t->due = next_due(t, now);
 		if (!t->due)
 			return 0;
 	}

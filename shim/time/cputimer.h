@@ -7,8 +7,11 @@
 
 #include <time.h>
 
-/* timer is on th's CPU time: the caller's own, or made on CLOCK_MONOTONIC.  False: as many as can be. */
-bool cputimer_note(timer_t timer, struct thread *th, bool own) hidden;
+/*
+ * timer is on th's CPU time: the caller's own, or made on CLOCK_MONOTONIC.  silent: SIGEV_NONE.  False: as many as can
+ * be.
+ */
+bool cputimer_note(timer_t timer, struct thread *th, bool own, bool silent) hidden;
 void cputimer_forget(timer_t timer) hidden;
 /*
  * True: done, *r is 0 or -errno.  False: the kernel's, which shall have *new; that may be *room by now.

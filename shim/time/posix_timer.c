@@ -121,13 +121,18 @@ static struct thread *cpu_clock(clockid_t *clock, bool names, bool *own)
 	return th;
 }
 
+static bool silent(const struct sigevent *ev)
+{
+	return ev && ev->sigev_notify == SIGEV_NONE;
+}
+
 static int create(clockid_t clock, struct sigevent *to, bool names, timer_t *timer)
 {
 	bool own;
 	struct thread *th = cpu_clock(&clock, names, &own);
 	int r = real.timer_create(clock, to, timer);
 
-	if (r == 0 && th && !cputimer_note(*timer, th, own)) {
+	if (r == 0 && th && !cputimer_note(*timer, th, own, silent(to))) {
 		real.timer_delete(*timer);
 		return (int)syscall_ret(-EAGAIN);
 	}
@@ -221,7 +226,7 @@ static long makes(const struct call *x, const struct sigevent *ev, bool names)
 	y.a = clock;
 	y.b = (long)ev;
 	r = call_plain(&y);
-	if (r == 0 && th && !cputimer_note((timer_t)(intptr_t)*(const int *)x->c, th, own)) {
+	if (r == 0 && th && !cputimer_note((timer_t)(intptr_t)*(const int *)x->c, th, own, silent(ev))) {
 		direct3(SYS_timer_delete, *(const int *)x->c, 0, 0);
 		return -EAGAIN;
 	}
