@@ -175,11 +175,10 @@ bool runtime_filter_ask(const void *prog, struct runtime_filter *f);
 void runtime_filter_obey(const struct runtime_filter *f, bool everywhere);
 
 /*
- * The kernel is about to give a filter to all threads (TSYNC), before runtime_filter_obey(); and has answered.  privs:
- * it has given them the caller's no_new_privs, too.
+ * Calls in which the kernel may give a filter to all threads (TSYNC), and the caller's no_new_privs with it
+ * (FROMNOW_PRIVSGIVEN): from before runtime_filter_obey() until it has answered.  The shim counts (acq_rel).
  */
-void runtime_filter_sync(void);
-void runtime_filter_synced(bool privs);
+extern _Atomic uint32_t privsyncs hidden;
 
 /*
  * On a G, outside handlers.  True: it is main, alone, and the only one of weft's kernel threads; the others

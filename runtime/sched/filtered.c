@@ -82,18 +82,6 @@ void runtime_filter_obey(const struct runtime_filter *f, bool everywhere)
 			 "/proc (a thread that blocks in a call of its own keeps others waiting)");
 }
 
-void runtime_filter_sync(void)
-{
-	fetch_add_acq_rel(&sched.nprivsyncs, 1);
-}
-
-void runtime_filter_synced(bool privs)
-{
-	if (privs)
-		fromnow_set(FROMNOW_PRIVSGIVEN);
-	fetch_sub_acq_rel(&sched.nprivsyncs, 1);
-}
-
 bool runtime_alone(void)
 {
 	return load_acquire(&sched.nglive) == 1;

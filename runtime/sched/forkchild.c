@@ -59,7 +59,6 @@ static void reset_sched(void)
 	sched.nmidle = 0;
 	store_relaxed(&sched.nalarms, 0);
 	store_relaxed(&sched.nprivasks, 0);
-	store_relaxed(&sched.nprivsyncs, 0);
 	store_relaxed(&sched.napper, NULL);
 	sched.pidle = sched.pstart = NULL;
 	store_relaxed(&sched.npstart, 0);
@@ -130,6 +129,7 @@ void runtime_fork_child(void)
 	if (self && fromnow_holds(FROMNOW_NONEWPRIVS))
 		fromnow_set(FROMNOW_PRIVSGIVEN);
 	m0.nonewprivs = fromnow_holds(FROMNOW_PRIVSGIVEN);
+	store_relaxed(&privsyncs, 0);
 	if (!self) {
 		self = adopt();
 		pin_m();

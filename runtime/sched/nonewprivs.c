@@ -22,6 +22,8 @@
 #include "runtime/process.h"
 #include "runtime/sched/gmp.h"
 
+_Atomic uint32_t privsyncs;
+
 void nonewprivs_born(void)
 {
 	if (unlikely(load_relaxed(&sched.nprivasks)))
@@ -71,7 +73,7 @@ void nonewprivs_enter(struct m *mp)
 {
 	if (likely(mp->nonewprivs) || mp->lockedg)
 		return;
-	if (load_acquire(&sched.nprivsyncs) || fromnow_holds(FROMNOW_PRIVSGIVEN))
+	if (load_acquire(&privsyncs) || fromnow_holds(FROMNOW_PRIVSGIVEN))
 		return;
 	os_nonewprivs();
 	mp->nonewprivs = true;

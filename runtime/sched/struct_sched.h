@@ -95,7 +95,6 @@ struct sched {
 	_Atomic uint32_t nprivasks;
 	/* Gs that were born meanwhile.  seq_cst with nprivasks */
 	_Atomic uint32_t nprivbirths;
-	_Atomic uint32_t nprivsyncs; /* filters that the kernel is about to give to all threads: nonewprivs.c */
 	_Atomic uint32_t nalarms; /* Ms that have a timer of the kernel's (alarm.c) */
 	int32_t nresting;         /* (L) Gs that wait in the kernel while a P is idle for each (rest.c) */
 	int32_t nm;               /* (L) Ms alive; sysmon is none */

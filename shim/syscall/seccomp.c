@@ -148,11 +148,13 @@ static long give_to_all(const struct call *x, long flags, const struct runtime_f
 {
 	long r;
 
-	runtime_filter_sync();
+	fetch_add_acq_rel(&privsyncs, 1);
 	upon_all(f);
 	r = call_plain(x);
 	/* A listener is a descriptor; other numbers are the thread's that has another filter. */
-	runtime_filter_synced((r == 0 || (r > 0 && flags & NEW_LISTENER)) && has_privs());
+	if ((r == 0 || (r > 0 && flags & NEW_LISTENER)) && has_privs())
+		runtime_fromnow(FROMNOW_PRIVSGIVEN);
+	fetch_sub_acq_rel(&privsyncs, 1);
 	return r;
 }
 
