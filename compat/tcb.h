@@ -106,7 +106,10 @@ int *tcb_cancelhandling(struct tcb *t);
 extern int tcb_cancel_request_bits; /* what pthread_cancel() sets: CANCELED, and CANCELING up
 				       to 2.40 */
 extern ptrdiff_t tcb_cancel_at; /* where in t the word is */
-/* pthread_join acts on a request also where it need not wait (since 2.43; libc's bug 33717). */
+/*
+ * Since 2.43: pthread_join acts on a request also where it need not wait (libc's bug 33717), and a thread that is
+ * detached while another waits for it is detached.
+ */
 extern bool tcb_join_acts;
 /* A join with a time that is none is refused at once (since 2.41); before, such a time is never over. */
 extern bool tcb_join_checks;

@@ -369,9 +369,23 @@ static int await(struct thread *th, const struct until *u)
 /* A join that ends without its thread, also by unwinding: another thread may join that one now. */
 static void join_left(struct thread **joined)
 {
+	struct thread *th = *joined;
+	uint32_t old, new;
+	struct g *gp;
+
 	self_thread.joins = 0;
-	if (*joined)
-		fetch_and_seqcst(&(*joined)->state, ~(uint32_t)TH_JOINING);
+	if (!th)
+		return;
+	gp = th->g;
+	old = load_seqcst(&th->state);
+	do {
+		new = old & ~(uint32_t)(TH_JOINING | TH_LET_GO);
+		if (old & TH_LET_GO)
+			new |= TH_DETACHED;
+	} while (!cas_weak_seqcst(&th->state, &old, new));
+	/* Else its end sees that it is detached. */
+	if (new & TH_DETACHED && new & TH_EXITED && gp != g_main())
+		forget(th, gp);
 }
 
 static int await_joining(struct thread *th, const struct until *u)
@@ -474,7 +488,7 @@ EXPORT int pthread_detach(pthread_t t)
 {
 	struct thread *th = thread_of(t);
 	struct g *gp;
-	uint32_t old;
+	uint32_t old, new;
 
 	if (!weft_on || !th->g)
 		return real.pthread_detach(t);
@@ -486,13 +500,14 @@ EXPORT int pthread_detach(pthread_t t)
 		if (old & TH_GONE)
 			return ESRCH;
 		/*
-		 * As in libc nothing changes: the joiner frees the thread.  Else a joiner would
-		 * wait for ever.
+		 * As in libc before 2.43 nothing changes: the joiner frees the thread.  Since then that one may also leave
+		 * without it, and then it is detached.
 		 */
-		if (old & TH_JOINING)
-			return 0;
-	} while (!cas_weak_seqcst(&th->state, &old, old | TH_DETACHED));
-	if ((old & TH_EXITED) && gp != g_main())
+		if (old & TH_JOINING && (!tcb_join_acts || old & TH_LET_GO))
+			return tcb_join_acts ? EINVAL : 0;
+		new = old | (old & TH_JOINING ? TH_LET_GO : TH_DETACHED);
+	} while (!cas_weak_seqcst(&th->state, &old, new));
+	if ((old & TH_EXITED) && new & TH_DETACHED && gp != g_main())
 		forget(th, gp);
 	return 0;
 }

@@ -15,6 +15,7 @@ enum {
 	TH_JOINING = 4,  /* a thread waits in join */
 	TH_ENDING = 8,   /* takes no more signals */
 	TH_GONE = 16,    /* joined, or ended detached: no thread has this id */
+	TH_LET_GO = 32,  /* detached while a thread waits in join: TH_DETACHED when that one leaves without it */
 };
 
 struct thread {
