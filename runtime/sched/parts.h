@@ -170,6 +170,8 @@ const char *waitreason_text(unsigned r) hidden;
  * Takes Ps from Ms that block unseen; returns in how many us it wants to look again (0: whenever).
  */
 uint32_t blocked_check(uint64_t now) hidden;
+bool blocked_ran(void) hidden; /* an M whose P was taken: from the last look but one to the last */
+uint64_t blocked_when(uint64_t now) hidden; /* sysmon's next look at those though all Ps are idle; 0: there is none */
 bool blocked_lists(const struct m *mp) hidden; /* not to be reused yet; any thread */
 bool handoff_still_possible(void) hidden; /* what was there may be forbidden by now */
 bool blocked_possible(void) hidden; /* at start; cheap while the process has one thread */

@@ -40,7 +40,8 @@
  * next enters the runtime: pin_slow() gets a P as a return from a system call does, or queues the G
  * and the M sleeps.  One that computes without calling us is found by its CPU clock and sent signal
  * 32; the handler does the same.  The word is REVOKE_PRODDED until the handler has run, so the signal
- * meets no system call that the shim knows.
+ * meets no system call that the shim knows.  Where all Ps are idle, too, sysmon stays awake while such an M
+ * runs, and sleeps no longer than the youngest has stood still: that is a few looks in all.
  *
  * gp->tls stays mapped when the thread ends: a dead G keeps its thread block, and stack_free() is
  * for blocks that never lived.  A G that ended and lives again has a word that reads REVOKE_NONE.
@@ -57,6 +58,7 @@ static uint64_t last_check, last_work;
 static uint32_t last_delay, suspect_delay;
 static uint32_t work_delay = BLOCKED_GAP_WORK; /* us between two looks while work waits */
 static struct m *revoked;      /* Ms whose P was taken and that have not come back */
+static bool revoked_ran;       /* one of them has run since the look before the last */
 static bool have_fence, have_clock;
 static bool impossible;        /* neither is exact: nothing is taken */
 static uint64_t rng = 1;
@@ -345,6 +347,7 @@ static bool check_revoked(uint64_t now)
 	struct m **link = &revoked, *mp;
 	bool cpubound = false;
 
+	revoked_ran = false;
 	while ((mp = *link)) {
 		struct g *gp = load_acquire(&mp->revokedg);
 		uint32_t revoke = load_relaxed(&gp->tls->revoke);
@@ -360,11 +363,27 @@ static bool check_revoked(uint64_t now)
 		if (os_thread_cpu(mp->ostid, &cpu) || cpu == mp->revokedcpu)
 			continue;
 		mp->revokedcpu = cpu;
+		revoked_ran = true;
 		block_ends(mp, now);
 		if (revoke == REVOKE_TAKEN)
 			cpubound |= prod(mp, gp, now);
 	}
 	return cpubound;
+}
+
+bool blocked_ran(void)
+{
+	return revoked_ran;
+}
+
+uint64_t blocked_when(uint64_t now)
+{
+	uint64_t youngest = 0;
+
+	for (struct m *mp = revoked; mp; mp = mp->revokedlink)
+		if (mp->revokedsince > youngest)
+			youngest = mp->revokedsince;
+	return youngest ? now + since(youngest, now) : 0;
 }
 
 bool blocked_lists(const struct m *mp)
@@ -447,4 +466,5 @@ void blocked_fork_child(void)
 	last_delay = 0;
 	work_delay = BLOCKED_GAP_WORK;
 	revoked = NULL;
+	revoked_ran = false;
 }

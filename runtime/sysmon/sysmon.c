@@ -157,6 +157,7 @@ static void sleep_deep(void)
 		until = nanotime() + keep_idle(sched.nmidle);
 	unlock(&sched.lock);
 	until = sooner(sooner(until, scavenge_when()), deadlock_when(nanotime()));
+	until = sooner(until, blocked_when(nanotime()));
 	if (weft_opt.schedtrace) {
 		uint64_t next = nanotime() + (uint64_t)weft_opt.schedtrace * 1000000;
 
@@ -186,7 +187,7 @@ static _Atomic bool sysmon_quits; /* asked to end */
  */
 static void sleep_if_idle(uint32_t *allidle, uint32_t delay)
 {
-	if (any_busy()) {
+	if (any_busy() || blocked_ran()) {
 		*allidle = 0;
 		return;
 	}

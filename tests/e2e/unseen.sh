@@ -70,6 +70,53 @@ for procs in 1 2; do
 	done
 done
 
+# A thread that computes after a call in line, in which it lost its P, has one again, though all others wait.
+cat >"$tmp/late.c" <<'X'
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile long sum;
+
+static void *computes(void *arg)
+{
+	struct timespec t = {0, 300000000};
+	long r;
+
+	__asm__ volatile("syscall" : "=a"(r) : "0"(SYS_nanosleep), "D"(&t), "S"(0) : "rcx", "r11", "memory");
+	for (;;)
+		sum++;
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t;
+	char c;
+
+	if (pthread_create(&t, NULL, computes, NULL))
+		return 2;
+	printf("%d\n", getpid());
+	fflush(stdout);
+	return read(0, &c, 1) < 0;
+}
+X
+${CC:-cc} -O1 -pthread -o "$tmp/late" "$tmp/late.c" || exit 2
+for without in "" proc; do
+	start "$weft" --procs=2 ${without:+-o without=$without} -- "$tmp/late"
+	sleep 0.6
+	for _ in $(seq 200); do
+		said=$("$build/weftctl" dump "$at" | head -n 1)
+		[[ $said == *"(1 idle)"* ]] && break
+		sleep 0.1
+	done
+	[[ $said == *"(1 idle)"* ]]
+	verdict $? "one that computes after a call in line has a P${without:+, without $without}" "$said"
+	kill -9 "$at"
+done
+
 # The report of where threads blocked is as complete.
 timeout 60 "$weft" --procs=1 -o pinreport,without=membarrier -- "$tmp/inline" >"$tmp/out" 2>"$tmp/err"
 grep -q 'read' "$tmp/err"
