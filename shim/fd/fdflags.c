@@ -5,9 +5,9 @@
  * (alone), until a flag changes (epoch); of others it is asked before each park that follows a call that would have
  * blocked.
  *
- * That a file has O_NONBLOCK is not kept: EAGAIN cannot be taken back, and others may have cleared the flag where
- * weft does not see it (a child that shares the table, pidfd_getfd, a receiver of SCM_RIGHTS, io_uring, an
- * instruction of the program's own).
+ * That a file has O_NONBLOCK is kept as a hint alone (NO_WAITER): EAGAIN cannot be taken back, and others may have
+ * cleared the flag where weft does not see it (a child that shares the table, pidfd_getfd, a receiver of SCM_RIGHTS,
+ * io_uring, an instruction of the program's own).
  *
  * Must never: change a flag of the program's open file.
  */
@@ -29,7 +29,8 @@ bool fdslot_is_alone(const struct fdslot *s)
 	return load_acquire(&s->alone) == load_acquire(&alone);
 }
 
-enum { BLOCKING = 1, BEING_WRITTEN = 2 };
+/* NO_WAITER: the file had O_NONBLOCK in this life of the number, whatever the epoch. */
+enum { BLOCKING = 1, BEING_WRITTEN = 2, NO_WAITER = 4 };
 
 /* What was asked in this epoch and this life of the number carries this. */
 static uint64_t key_at(const struct fdslot *s, uint32_t e)
@@ -109,6 +110,18 @@ bool fdslot_nonblocking(struct fdslot *s, int fd, enum polldir dir)
 		return false;
 	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
 	return flags >= 0 && flags & O_NONBLOCK;
+}
+
+bool fdslot_was_nonblocking(struct fdslot *s, int fd, enum polldir dir)
+{
+	uint64_t was = (uint64_t)fdslot_gen(s) << 8 | NO_WAITER;
+
+	if (load_seqcst(&s->memo[dir].key) == was)
+		return true;
+	if (!fdslot_nonblocking(s, fd, dir))
+		return false;
+	remember(&s->memo[dir], was, 0);
+	return true;
 }
 
 /*

@@ -154,6 +154,8 @@ enum verdict { MAY_PARK, PARKS_FOR_SURE, NONBLOCKING, OTHER_FILE, NOT_OPEN_FOR_I
 enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, uint64_t *timeout) hidden;
 /* Does O_NONBLOCK stand?  Not asked of one that is known to block. */
 bool fdslot_nonblocking(struct fdslot *s, int fd, enum polldir dir) hidden;
+/* It did when that was first asked. */
+bool fdslot_was_nonblocking(struct fdslot *s, int fd, enum polldir dir) hidden;
 /* A short read of this file says that there is no more, and the next read would wait *timeout. */
 bool fdslot_short_read_tells(struct fdslot *s, int fd, uint64_t *timeout) hidden;
 

@@ -213,6 +213,8 @@ static long hold_and_run(struct fdop *op, struct netwait *w, bool parks, bool tr
 	switch (netpoll_hold(w, op->fd, tried)) {
 	case NETPOLL_OTHER:
 		fdslot_setkind(op->s, FDK_NEW);
+		if (op->done)
+			return op->done;
 		/* fall through */
 	case NETPOLL_NONE:
 		return FDWAIT_FALLBACK;
@@ -239,13 +241,14 @@ static long hold_and_run(struct fdop *op, struct netwait *w, bool parks, bool tr
 }
 
 /*
- * The call may take several steps.  They must all be on one file, so it is held from the first where it is watched
- * already.  Where it is not, the first step is tried by the number, and mostly it is the whole: an event loop's sockets
- * need not be watched, and each event of theirs would wake the poller for nothing.  Of a write that was not whole the
- * rest goes to the same file, or the call ends with what it has (hold_and_run()).
+ * The call may take several steps.  They must all be on one file, so it is held from the first.  One that does not
+ * wait is over with its first step: an event loop's sockets need not be watched, and each event of theirs would wake
+ * the poller for nothing.  (That is asked only where the file is not watched yet: thereafter it is known to wait; and
+ * once a file, for each answer that an event loop sends by sendmsg or writev would cost a system call more.  Where it
+ * was so and is no more, the rest goes to the same file, or the call ends with what it has.)
  *
- * Rejected: to ask first whether the file waits.  It cost an event loop a system call for each answer that it sent by
- * sendmsg or writev.
+ * Rejected: to try all by the number first.  Between that step and the hold the number may become another file's: a
+ * write that waits then ended with a part, which natively none does.
  */
 static bool in_steps(const struct fdop *op)
 {
@@ -253,7 +256,13 @@ static bool in_steps(const struct fdop *op)
 
 	if (!op->all || (op->dir == NETPOLL_OUT && !op->vector && op->n <= SMALL))
 		return false;
-	return load_relaxed(&op->s->poll.pd) != 0;
+	return load_relaxed(&op->s->poll.pd) || !fdslot_was_nonblocking(op->s, op->fd, op->dir);
+}
+
+/* Something is done, and the number is another file's by now, which must not get the rest. */
+static bool is_cut_off(const struct fdop *op)
+{
+	return op->done && fdslot_gen(op->s) != op->gen;
 }
 
 /*
@@ -265,6 +274,8 @@ static long run_without_poller(struct fdop *op)
 	for (;;) {
 		long r;
 
+		if (is_cut_off(op))
+			return op->done;
 		if (unlikely(fdtable_tries_ended()))
 			return op->done ? op->done : FDWAIT_FALLBACK;
 		r = op->attempt(op, op->fd);
@@ -283,9 +294,13 @@ static long run_without_poller(struct fdop *op)
 /* By the program's number; nothing is held, so handlers (SIGPIPE) run as in any system call. */
 static long try_number(struct fdop *op, const struct netwait *w)
 {
-	long r = op->attempt(op, op->fd);
-	bool empty = took_all(op, w, r);
+	bool empty;
+	long r;
 
+	op->once = true; /* the next step is on the file that is held */
+	r = op->attempt(op, op->fd);
+	op->once = false;
+	empty = took_all(op, w, r);
 	if (r == -EAGAIN)
 		return wants_to_wait(op, w, op->fd);
 	if (empty)

@@ -49,6 +49,7 @@ struct fdop {
 	uint64_t peer;     /* fdslot's, of a call that writes */
 	size_t n;          /* bytes in all */
 	bool all;          /* goes on until all are moved */
+	bool once;         /* by one step a try: then -EAGAIN */
 	bool vector;       /* n is not known before the kernel has looked at the pieces */
 };
 

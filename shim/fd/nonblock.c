@@ -82,8 +82,11 @@ bool nonblock_counted(struct fdop *op, long *r)
 	op->done += *r;
 	if (*r > 0)
 		fdpeer_tell(op->peer, *r);
-	if (op->all && *r > 0 && (size_t)op->done < op->n)
-		return false;
+	if (op->all && *r > 0 && (size_t)op->done < op->n) {
+		if (op->once)
+			*r = -EAGAIN;
+		return op->once;
+	}
 	op->ends_short = op->done > 0 && (size_t)op->done < op->n;
 	*r = op->done;
 	return true;
