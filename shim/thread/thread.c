@@ -500,8 +500,8 @@ EXPORT int pthread_detach(pthread_t t)
 		if (old & TH_GONE)
 			return ESRCH;
 		/*
-		 * As in libc before 2.43 nothing changes: the joiner frees the thread.  Since then that one may also leave
-		 * without it, and then it is detached.
+		 * As in libc before 2.43 nothing changes: the joiner frees the thread.  Since then that one may
+		 * also leave without it, and then it is detached.
 		 */
 		if (old & TH_JOINING && (!tcb_join_acts || old & TH_LET_GO))
 			return tcb_join_acts ? EINVAL : 0;
