@@ -116,8 +116,8 @@ bool poll_is_due(struct p *pp)
 }
 
 /*
- * Where Gs compute no M is idle, and none polls.  What sysmon sees as the poller wakes it at once, but it sleeps for
- * longer beside a P that schedules often, which then looks itself.
+ * Where Gs compute no M is idle, and none polls.  What sysmon sees as the poller wakes it at once, but not while it
+ * sleeps off what it owes.
  */
 static bool poll_is_late(struct p *pp)
 {

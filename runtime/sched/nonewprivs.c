@@ -51,6 +51,7 @@ static bool all_have_it(void)
 
 void nonewprivs(void)
 {
+	getm()->nonewprivs = true; /* the caller, which is locked, has it by its own call */
 	if (all_have_it())
 		fromnow_set(FROMNOW_NONEWPRIVS);
 }
@@ -68,10 +69,13 @@ void nonewprivs_leave(struct g *gp, struct m *mp)
 	mp->nonewprivs = true;
 }
 
-/* mp is about to run a G.  One that is locked to it for more has made it as it wants it, by filters perhaps. */
+/*
+ * mp is about to run a G.  One that is locked to it for more has made it as it wants it, by filters perhaps; but not
+ * where it only comes home (home.c).
+ */
 void nonewprivs_enter(struct m *mp)
 {
-	if (likely(mp->nonewprivs) || mp->lockedg)
+	if (likely(mp->nonewprivs) || (mp->lockedg && mp->lockedg->home != mp))
 		return;
 	if (load_acquire(&privsyncs) || fromnow_holds(FROMNOW_PRIVSGIVEN))
 		return;

@@ -217,9 +217,9 @@ enum {
 	 */
 	SYSMON_PART_URGENT = 10,
 	/*
-	 * ns, sysmonsleep.c retake.c findrunnable.c: that sysmon sleeps at most when it used more than its part, and a
-	 * look of its last SYSMON_DEBT_MOST helped, or a P computes for so long at a time; and for which nobody
-	 * looks at the descriptors, where it sleeps longer.  From: the bound on what waits beside an idle P.
+	 * ns, sysmonsleep.c findrunnable.c: that sysmon sleeps at most when it used more than its part, and a look of its
+	 * last SYSMON_DEBT_MOST helped or a P computes; and after which a P that computes looks at the descriptors itself.
+	 * From: the bound on what waits beside an idle P.
 	 */
 	SYSMON_DEBT = 1000000,
 	/* ns, sysmonsleep.c retake.c: the same where neither is so.  From: TICK_MAX, its rarest look. */

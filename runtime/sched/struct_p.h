@@ -89,7 +89,6 @@ struct pmon {
 	bool newtick;
 	/* a look found a new schedtick that no preemption made: this P schedules by itself */
 	bool selfsched;
-	bool often;        /* it schedules more often than once in SYSMON_DEBT */
 	uint64_t usedns;   /* what its G had used of its slice when it began to run */
 	struct m *blocked_m;      /* blocked.c: the M that it watches here */
 	uint32_t blocked_tick;    /* blocked.c: schedtick since which it watches */

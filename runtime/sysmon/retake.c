@@ -101,7 +101,6 @@ static void note_tick(struct p *pp, uint32_t tick, uint64_t now)
 		told ? load_relaxed(&pp->hint.switchwhen) : now - gap / (n + 1);
 	pp->mon.usedns = used_before(pp);
 	pp->mon.newtick = true;
-	pp->mon.often = gap / (n + 1) < SYSMON_DEBT;
 	pp->mon.selfsched = !told && gap < n * (uint64_t)weft_opt.wakeslice;
 	pp->mon.preemptwhen = 0;
 }
@@ -138,7 +137,6 @@ static void check_timers(struct p *pp, uint64_t now)
 	if (!load_seqcst(&pp->mon.cpubound))
 		return;
 	sysmon.any_cpubound = true;
-	sysmon.any_alone |= !pp->mon.often;
 	if (p_sees_itself(pp, now))
 		return; /* its M sees to them */
 	if (is_iobound(pp)) {
@@ -312,7 +310,7 @@ void sysmon_tick(uint64_t now)
 	sysmon.last_look = sysmon.last_tick;
 	sysmon.last_tick = now;
 	sysmon.next_tick = 0;
-	sysmon.any_cpubound = sysmon.any_alone = sysmon.any_iobound = sysmon.any_draining = sysmon.urgent = false;
+	sysmon.any_cpubound = sysmon.any_iobound = sysmon.any_draining = sysmon.urgent = false;
 	for (int i = 0; weft_opt.wakeslice && i < MAXPROCS && allp[i]; i++)
 		sysmon.any_draining |= is_draining(allp[i], now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {
@@ -322,8 +320,6 @@ void sysmon_tick(uint64_t now)
 		pp->mon.selfsched = false;
 		if (tick != pp->mon.schedtick || !pp->mon.schedwhen)
 			note_tick(pp, tick, now);
-		else if (since(pp->mon.schedwhen, now) >= SYSMON_DEBT)
-			pp->mon.often = false;
 		if (weft_opt.wakeslice && status == Psyscall && sysmon_calls_compute(pp, now)) {
 			note_cpubound(pp, now);
 			check_timers(pp, now);

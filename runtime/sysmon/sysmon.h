@@ -19,7 +19,6 @@ struct sysmon {
 	/* woken Gs at the last look: preemptions for these have been requested */
 	int32_t seen_wakeupq;
 	bool any_cpubound;   /* some P computes for long: sysmon wants to be told what is woken */
-	bool any_alone;      /* one of them keeps its Gs waiting for SYSMON_DEBT at a time */
 	/* a P that was CPU-bound is I/O-bound now: it polls the descriptors soon */
 	bool any_iobound;
 	bool any_draining;   /* some P drains what the poller brings, and each G takes long */

@@ -222,7 +222,7 @@ static uint64_t owed(uint64_t now)
 	 * Where its looks help nobody, as beside a server that is always busy, it keeps to its part.  Where one helped,
 	 * the next may, too; and a P that computes has threads behind it that only sysmon's next look may bring on.
 	 */
-	most = sysmon.any_alone || sysmon.urgent || since(sysmon.helped, now) < SYSMON_DEBT_MOST ? SYSMON_DEBT
+	most = sysmon.any_cpubound || sysmon.urgent || since(sysmon.helped, now) < SYSMON_DEBT_MOST ? SYSMON_DEBT
 												    : SYSMON_DEBT_MOST;
 	return used * part < most ? used * part : most;
 }
