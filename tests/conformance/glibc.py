@@ -105,7 +105,7 @@ def _support(src, where, headers, jobs):
     paths = ["-D%s_PATH=\"%s\"" % item for item in (
         ("SRCDIR", src), ("OBJDIR", where), ("OBJDIR_ELF_LDSO", where), ("INSTDIR", "/usr"),
         ("LIBDIR", "/usr/lib"), ("BINDIR", "/usr/bin"), ("SBINDIR", "/usr/sbin"), ("SLIBDIR", "/lib"),
-        ("ROOTSBINDIR", "/sbin"), ("COMPLOCALEDIR", "/usr/lib/locale"))]
+        ("ROOTSBINDIR", "/sbin"), ("COMPLOCALEDIR", "/usr/lib/locale"), ("SYSCONFDIR", "/etc"))]
 
     def one(name):
         return suite.compile_one(["cc", "-std=gnu11", *FLAGS, *headers, *paths, "-c", name + ".c"],
