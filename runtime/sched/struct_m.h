@@ -93,7 +93,7 @@ struct m {
 	uint64_t proddedwhen;     /* when it was last signalled to reacquire a P */
 	uint32_t prods;           /* how often it was signalled; the M reads it */
 	_Atomic bool prodsent;    /* the last signal has left; the M reads it */
-	uint64_t revokedsince;    /* for blockreport.c: when the block began */
+	uint64_t revokedsince;    /* when the block began, or when the M was last seen to have run */
 	/* for blockreport.c: where; BLOCKREPORT_NONE: it is over, or the option is off */
 	_Atomic int revokedsite;
 };

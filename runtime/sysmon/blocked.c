@@ -365,6 +365,7 @@ static bool check_revoked(uint64_t now)
 		mp->revokedcpu = cpu;
 		revoked_ran = true;
 		block_ends(mp, now);
+		mp->revokedsince = now; /* it stands still from here on, if at all */
 		if (revoke == REVOKE_TAKEN)
 			cpubound |= prod(mp, gp, now);
 	}
