@@ -29,7 +29,7 @@ report_programs() {	# report_programs DIR NAME...
 		echo
 		text_table <"$scratch_dir/table"
 	} >"$dir/programs.md"
-	[ -z "$keep" ] || keep_section "scripts/program" "$dir/programs.md"
+	[ -z "$keep" ] || keep_section "scripts/program${server_cpu:+ --apart}" "$dir/programs.md"
 	echo "report: $dir/programs.html"
 	[ $failures -eq 0 ]
 }
