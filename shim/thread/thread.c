@@ -248,10 +248,9 @@ static int begin(struct thread *th)
 {
 	int err;
 
+	if (unlikely(on_g() && self_thread.passes_os))
+		threadstate_shared();
 	if (likely(!on_g() || !self_thread.passes_os))
-		return -g_start(th->g, false);
-	threadstate_shared();
-	if (!self_thread.passes_os)
 		return -g_start(th->g, false);
 	threadstate_born(th);
 	libc_enter();

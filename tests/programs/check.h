@@ -219,19 +219,33 @@ static void UNUSED until_asleep(const volatile pid_t *tid)
 	}
 }
 
-/* Each round in a process of its own, which round() ends with status 0. */
-static void UNUSED in_children(int rounds, void (*round)(void))
+/* At a barrier, until all have come. */
+static void UNUSED meet_at(pthread_barrier_t *bar)
+{
+	int r = pthread_barrier_wait(bar);
+
+	CHECK(r == 0 || r == PTHREAD_BARRIER_SERIAL_THREAD);
+}
+
+/* A child that ends by itself, with this code. */
+static void UNUSED child_ends(pid_t pid, int code)
 {
 	int status;
 
+	CHECK(pid > 0);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, code << 8);
+}
+
+/* Each round in a process of its own, which round() ends with status 0. */
+static void UNUSED in_children(int rounds, void (*round)(void))
+{
 	for (int i = 0; i < rounds; i++) {
 		pid_t pid = fork();
 
-		CHECK(pid >= 0);
 		if (!pid)
 			round();
-		CHECK_EQ(waitpid(pid, &status, 0), pid);
-		CHECK_EQ(status, 0);
+		child_ends(pid, 0);
 	}
 }
 

@@ -57,23 +57,13 @@ static void child_unlocks(void)
 	_exit(5);
 }
 
-static void await_child(pid_t pid)
-{
-	int status;
-
-	CHECK(pid > 0);
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	CHECK(WIFEXITED(status));
-	CHECK_EQ(WEXITSTATUS(status), 5);
-}
-
 static void makes(const char *who, const char *how, pid_t (*make)(void))
 {
 	pid_t pid = make();
 
 	if (!pid)
 		child_unlocks();
-	await_child(pid);
+	child_ends(pid, 5);
 	passed("%s, %s", who, how);
 }
 
@@ -94,7 +84,7 @@ static void *holds(void *who)
 		CHECK_EQ(pthread_mutex_unlock(&recursive), EPERM);
 		_exit(5);
 	}
-	await_child(pid);
+	child_ends(pid, 5);
 	passed("%s, fork()", (const char *)who);
 	CHECK_OK(pthread_mutex_unlock(&robust));
 	CHECK_OK(pthread_mutex_unlock(&recursive));

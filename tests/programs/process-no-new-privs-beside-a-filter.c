@@ -29,13 +29,6 @@ static long filter(unsigned how, unsigned flags)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
 }
 
-static void wait_for_all(void)
-{
-	int r = pthread_barrier_wait(&step);
-
-	CHECK(r == 0 || r == PTHREAD_BARRIER_SERIAL_THREAD);
-}
-
 static void *has_it(void *arg)
 {
 	for (int i = 0; i < 10; i++) {
@@ -60,7 +53,6 @@ static void all_have_it(void)
 static void children_have_it(int generations)
 {
 	pid_t pid = fork();
-	int status;
 
 	CHECK_SYS(pid);
 	if (pid == 0) {
@@ -69,16 +61,14 @@ static void children_have_it(int generations)
 			children_have_it(generations - 1);
 		_exit(0);
 	}
-	while (waitpid(pid, &status, 0) == -1)
-		CHECK_EQ(errno, EINTR);
-	CHECK_EQ(status, 0);
+	child_ends(pid, 0);
 }
 
 static void *asks(void *arg)
 {
 	CHECK_SYS(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 	for (int i = 0; i < 4; i++) {
-		wait_for_all();
+		meet_at(&step);
 		has_it(NULL);
 		all_have_it();
 	}
@@ -93,15 +83,15 @@ int main(void)
 	for (int i = 0; i < ASK; i++)
 		t[i] = spawn(asks, NULL);
 	CHECK_SYS(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	wait_for_all();
+	meet_at(&step);
 	CHECK_EQ(filter(SECCOMP_RET_KILL_PROCESS, 0), 0);
-	wait_for_all();
+	meet_at(&step);
 	all_have_it();
 	children_have_it(2);
 	passed("one thread must not ask any more");
-	wait_for_all();
+	meet_at(&step);
 	CHECK_EQ(filter(SECCOMP_RET_KILL_PROCESS, SECCOMP_FILTER_FLAG_TSYNC), 0);
-	wait_for_all();
+	meet_at(&step);
 	all_have_it();
 	children_have_it(2);
 	passed("no thread must ask any more");

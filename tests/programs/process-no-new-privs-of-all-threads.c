@@ -29,17 +29,10 @@ static int seen(void)
 	return is;
 }
 
-static void wait_for_all(void)
-{
-	int r = pthread_barrier_wait(&step);
-
-	CHECK(r == 0 || r == PTHREAD_BARRIER_SERIAL_THREAD);
-}
-
 static void stays(int want)
 {
 	for (int i = 0; i < ROUNDS; i++) {
-		wait_for_all();
+		meet_at(&step);
 		CHECK_EQ(privs(), want);
 		if (i % 50 == 0)
 			CHECK_EQ(seen(), want);
@@ -58,7 +51,6 @@ static void *has_it(void *arg)
 static void child_has_it(void)
 {
 	pid_t pid = fork();
-	int status;
 
 	CHECK_SYS(pid);
 	if (pid == 0) {
@@ -66,9 +58,7 @@ static void child_has_it(void)
 		join(spawn(has_it, NULL));
 		_exit(0);
 	}
-	while (waitpid(pid, &status, 0) == -1)
-		CHECK_EQ(errno, EINTR);
-	CHECK_EQ(status, 0);
+	child_ends(pid, 0);
 }
 
 /* Asks; one in two of those that ask does so twice. */
@@ -88,17 +78,17 @@ static void *thread(void *arg)
 	stays(n % 2);
 	if (n % 2)
 		join(spawn(has_it, NULL));
-	wait_for_all();
+	meet_at(&step);
 	if (n % 2 == 0)
 		ask(n);
 	stays(1);
 	join(spawn(has_it, NULL));
 	child_has_it();
-	wait_for_all();
+	meet_at(&step);
 	if (n == 1)
 		CHECK_SYS(prctl(PR_SET_TIMERSLACK, SLACK, 0, 0, 0));
 	for (int i = 0; i < ROUNDS; i++) {
-		wait_for_all();
+		meet_at(&step);
 		CHECK_EQ(prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0) == SLACK, n == 1);
 	}
 	stays(1);
@@ -119,13 +109,13 @@ int main(void)
 	for (long i = 0; i < THREADS; i++)
 		t[i] = spawn(thread, (void *)i);
 	stays(0);
-	wait_for_all();
+	meet_at(&step);
 	CHECK_EQ(privs(), 0);
 	ask(1);
 	stays(1);
-	wait_for_all();
+	meet_at(&step);
 	for (int i = 0; i < ROUNDS; i++)
-		wait_for_all();
+		meet_at(&step);
 	stays(1);
 	for (int i = 0; i < THREADS; i++)
 		join(t[i]);

@@ -190,15 +190,6 @@ static void from_handler_elsewhere(void)
 	free(st.ss_sp);
 }
 
-static void await_child(pid_t pid)
-{
-	int status;
-
-	CHECK_SYS(pid);
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	CHECK_EQ(status, 5 << 8);
-}
-
 static void from_child(void)
 {
 	pid_t pid = fork();
@@ -207,7 +198,7 @@ static void from_child(void)
 		threads();
 		_exit(calls == 1 ? 5 : 6);
 	}
-	await_child(pid);
+	child_ends(pid, 5);
 	threads();
 }
 
@@ -220,10 +211,10 @@ static void from_grandchild(void)
 		if (pid == 0)
 			threads();
 		else
-			await_child(pid);
+			child_ends(pid, 5);
 		_exit(5);
 	}
-	await_child(pid);
+	child_ends(pid, 5);
 	threads();
 }
 
@@ -235,7 +226,7 @@ static void from_fork_prepare(void)
 	pid = fork();
 	if (pid == 0)
 		_exit(5);
-	await_child(pid);
+	child_ends(pid, 5);
 }
 
 static void from_fork_child(void)
@@ -246,7 +237,7 @@ static void from_fork_child(void)
 	pid = fork();
 	if (pid == 0)
 		_exit(calls == 1 ? 5 : 6);
-	await_child(pid);
+	child_ends(pid, 5);
 	threads();
 }
 
@@ -258,7 +249,7 @@ static void from_fork_parent(void)
 	pid = fork();
 	if (pid == 0)
 		_exit(5);
-	await_child(pid);
+	child_ends(pid, 5);
 }
 
 static void from_once(void)

@@ -55,8 +55,7 @@ static void deny(unsigned features)
 void os_forbid(const struct os_forbidden *what, bool everywhere)
 {
 	/* Of these it is no matter for the others that one thread may not. */
-	enum { HERE = 1 << OS_proc | 1 << OS_cpuclock | 1 << OS_cpus | 1 << OS_tries |
-		    1 << OS_privs };
+	enum { HERE = 1 << OS_proc | 1 << OS_cpuclock | 1 << OS_cpus | 1 << OS_tries | 1 << OS_privs };
 	unsigned features = everywhere ? what->features : what->features & ~(unsigned)HERE;
 
 	for (unsigned i = 0; i < own_ncalls; i++) {
