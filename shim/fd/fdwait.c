@@ -327,8 +327,9 @@ static long run_op(struct fdop *op)
 				return r;
 		}
 		r = hold_and_run(op, &w, !steps && !op->done, tries && !op->plain && !op->sure);
+		/* The file is not held, and the call itself keeps to it for all its steps. */
 		if (r == FDWAIT_FALLBACK)
-			return run_without_poller(op);
+			return steps && !op->done ? FDWAIT_FALLBACK : run_without_poller(op);
 		if (r != FDWAIT_AGAIN)
 			return r;
 		if (!op->done)
