@@ -6,7 +6,9 @@
 #include "shim/protos.h"
 
 #include <dlfcn.h>
+#include <gnu/libc-version.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -63,7 +65,11 @@ int main(void)
 
 		p = version ? dlvsym(libc, name, version) : dlsym(libc, name);
 		compare("in libc", i, symbol_libc(name, version, NULL), p);
-		p = version ? dlvsym(RTLD_NEXT, name, version) : dlsym(RTLD_NEXT, name);
+		/* Before 2.36 a look-up behind an object may find an old version of a name; symbol.c finds the default one. */
+		if (version)
+			p = dlvsym(RTLD_NEXT, name, version);
+		else if (atoi(gnu_get_libc_version() + 2) >= 36)
+			p = dlsym(RTLD_NEXT, name);
 		if (!of_the_kernel(name))
 			compare("next", i, symbol_next(name, version), p);
 	}
