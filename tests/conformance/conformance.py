@@ -67,6 +67,8 @@ def arguments():
     out.add_argument("--report", metavar="FILE", help="a readable report; FILE.jsonl has every run")
     out.add_argument("--matrix", action="store_true",
                      help="write compat/MATRIX.md from the newest results and end")
+    out.add_argument("--add-rows", action="store_true",
+                     help="run the tests of the functions that compat/MATRIX.md has no row for, and add their rows")
     out.add_argument("--check-matrix", action="store_true",
                      help="does compat/MATRIX.md name every interposed function?")
     out.add_argument("--list", action="store_true", help="print the selected tests and end")
@@ -108,6 +110,7 @@ class Runner:
         self.lines = report.Lines(args.report + ".jsonl" if args.report else None)
         self.baselines = {}
         self.rows = []
+        self.lacking = matrix.lacking() if args.add_rows else []
         if not self.box.isolated:
             sources.say("namespaces are not allowed here: tests share /dev/shm and IPC objects")
 
@@ -129,9 +132,14 @@ class Runner:
                 continue
             if self.args.threads and not test["threads"]:
                 continue
+            if self.args.add_rows and not self.calls_one_without_a_row(test):
+                continue
             if self.args.fast and not self.fast(suite, test, base):
                 continue
             yield test
+
+    def calls_one_without_a_row(self, test):
+        return any(set(group).intersection(test["uses"]) for _, _, group in self.lacking)
 
     def fast(self, suite, test, base):
         name = test["id"]
@@ -254,6 +262,13 @@ def native_summary(runner, work):
     return text
 
 
+def by_column(chosen, runner):
+    """What was run, as matrix.results() has it, a column of compat/MATRIX.md each."""
+    return [{"suite": name, "tests": {row.test["id"]: {"native": row.native, "weft": row.best(), "uses": row.test["uses"]}
+                                      for row in runner.rows if row.suite["name"] == name}}
+            for name in sorted(suite["name"] for suite in chosen)]
+
+
 def main():
     args = arguments()
     cache = cache_folder()
@@ -273,7 +288,7 @@ def main():
         print("conformance: %s" % error, file=sys.stderr)
         return 77
     work = [(suite, test) for suite in chosen for test in runner.selected(suite)]
-    if not work:
+    if not work and not args.add_rows:
         raise SystemExit("conformance: no test is selected")
     if args.list:
         for suite, test in work:
@@ -288,6 +303,8 @@ def main():
     sys.stdout.write(text)
     if not args.option:
         matrix.remember(cache, runner.rows)
+    if args.add_rows:
+        matrix.add(runner.lacking, by_column(chosen, runner))
     bad = sum(1 for row in runner.rows if row.verdict in ("lost", "unsteady"))
     good = len(runner.rows) - bad if args.mode != "native" else len(work)
     if args.report:

@@ -37,8 +37,10 @@ class Box:
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "box.c")
         if (not os.path.exists(self.program)
                 or os.path.getmtime(self.program) < os.path.getmtime(source)):
-            subprocess.run(["cc", "-O2", "-Wall", source, "-o", self.program + ".new"], check=True)
-            os.rename(self.program + ".new", self.program)
+            # Another run may be at the same.
+            new = "%s.%d" % (self.program, os.getpid())
+            subprocess.run(["cc", "-O2", "-Wall", source, "-o", new], check=True)
+            os.rename(new, self.program)
         self.isolated = subprocess.run([self.program, "--probe"], check=False).returncode == 0
 
 

@@ -97,7 +97,7 @@ def remember(cache, rows):
         key = (row.suite["name"], row.suite["version"], row.procs)
         kept.setdefault(key, {})[row.test["id"]] = {
             "native": row.native, "uses": row.test["uses"],
-            "weft": "PASS" if any(r.cls == "PASS" for r in row.weft) else row.weft_class()}
+            "weft": row.best()}
     for (name, version, procs), tests in kept.items():
         path = "%s/results/%s-procs%d.json" % (cache, name, procs)
         old = {}
@@ -135,12 +135,7 @@ def write(cache):
     suites = results(cache)
     table = interposed()
     names = [name for _, name in table]
-    forms = {}
-    for name in names:
-        base = base_of(name, set(names))
-        while base != base_of(base, set(names)):
-            base = base_of(base, set(names))
-        forms.setdefault(base, []).append(name)
+    forms = _forms(names)
     own = own_programs()
     text = ["# Which tests call what", "",
             "Written by `scripts/conformance --matrix`.  `N: n, w` are N tests of a suite that call the"
@@ -159,14 +154,10 @@ def write(cache):
         if where != section:
             section = where
             text += ["", "## " + section, "", head, rule]
-        group = set(forms[name])
-        mine = sum(own.get(one, 0) for one in group)
-        cells = [_counts(s, group) for s in suites]
-        if not mine and all(cell == "–" for cell in cells):
+        line, called_by_none = _row(name, forms[name], suites, own)
+        if called_by_none:
             bare.append(name)
-        text.append("| %s | %s | %s | %s |" % (
-            name, " ".join(one for one in forms[name] if one != name), " | ".join(cells),
-            mine or "–"))
+        text.append(line)
     left = sorted({use for s in suites for t in s["tests"].values() for use in t["uses"]
                    if LEFT.fullmatch(use) and use not in names})
     text += ["", "## Left to libc", "", head, rule]
@@ -178,6 +169,62 @@ def write(cache):
     text += ["", "## Not as natively", ""] + not_as_natively(suites)
     with open(TOP + "/compat/MATRIX.md", "w") as f:
         f.write("\n".join(text) + "\n")
+    return bare
+
+
+def _row(name, group, suites, own):
+    """(its line, whether no test calls it)."""
+    mine = sum(own.get(one, 0) for one in group)
+    cells = [_counts(s, set(group)) for s in suites]
+    return ("| %s | %s | %s | %s |" % (name, " ".join(one for one in group if one != name), " | ".join(cells), mine or "–"),
+            not mine and all(cell == "–" for cell in cells))
+
+
+def _forms(names):
+    """{name: all forms of it that are interposed}, in order."""
+    forms = {}
+    for name in names:
+        base = base_of(name, set(names))
+        while base != base_of(base, set(names)):
+            base = base_of(base, set(names))
+        forms.setdefault(base, []).append(name)
+    return forms
+
+
+def lacking():
+    """[(section, name, forms)] of the rows that the file does not have."""
+    missing, table = set(check()), interposed()
+    forms = _forms([name for _, name in table])
+    return [(where, name, forms[name]) for where, name in table if name in missing and name in forms]
+
+
+def add(rows, suites):
+    """Puts the rows of lacking() into the file, each below the one that it follows in symbols.def; the names that no test calls."""
+    with open(TOP + "/compat/MATRIX.md") as f:
+        text = f.read().split("\n")
+    own, bare = own_programs(), []
+    for where, name, group in rows:
+        line, called_by_none = _row(name, group, suites, own)
+        if called_by_none:
+            bare.append(name)
+        if "## " + where not in text:
+            at = text.index("## Left to libc")
+            text[at:at] = ["## " + where, ""] + text[at + 2:at + 4] + [""]
+        at = text.index("## " + where) + 4
+        before = set()
+        for section, one in interposed():
+            if one == name:
+                break
+            if section == where:
+                before.add(one)
+        while text[at].startswith("| ") and text[at].split(" ")[1] in before:
+            at += 1
+        text.insert(at, line)
+    if bare and "## Called by no test" in text:
+        at = text.index("## Called by no test") + 2
+        text[at] += ", " + ", ".join(bare)
+    with open(TOP + "/compat/MATRIX.md", "w") as f:
+        f.write("\n".join(text))
     return bare
 
 
