@@ -65,7 +65,7 @@ int main(void)
 
 		p = version ? dlvsym(libc, name, version) : dlsym(libc, name);
 		compare("in libc", i, symbol_libc(name, version, NULL), p);
-		/* Before 2.36 a look-up behind an object may find an old version of a name; symbol.c finds the default one. */
+		/* Before 2.36 this may find an old version of a name; symbol.c finds the default one. */
 		if (version)
 			p = dlvsym(RTLD_NEXT, name, version);
 		else if (atoi(gnu_get_libc_version() + 2) >= 36)
