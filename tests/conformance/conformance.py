@@ -262,20 +262,13 @@ def native_summary(runner, work):
     return text
 
 
-def by_column(chosen, runner):
-    """What was run, as matrix.results() has it, a column of compat/MATRIX.md each."""
-    return [{"suite": name, "tests": {row.test["id"]: {"native": row.native, "weft": row.best(), "uses": row.test["uses"]}
-                                      for row in runner.rows if row.suite["name"] == name}}
-            for name in sorted(suite["name"] for suite in chosen)]
-
-
 def main():
     args = arguments()
     cache = cache_folder()
     if args.check_matrix:
         missing = matrix.check()
         for name in missing:
-            print("compat/MATRIX.md: no row for %s (run scripts/conformance --matrix)" % name)
+            print("compat/MATRIX.md: no row for %s (run scripts/conformance --add-rows)" % name)
         return 1 if missing else 0
     if args.matrix:
         bare = matrix.write(cache)
@@ -304,7 +297,7 @@ def main():
     if not args.option:
         matrix.remember(cache, runner.rows)
     if args.add_rows:
-        matrix.add(runner.lacking, by_column(chosen, runner))
+        matrix.add(runner.lacking, cache)
     bad = sum(1 for row in runner.rows if row.verdict in ("lost", "unsteady"))
     good = len(runner.rows) - bad if args.mode != "native" else len(work)
     if args.report:

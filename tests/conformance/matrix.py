@@ -138,14 +138,13 @@ def write(cache):
     forms = _forms(names)
     own = own_programs()
     text = ["# Which tests call what", "",
-            "Written by `scripts/conformance --matrix`.  `N: n, w` are N tests of a suite that call the"
+            "Written by `scripts/conformance --matrix`, single rows by `--add-rows`.  `N: n, w` are N tests of a suite that call the"
             " function, n of which pass natively and w under weft.", ""]
     text += ["- %s %s, procs=%d: %d tests, %d pass natively, %d under weft" % (
         s["suite"], s["version"], s["procs"], len(s["tests"]),
         sum(1 for t in s["tests"].values() if t["native"] == "PASS"),
         sum(1 for t in s["tests"].values() if t["weft"] == "PASS")) for s in suites]
-    head = "| function | other names | %s | own programs |" % " | ".join(
-        "%s, procs=%d" % (s["suite"], s["procs"]) for s in suites)
+    head = "| function | other names | %s | own programs |" % " | ".join(_column(s) for s in suites)
     rule = "|---|---|%s---|" % ("---|" * len(suites))
     section, bare = None, []
     for where, name in table:
@@ -170,6 +169,10 @@ def write(cache):
     with open(TOP + "/compat/MATRIX.md", "w") as f:
         f.write("\n".join(text) + "\n")
     return bare
+
+
+def _column(suite):
+    return "%s, procs=%d" % (suite["suite"], suite["procs"])
 
 
 def _row(name, group, suites, own):
@@ -198,25 +201,24 @@ def lacking():
     return [(where, name, forms[name]) for where, name in table if name in missing and name in forms]
 
 
-def add(rows, suites):
+def add(rows, cache):
     """Puts the rows of lacking() into the file, each below the one that it follows in symbols.def; the names that no test calls."""
     with open(TOP + "/compat/MATRIX.md") as f:
         text = f.read().split("\n")
-    own, bare = own_programs(), []
+    table, own, bare = interposed(), own_programs(), []
+    head = next(at for at, line in enumerate(text) if line.startswith("| function |"))
+    # A column without a new result has none of these functions.
+    newest = {_column(suite): suite for suite in results(cache)}
+    suites = [newest.get(column, {"tests": {}}) for column in text[head].split(" | ")[2:-1]]
     for where, name, group in rows:
         line, called_by_none = _row(name, group, suites, own)
         if called_by_none:
             bare.append(name)
         if "## " + where not in text:
             at = text.index("## Left to libc")
-            text[at:at] = ["## " + where, ""] + text[at + 2:at + 4] + [""]
+            text[at:at] = ["## " + where, "", *text[head:head + 2], ""]
         at = text.index("## " + where) + 4
-        before = set()
-        for section, one in interposed():
-            if one == name:
-                break
-            if section == where:
-                before.add(one)
+        before = {one for section, one in table[:table.index((where, name))] if section == where}
         while text[at].startswith("| ") and text[at].split(" ")[1] in before:
             at += 1
         text.insert(at, line)
@@ -225,7 +227,6 @@ def add(rows, suites):
         text[at] += ", " + ", ".join(bare)
     with open(TOP + "/compat/MATRIX.md", "w") as f:
         f.write("\n".join(text))
-    return bare
 
 
 def check():
