@@ -4,11 +4,10 @@
  */
 #include "compat/symbol.h"
 #include "shim/protos.h"
+#include "tests/programs/check.h"
 
 #include <dlfcn.h>
-#include <gnu/libc-version.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -33,15 +32,15 @@ static const struct {
 	{"strlen", NULL},
 };
 
-static int passed, failed;
+static int good, bad;
 
 static void compare(const char *how, unsigned i, const void *got, const void *want)
 {
 	if (got == want) {
-		passed++;
+		good++;
 		return;
 	}
-	failed++;
+	bad++;
 	printf("%s %s@%s: %p, and dlsym() finds %p\n", how, table[i].name,
 	       table[i].version ? table[i].version : "", got, want);
 }
@@ -68,7 +67,7 @@ int main(void)
 		/* Before 2.36 this may find an old version of a name; symbol.c finds the default one. */
 		if (version)
 			p = dlvsym(RTLD_NEXT, name, version);
-		else if (atoi(gnu_get_libc_version() + 2) >= 36)
+		else if (libc_minor() >= 36)
 			p = dlsym(RTLD_NEXT, name);
 		if (!of_the_kernel(name))
 			compare("next", i, symbol_next(name, version), p);
@@ -76,8 +75,8 @@ int main(void)
 	symbol_libc("environ", NULL, &size);
 	if (size != sizeof(char *) || !symbol_loader()) {
 		printf("the size of environ is %zu\n", size);
-		failed++;
+		bad++;
 	}
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	printf("%d passed, %d failed\n", good, bad);
+	return bad > 0;
 }
