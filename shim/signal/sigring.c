@@ -20,6 +20,7 @@
 #include "shim/syscall/tablepart.h"
 
 #include <linux/futex.h>
+#include <string.h>
 
 /* A block is what is given back to the kernel when it was used: whole pages. */
 enum { RING = 131072, BLOCK = 512, ENOUGH = 32, EMPTY = 0, FULL };
@@ -78,6 +79,17 @@ void sigroute_ring(void)
 	direct3(SYS_futex, &wakeups, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
 }
 
+static struct deferred *slot_in(struct deferred *block, uint32_t i)
+{
+	return block ? &block[i % BLOCK] : NULL;
+}
+
+/* The slot of number i; NULL: its block was never needed. */
+static struct deferred *slot_at(uint32_t i)
+{
+	return slot_in(load_acquire(&ring[i % RING / BLOCK]), i);
+}
+
 /* The signal thread is done with what came before the slot upto. */
 static bool flushed(uint32_t upto)
 {
@@ -129,6 +141,39 @@ void sigroute_flush(void)
 	await_sigthread(flushed, load_seqcst(&head));
 }
 
+/* The signal in slot i is the caller's, or not known yet.  What was read counts if the consumer was not done by then. */
+static bool may_be_own(uint32_t i)
+{
+	struct deferred *slot = slot_at(i), copy;
+
+	if (!slot || load_acquire(&slot->state) != FULL)
+		return true; /* a producer fills it */
+	memcpy(&copy, slot, sizeof(copy));
+	fence_acquire(); /* what was copied comes before the look at routed */
+	if ((int32_t)(load_seqcst(&routed) - i) > 0)
+		return false;
+	return signal_for_caller(copy.named, copy.sig, &copy.info);
+}
+
+static bool flushed_own(uint32_t upto)
+{
+	uint32_t i = load_seqcst(&routed);
+
+	while ((int32_t)(upto - i) > 0 && !may_be_own(i))
+		i++;
+	return (int32_t)(upto - i) <= 0 && !keepout_asked();
+}
+
+/*
+ * For a thread that ends, and waits only for what is its own.  Where CPUs are scarce it would otherwise stay on its
+ * stack, because of signals for others, until the signal thread has had its turn: a stack that the program
+ * may use again as soon as it has waited for the thread.
+ */
+void sigroute_flush_own(void)
+{
+	await_sigthread(flushed_own, load_seqcst(&head));
+}
+
 /*
  * Between the ends of two rounds lies the signal thread's sleep, a system call, on the way out of which the
  * kernel runs the handlers of all that it has for that thread.  A round that has ended since the call need
@@ -173,17 +218,6 @@ static void defer_full(int sig)
 	else if (!exchange_relaxed(&said, true))
 		weft_say("signal %d: %d signals wait already (this one is lost, and more may be)", sig, RING);
 	sigring_wake();
-}
-
-static struct deferred *slot_in(struct deferred *block, uint32_t i)
-{
-	return block ? &block[i % BLOCK] : NULL;
-}
-
-/* The slot of number i; NULL: its block was never needed. */
-static struct deferred *slot_at(uint32_t i)
-{
-	return slot_in(load_acquire(&ring[i % RING / BLOCK]), i);
 }
 
 /* The same, and the block is there afterwards; NULL: no memory. */

@@ -134,6 +134,9 @@ bool sigroute_defer(int sig, const siginfo_t *si) hidden;
  */
 bool sigroute_defer_at(long named, int sig, const siginfo_t *si) hidden;
 void sigroute_flush(void) hidden;
+void sigroute_flush_own(void) hidden; /* the same for those that are the caller's */
+/* It would be directed at the caller now; named: see sigroute_defer_at(). */
+bool signal_for_caller(long named, int sig, const siginfo_t *si) hidden;
 /* What the kernel has sent the signal thread before the call is directed, too; bounded as sigroute_flush(). */
 void sigroute_catch_up(void) hidden;
 bool sigroute_is_sigthread(void) hidden;

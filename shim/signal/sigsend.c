@@ -10,6 +10,7 @@
 #include "shim/signal/sigforget.h"
 #include "shim/signal/sigpending.h"
 #include "shim/signal/sigroute.h"
+#include "shim/thread/tid.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -40,6 +41,15 @@ void signode_abandon(struct signode *n)
 	}
 }
 
+bool signal_for_caller(long named, int sig, const siginfo_t *si)
+{
+	struct thread *th = named ? thread_by_id(named) : signal_named(si);
+
+	if (named || th || signal_names_ended(si))
+		return th == &self_thread;
+	return sigroute_choose(sig, si, NULL) == getg();
+}
+
 /*
  * TH_ENDING is set before the last look at the mailbox.  A sender that pushed too late sees it, and
  * takes the list back.
@@ -49,7 +59,7 @@ void signals_end(void)
 	struct thread *th = &self_thread;
 	struct signode *n;
 
-	sigroute_flush();
+	sigroute_flush_own();
 	fetch_or_seqcst(&th->state, TH_ENDING);
 	signals_deliver();
 	sigroute_blocked(~sigmask_of(getg()));
