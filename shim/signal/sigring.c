@@ -141,7 +141,7 @@ void sigroute_flush(void)
 	await_sigthread(flushed, load_seqcst(&head));
 }
 
-/* The signal in slot i is the caller's, or not known yet.  What was read counts if the consumer was not done by then. */
+/* The signal in slot i is the caller's, or not known yet; what was read counts if the consumer was not done then. */
 static bool may_be_own(uint32_t i)
 {
 	struct deferred *slot = slot_at(i), copy;
