@@ -98,10 +98,13 @@ static long wait_epoll(int ep, struct epoll_event *events, int max, const struct
 		.c = max,
 		.mark = eintr_mark(),
 	};
+	struct netwait before;
 	long r;
 
 	testcancel_inline();
 	if (!self_thread.sleeps || h->now || h->mask) {
+		if (!h->now && op.s)
+			fdwait_look(&op, &before);
 		r = try_epoll(&op, ep);
 		if (r != -EAGAIN)
 			return r;

@@ -203,6 +203,14 @@ static bool look(struct fdop *op, struct netwait *w, uint64_t *timeout)
 	return read && op->hints && fdslot_short_read_tells(op->s, op->fd, timeout);
 }
 
+void fdwait_look(struct fdop *op, struct netwait *before)
+{
+	uint64_t timeout;
+
+	look(op, before, &timeout);
+	op->looked = before;
+}
+
 /* parks: what came before says that a try would block; tried: that was a try. */
 static long hold_and_run(struct fdop *op, struct netwait *w, bool parks, bool tried)
 {
@@ -313,10 +321,15 @@ static long run_op(struct fdop *op)
 	bool steps = in_steps(op);
 	struct netwait w;
 	uint64_t timeout;
-	bool empty = look(op, &w, &timeout);
+	bool empty = false;
 
+	if (op->looked)
+		w = *op->looked;
+	else
+		empty = look(op, &w, &timeout);
 	for (;;) {
-		bool tries = !steps && !op->done && !empty;
+		bool parks = !steps && !op->done;
+		bool tries = parks && !empty && !op->looked;
 		long r;
 
 		if (empty)
@@ -326,7 +339,7 @@ static long run_op(struct fdop *op)
 			if (r != FDWAIT_PARK)
 				return r;
 		}
-		r = hold_and_run(op, &w, !steps && !op->done, tries && !op->plain && !op->sure);
+		r = hold_and_run(op, &w, parks, tries && !op->plain && !op->sure);
 		/* The file is not held, and the call itself keeps to it for all its steps. */
 		if (r == FDWAIT_FALLBACK)
 			return steps && !op->done ? FDWAIT_FALLBACK : run_without_poller(op);
@@ -334,6 +347,7 @@ static long run_op(struct fdop *op)
 			return r;
 		if (!op->done)
 			op->kind = fdslot_kind(op->s, op->fd); /* the number may name another file by now */
+		op->looked = NULL;
 		if (!steps && !op->done)
 			empty = look(op, &w, &timeout);
 	}

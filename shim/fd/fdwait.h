@@ -50,11 +50,14 @@ struct fdop {
 	size_t n;          /* bytes in all */
 	bool all;          /* goes on until all are moved */
 	bool once;         /* by one step a try: then -EAGAIN */
+	const struct netwait *looked; /* netpoll_look()'s, and gen's, before a try that found nothing; NULL: none was */
 	bool vector;       /* n is not known before the kernel has looked at the pieces */
 };
 
 /* A cancellation point.  The result, -errno or FDWAIT_FALLBACK. */
 long fdwait_run(struct fdop *op) hidden;
+/* The caller tries first: should it find nothing, fdwait_run() parks at once.  before stays until then. */
+void fdwait_look(struct fdop *op, struct netwait *before) hidden;
 /* What every try that ends the call returns through: a cancellation and SIGPIPE are seen to. */
 long fdwait_failed(const struct fdop *op, long r) hidden; /* of a failure */
 static inline long fdwait_tried(const struct fdop *op, long r)
