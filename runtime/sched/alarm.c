@@ -80,6 +80,7 @@ static bool set(struct m *mp, uint64_t at, uint64_t now)
 	if (at > now + ALARM_FAR || !may() || mp->alarm.timer == ALARM_NONE || (!mp->alarm.timer && !make(mp)))
 		return false;
 	mp->alarm.set = now;
+	mp->alarm.setruns = load_relaxed(&mp->p->runs);
 	mp->alarm.setcpu = os_own_cpu();
 	/*
 	 * Written first: it may ring before the call returns.  A handler that runs in between must not take it
@@ -271,7 +272,9 @@ static bool look(struct m *mp, struct p *pp)
 			set(mp, at, now);
 		return false;
 	}
-	if (load_relaxed(&gomaxprocs) == 1 && load_relaxed(&pp->runnext))
+	/* Of two Gs that wake each other, and share a slice, neither computes on. */
+	if (load_relaxed(&gomaxprocs) == 1 && load_relaxed(&pp->runnext) &&
+	    mp->alarm.setruns == load_relaxed(&pp->runs))
 		waker_seen(pp, since(mp->alarm.set, now));
 	ask_self(pp, load_relaxed(&gp->sliceused) + since(began, now));
 	return true;

@@ -90,7 +90,7 @@ void gopark_pinned(enum waitreason why, const void *addr)
 }
 
 /* Makes a runnable G known to the scheduler. */
-static inline void ready_pinned(struct g *gp, enum readyhow how)
+static inline __attribute__((always_inline)) void ready_pinned(struct g *gp, enum readyhow how)
 {
 	struct p *pp = getp();
 

@@ -70,7 +70,7 @@ static inline struct g *nextlocal(struct m *mp, bool *inherit)
 }
 
 /* The M's last steps before it loads gp's registers; gp becomes Grunning. */
-static inline void prepare_switch(struct m *mp, struct g *gp, bool inherit)
+static inline __attribute__((always_inline)) void prepare_switch(struct m *mp, struct g *gp, bool inherit)
 {
 	if (unlikely(load_acquire(&gp->m)))
 		g_await_off(gp);

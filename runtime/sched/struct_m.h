@@ -11,6 +11,7 @@ struct malarm {
 	int32_t timer;            /* (o) the kernel's number for it and 1; 0: not made */
 	_Atomic uint64_t when;    /* (o; sysmon reads) when it rings, 0: it is not set.  A hint for others */
 	uint64_t set, setcpu;     /* (o) when it was set, and the M's CPU clock then */
+	uint32_t setruns;         /* (o) runs of its P then */
 	uint64_t began;           /* (o) when the slice of begantick began */
 	uint64_t rangforothers;   /* (o) when it last rang while others waited */
 	uint32_t begantick;       /* (o) schedtick of its P then */

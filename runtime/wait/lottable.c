@@ -46,6 +46,25 @@ void lot_init(void)
 #endif
 }
 
+struct bucket *lot_follow(struct bucket *b, uint64_t hash)
+{
+	uint64_t table;
+
+	while ((table = load_acquire(&b->moved)))
+		b = bucket_in(table, hash);
+	return b;
+}
+
+struct bucket *lot_lock_moved(struct bucket *b, const void *addr)
+{
+	do {
+		unlock_pinned(&b->lock);
+		b = bucket_of(addr);
+		lock_pinned(&b->lock);
+	} while (load_relaxed(&b->moved));
+	return b;
+}
+
 static inline unsigned bits_of(uint64_t table)
 {
 	return (unsigned)(table & TABLE_BITS);
