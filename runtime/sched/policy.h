@@ -217,8 +217,8 @@ enum {
 	 */
 	SYSMON_PART_URGENT = 10,
 	/*
-	 * ns, sysmonsleep.c findrunnable.c: that sysmon sleeps at most when it used more than its part, and a look of
-	 * its last SYSMON_DEBT_MOST helped or a P computes; and after which such a P looks at the descriptors itself.
+	 * ns, sysmonsleep.c findrunnable.c: that sysmon sleeps at most when it used more than its part and its next
+	 * look may help (next_may_help()); and after which a P that computes looks at the descriptors itself.
 	 * From: the bound on what waits beside an idle P.
 	 */
 	SYSMON_DEBT = 1000000,

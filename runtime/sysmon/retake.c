@@ -120,6 +120,7 @@ static void check_slice(struct p *pp, uint64_t now)
 		return;
 	}
 	preemptone(pp, now, 0);
+	sysmon.helped = now;
 	tick_by(now + PREEMPT_RETRY);
 }
 
@@ -139,6 +140,7 @@ static void check_timers(struct p *pp, uint64_t now)
 	sysmon.any_cpubound = true;
 	if (p_sees_itself(pp, now))
 		return; /* its M sees to them */
+	sysmon.any_blind = true;
 	if (is_iobound(pp)) {
 		sysmon.any_iobound = true;
 		tick_by(now + CPUBOUND_FIRST_NS);
@@ -233,6 +235,7 @@ static void ask_for_woken(struct p *pp, uint64_t now)
 	uint64_t used = pp->mon.usedns + (now - pp->mon.schedwhen);
 
 	preemptone(pp, now, weft_opt.slice && used >= (uint64_t)weft_opt.slice ? 0 : used);
+	sysmon.helped = now;
 }
 
 /*
@@ -310,7 +313,7 @@ void sysmon_tick(uint64_t now)
 	sysmon.last_look = sysmon.last_tick;
 	sysmon.last_tick = now;
 	sysmon.next_tick = 0;
-	sysmon.any_cpubound = sysmon.any_iobound = sysmon.any_draining = sysmon.urgent = false;
+	sysmon.any_cpubound = sysmon.any_blind = sysmon.any_iobound = sysmon.any_draining = sysmon.urgent = false;
 	for (int i = 0; weft_opt.wakeslice && i < MAXPROCS && allp[i]; i++)
 		sysmon.any_draining |= is_draining(allp[i], now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {

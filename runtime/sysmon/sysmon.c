@@ -32,8 +32,10 @@ static void poll_for_busy(uint64_t now)
 	uint64_t last = load_seqcst(&sched.lastpoll);
 
 	if ((netpoll_watching() || netpoll_clocks()) && last && last + sysmon_pollgap(SYSCALL_SLICE) <= now &&
-	    cas_seqcst(&sched.lastpoll, &last, now))
+	    cas_seqcst(&sched.lastpoll, &last, now)) {
 		netpoll_nowait();
+		sysmon.ownpoll = load_seqcst(&sched.lastpoll);
+	}
 }
 
 /*

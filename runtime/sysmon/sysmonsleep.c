@@ -157,7 +157,8 @@ static bool sleep_polling(uint64_t until)
 	store_seqcst(&sched.polluntil, 0);
 	/* Before any G is readied, or sysmon would wake itself. */
 	store_seqcst(&sched.sysmonuntil, 0);
-	store_seqcst(&sched.lastpoll, nanotime());
+	sysmon.ownpoll = nanotime();
+	store_seqcst(&sched.lastpoll, sysmon.ownpoll);
 	if (n > 0 && netpoll_ready(ev, n))
 		sysmon.helped = nanotime();
 	else if (n > 0)
@@ -186,6 +187,19 @@ static uint64_t repay_cpu(uint64_t now)
 	uint64_t ran = now - sysmon.last_tick;
 
 	return sleep_until(now + (ran < RAN_MAX ? ran : RAN_MAX));
+}
+
+/*
+ * Where its looks help nobody, as beside a server that is always busy, sysmon keeps to its part.  Where one helped, the
+ * next may, too.  Behind a P that computes sysmon alone sees what is due there, unless its M has set an alarm; and it
+ * alone polls, unless another did since.  Beside an idle P nothing is to wait for longer than the bound.
+ */
+static bool next_may_help(uint64_t now)
+{
+	if (sysmon.any_blind || sysmon.urgent || since(sysmon.helped, now) < SYSMON_DEBT_MOST)
+		return true;
+	return sysmon.any_cpubound && (load_relaxed(&sched.npidle) > 0 ||
+				       (netpoll_watching() && load_seqcst(&sched.lastpoll) == sysmon.ownpoll));
 }
 
 /*
@@ -218,13 +232,10 @@ static uint64_t owed(uint64_t now)
 	}
 	used -= sysmon.saved;
 	sysmon.saved = 0;
-	/*
-	 * Where its looks help nobody, as beside a server that is always busy, it keeps to its part.  Where one helped,
-	 * the next may, too; and a P that computes has threads behind it that only sysmon's next look may bring on.
-	 */
-	most = sysmon.any_cpubound || sysmon.urgent || since(sysmon.helped, now) < SYSMON_DEBT_MOST ? SYSMON_DEBT
-												    : SYSMON_DEBT_MOST;
-	return used * part < most ? used * part : most;
+	most = next_may_help(now) ? SYSMON_DEBT : SYSMON_DEBT_MOST;
+	most = used * part < most ? used * part : most;
+	sysmon.usedwhen = now + most; /* what it sleeps off it does not save as well */
+	return most;
 }
 
 void sysmon_sleep(uint32_t us)
