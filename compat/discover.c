@@ -241,6 +241,9 @@ static const char *check_donor(const struct donor *d, const struct list_node *he
 		return "thread vector of a donor";
 	if (*(int *)((char *)d->words + layout.tid) != d->ostid)
 		return "thread id of a donor";
+	/* It was enabled, deferred and not cancelled. */
+	if (*(int *)((char *)d->words + layout.cancelhandling) != 0)
+		return "cancellation state of a donor";
 	if (!list_holds(head, at(d->block, (ptrdiff_t)layout.list), &broken) || broken)
 		return "a donor is not on its stack list";
 	/* libc puts the block at the very top of a stack that it was given. */
@@ -263,9 +266,6 @@ const char *discover_compare(const struct donors *ds)
 	    (e = check_donor(&ds->plain, layout.used)) ||
 	    (e = compare_words(&ds->first, &ds->second)) || (e = check_self_words()))
 		return e;
-	/* Both were enabled, deferred and not cancelled. */
-	if (*(int *)((char *)layout.words + layout.cancelhandling) != 0)
-		return "cancellation state of a donor";
 	return compare_plain(&ds->first, &ds->plain);
 }
 
