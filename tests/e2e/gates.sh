@@ -375,6 +375,17 @@ sed -i '/ nanosleep,/d' "$tmp/src/shim/symbols.def"
 case_of "a call that blocks and is not interposed" check-surface '^nanosleep: reaches clock_nanosleep.*neither interposed'
 fresh
 mkdir -p "$tmp/src/scripts" && cp "$top/scripts/interposed" "$tmp/src/scripts/"
+disassembler()	# disassembler SED...: what objdump writes, in another form
+{
+	printf '#!/bin/sh\nobjdump "$@" | sed -E %s\n' "'$1'" >"$tmp/objdump"
+	chmod +x "$tmp/objdump"
+}
+export OBJDUMP=$tmp/objdump
+disassembler 's/\t(call|jmp|push|ret) /\t\1q /; s/\tret$/\tretq/'
+case_of "objdump of binutils before 2.36" check-surface ""
+disassembler 's/\tcallq? /\tbl /'
+case_of "calls in a form that it does not read" check-surface 'no calls found'
+unset OBJDUMP
 sed -i 's/^\(set files: .*\) read /\1 /' "$tmp/src/compat/surface.list"
 case_of "a listed name that reaches more than its section allows" check-surface ': reaches read: its section'
 sed -i 's/^SYSCALL/CALL/' "$tmp/src/shim/syscall/syscalls.def"
