@@ -312,6 +312,9 @@ done
 if command -v python3 >/dev/null; then
 	cat >"$tmp/both.py" <<'P'
 import multiprocessing, threading, queue, sys, time
+# What multiprocessing would import in two threads at once: python before 3.9.3 and 3.8.9 takes that for a circular import.
+import multiprocessing.forkserver, multiprocessing.pool, multiprocessing.popen_fork, multiprocessing.popen_forkserver
+import multiprocessing.popen_spawn_posix, multiprocessing.queues, multiprocessing.resource_tracker, multiprocessing.synchronize
 
 def square(n):
     out = queue.Queue()
