@@ -36,6 +36,7 @@
 /* the last M made in reserve: until it has started, another would not help; never freed */
 static struct m *lastspare;
 static _Atomic bool refused; /* the kernel gave no thread for it: until it gives one again */
+static _Atomic bool hopeless; /* some G asked again for REFUSED_NS, and was refused: until the same */
 
 /* What is read without the lock is a hint: one more or one fewer does no harm. */
 bool m_wants_spare(void)
@@ -69,6 +70,8 @@ bool m_make_idle(void)
 	}
 	store_relaxed(&lastspare, mp);
 	store_relaxed(&refused, !mp);
+	if (mp)
+		store_relaxed(&hopeless, false);
 	return mp != NULL;
 }
 
@@ -83,16 +86,29 @@ void aside_fork_child(void)
 {
 	lastspare = NULL; /* it will never start in the child */
 	store_relaxed(&refused, false);
+	store_relaxed(&hopeless, false);
 }
 
 /* ---- the rule -------------------------------------------------------------------------------- */
 
-/* No M can be had in reserve, or none is needed: the caller is the only G. */
-static bool needless(void)
+/*
+ * No M can be had in reserve, or none is needed: the caller is the only G.  Who has to leave M0, since some time
+ * (0: nobody has to), does not take the kernel's first no for an answer: a child that it makes there counts as
+ * main's, and other processes may have taken all threads that there may be for a moment alone.
+ */
+static bool needless(uint64_t since)
 {
-	return runtime_alone() || !spawner_runs() || fromnow_holds(FROMNOW_NOMORE) ||
-	       fromnow_holds(FROMNOW_LOCKED) || load_relaxed(&refused) ||
-	       load_relaxed(&sched.nm) + SPARE_BELOW > sched.maxm;
+	if (runtime_alone() || !spawner_runs() || fromnow_holds(FROMNOW_NOMORE) ||
+	    fromnow_holds(FROMNOW_LOCKED) || load_relaxed(&sched.nm) + SPARE_BELOW > sched.maxm)
+		return true;
+	if (likely(!load_relaxed(&refused)))
+		return false;
+	if (!since || load_relaxed(&hopeless))
+		return true;
+	if (nanotime() < since + REFUSED_NS)
+		return false;
+	store_relaxed(&hopeless, true);
+	return true;
 }
 
 /* Not the poller: that may be sysmon. */
@@ -106,9 +122,9 @@ static bool another_there(void)
  * turn after a millisecond.  Not at once: those that were created later, and compute, would all run
  * before the caller.
  */
-static void await_another(uint64_t until)
+static void await_another(uint64_t until, uint64_t since)
 {
-	for (int i = 0; !another_there() && !needless(); i++) {
+	for (int i = 0; !another_there() && !needless(since); i++) {
 		if (i % IDLEM_ASK == 0)
 			spawner_want_spare();
 		if (nanotime() >= until)
@@ -166,6 +182,7 @@ static uint64_t patience(const struct g *gp, uint64_t until)
 /* Returns pinned, on the M that the caller is to be locked to. */
 static void come_to(struct g *gp, bool leaves, uint64_t until)
 {
+	uint64_t began = nanotime();
 	bool over = false;
 
 	leaves = leaves && gp != g_main_ && !fromnow_holds(FROMNOW_LOCKED);
@@ -175,16 +192,16 @@ static void come_to(struct g *gp, bool leaves, uint64_t until)
 
 		pin();
 		from_m0 = leaves && getm() == &m0;
-		if (over || (!from_m0 && (another_there() || needless())))
+		if (over || (!from_m0 && (another_there() || needless(0))))
 			return;
 		if (getm() == &m0) /* as in preempt_here(): we may be in a handler */
 			m0.sigmask = os_sigmask_get();
 		unpin();
-		await_another(until);
+		await_another(until, from_m0 ? began : 0);
 		/* M0 may be woken for another reason and find the G first: then it leaves again. */
 		if (from_m0 && another_there())
 			mcall(leave_m0);
-		over = nanotime() >= until || (!another_there() && needless());
+		over = nanotime() >= until || (!another_there() && needless(from_m0 ? began : 0));
 	}
 }
 

@@ -495,6 +495,11 @@ enum {
 	 * thread has its first turn after seconds (50 on 2 CPUs), and trying: no program is to wait for ever.
 	 */
 	ASIDE_NS = 10000000000,
+	/*
+	 * ns, aside.c: that a G asks again for an M in reserve at most, when the kernel has refused one: 500 ms.  From:
+	 * trying; who makes a child process has had one of the same kind from the kernel, or gets none.
+	 */
+	REFUSED_NS = 500000000,
 };
 
 /* ---- the shim: locks ------------------------------------------------------------------------- */

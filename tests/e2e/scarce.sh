@@ -295,5 +295,63 @@ for more in "" without=guard,dumpsig=USR2; do
 	verdict $? "after $((n - 1)) calls that can fail there is no other${more:+, $more}" "$n"
 done
 
+# A child of another thread is not main's, though the thread began on M0 and the kernel refused another M once.
+cat >"$tmp/childof.c" <<'C'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static sem_t made, looked;
+
+static void *maker(void *arg)
+{
+	pid_t child = fork();
+
+	if (child < 0)
+		exit(2);
+	if (child == 0)
+		for (;;)
+			pause();
+	*(pid_t *)arg = child;
+	sem_post(&made);
+	sem_wait(&looked);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t t;
+	pid_t child;
+	int mine;
+
+	sem_init(&made, 0, 0);
+	sem_init(&looked, 0, 0);
+	if (pthread_create(&t, NULL, maker, &child))
+		return puts("none"), 0;
+	sem_wait(&made);
+	mine = waitpid(-1, NULL, WNOHANG | __WNOTHREAD) == 0;
+	kill(child, SIGKILL);
+	sem_post(&looked);
+	pthread_join(t, NULL);
+	waitpid(child, NULL, 0);
+	puts(mine ? "main's" : "none");
+	return mine;
+}
+C
+"${CC:-gcc}" -O2 -pthread -o "$tmp/childof" "$tmp/childof.c" || exit 2
+wrong=
+for ((n = 1; n <= 100; n++)); do
+	got=$(timeout -k 5 $limit "$weft" --procs=1 -o fail=$n -- "$tmp/childof" 2>"$tmp/err")
+	[ "$got" = none ] || wrong+=" fail=$n: ${got:-nothing}, $(tail -n 1 "$tmp/err");"
+	grep -q 'fails as asked' "$tmp/err" || break
+done
+[ -z "$wrong" ] && [ $n -gt 20 ]
+verdict $? "whose a child is, with each of $((n - 1)) calls failing once" "$wrong"
+
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
