@@ -12,7 +12,15 @@
  */
 #include "runtime/debug/backtrace.h"
 
-enum { ANSWER = 50 }; /* looks, 200 us apart, for the answer of a running G */
+enum {
+	ANSWER = 50, /* looks, 200 us apart, for the answer of a running G */
+	/*
+	 * ns of CPU time that its kernel thread uses meanwhile, a tick of the kernel's and some: it had the signal, or
+	 * keeps it out.  One that gets no CPU is waited for, until the dump has taken ANSWER_NS.
+	 */
+	ANSWER_CPU = 5000000,
+	ANSWER_NS = 2000000000,
+};
 
 /* One question at a time; the G that is asked, then NULL again by the answer. */
 static struct g *_Atomic asked;
@@ -30,10 +38,10 @@ static const char *status_text(uint32_t s)
 
 bool runtime_note_running(uintptr_t pc, uintptr_t sp)
 {
-	struct g *gp = weft_tls.g, *want = gp;
+	struct g *gp = weft_tls.g, *want = load_acquire(&asked);
 	int n = load_acquire(&late);
 
-	if (gp && load_acquire(&asked) == gp) {
+	if (gp && want == gp) {
 		store_release(&answersp, sp);
 		store_release(&answerpc, pc);
 		/* Last: the asker reads the two once this is NULL. */
@@ -42,7 +50,8 @@ bool runtime_note_running(uintptr_t pc, uintptr_t sp)
 	while (n > 0)
 		if (cas_weak_acq_rel(&late, &n, n - 1))
 			return true;
-	return false;
+	/* Another G runs here by now, and this is no request for a dump: no answer. */
+	return want && cas_acq_rel(&asked, &want, NULL);
 }
 
 /* The thread that was asked is not here, so no answer will come. */
@@ -52,26 +61,42 @@ void dump_fork_child(void)
 	store_relaxed(&late, 0);
 }
 
-static bool ask(struct g *gp, struct m *mp)
+static bool runs_on(struct g *gp, struct m *mp)
+{
+	return gstatus(gp) == Grunning && load_relaxed(&gp->m) == mp;
+}
+
+/* The signal has not come for want of a CPU: mp used less than that since. */
+static bool starves(struct m *mp, uint64_t since)
+{
+	uint64_t cpu;
+
+	return since && !os_thread_cpu(mp->ostid, &cpu) && cpu - since < ANSWER_CPU;
+}
+
+static bool ask(struct g *gp, struct m *mp, uint64_t until)
 {
 	struct g *want = gp;
+	uint64_t cpu = 0; /* unknown: it has used some */
 
 	if (gp == weft_tls.g || !weft_opt.dumpsig)
 		return false;
+	os_thread_cpu(mp->ostid, &cpu);
+	store_relaxed(&answerpc, 0);
 	store_release(&asked, gp);
 	os_tgkill(os_getpid(), mp->ostid, weft_opt.dumpsig);
-	for (int i = 0; i < ANSWER; i++) {
+	for (int i = 0; runs_on(gp, mp) && (i < ANSWER || (nanotime() < until && starves(mp, cpu))); i++) {
 		if (load_acquire(&asked) != gp)
-			return true;
+			return load_acquire(&answerpc) != 0;
 		os_usleep(200);
 	}
 	if (!cas_acq_rel(&asked, &want, NULL))
-		return true;
+		return load_acquire(&answerpc) != 0;
 	fetch_add_acq_rel(&late, 1);
 	return false;
 }
 
-static void print_stack(struct outbuf *o, struct backtrace *b, struct g *gp, uint32_t s, struct m *mp)
+static void print_stack(struct outbuf *o, struct backtrace *b, struct g *gp, uint32_t s, struct m *mp, uint64_t until)
 {
 	uintptr_t top = (uintptr_t)gp->stack.top, saved[ARCH_CONTEXT_WORDS];
 
@@ -90,8 +115,10 @@ static void print_stack(struct outbuf *o, struct backtrace *b, struct g *gp, uin
 		backtrace_print(b, o, 0, gp->syscallsp, top);
 		break;
 	case Grunning:
-		if (mp && ask(gp, mp))
+		if (mp && ask(gp, mp, until))
 			backtrace_print(b, o, load_acquire(&answerpc), load_acquire(&answersp), top);
+		else if ((s = gstatus(gp)) != Grunning) /* meanwhile */
+			print_stack(o, b, gp, s, NULL, until);
 		break;
 	}
 }
@@ -140,7 +167,7 @@ void dump_g(struct outbuf *o, struct backtrace *b, struct g *gp, uint64_t now)
 		weft_print(o, ", locked to M%d", lm->id);
 	weft_print(o, "\n");
 	if (b)
-		print_stack(o, b, gp, s, mp);
+		print_stack(o, b, gp, s, mp, now + ANSWER_NS);
 }
 
 static void dump_machine(struct outbuf *o)
