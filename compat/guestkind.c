@@ -19,6 +19,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "compat/findobject.h"
 #include "compat/gonote.h"
 #include "compat/guestkind.h"
 #include "compat/symbol.h"
@@ -81,20 +82,19 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *arg)
 
 const char *guestkind_of(const void *code)
 {
-	int (*find)(void *, struct dl_find_object *) = (int (*)(void *, struct dl_find_object *))
-		symbol_libc("_dl_find_object", NULL, NULL);
-	struct dl_find_object o;
+	find_object_fn *find = find_object_libc();
+	struct found_object o;
 	const ElfW(Ehdr) *e;
 
 	if (!find || find((void *)(uintptr_t)code, &o))
 		return NULL;
 	/* The linker puts the file's header at the beginning of what is mapped. */
-	e = o.dlfo_map_start;
+	e = o.map_start;
 	if (memcmp(e->e_ident, ELFMAG, SELFMAG) || e->e_type != ET_DYN)
 		return NULL;
-	if (is_go(o.dlfo_link_map->l_addr, (const void *)((const char *)e + e->e_phoff), e->e_phnum))
+	if (is_go(o.link_map->l_addr, (const void *)((const char *)e + e->e_phoff), e->e_phnum))
 		return "Go's run-time";
-	return named(o.dlfo_link_map->l_name);
+	return named(o.link_map->l_name);
 }
 
 struct guest guestkind_find(void)

@@ -27,6 +27,7 @@
 #include <sys/syscall.h>
 
 #include "runtime/g.h"
+#include "runtime/os/linux/newer.h"
 #include "runtime/park.h"
 #include "runtime/preempt.h"
 #include "runtime/running.h"

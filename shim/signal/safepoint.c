@@ -24,9 +24,9 @@
 #include "shim/libc/dlopen.h"
 #include "shim/signal/sigroute.h"
 
+#include "compat/findobject.h"
 #include "compat/symbol.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <signal.h>
 #include <string.h>
@@ -36,7 +36,7 @@ struct range {
 };
 
 static struct range libc_text, loader_text;
-static int (*find_object)(void *pc, struct dl_find_object *); /* NULL: a libc before 2.35 */
+static find_object_fn *find_object; /* NULL: a libc before 2.35 */
 
 static bool inside(const struct range *r, uintptr_t pc)
 {
@@ -85,7 +85,7 @@ void safepoint_init(void)
 {
 	libc_text = text_of((const void *)real.read);
 	loader_text = text_of(symbol_loader());
-	find_object = (__typeof__(find_object))symbol_libc("_dl_find_object", NULL, NULL);
+	find_object = find_object_libc();
 }
 
 bool safepoint_at_caller(const void *caller)
@@ -100,12 +100,12 @@ bool safepoint_at_caller(const void *caller)
  */
 static bool in_other_libc(uintptr_t pc)
 {
-	struct dl_find_object o;
+	struct found_object o;
 	const char *name, *base;
 
 	if (!find_object || inside(&libc_text, pc) || find_object((void *)pc, &o))
 		return false;
-	name = o.dlfo_link_map->l_name;
+	name = o.link_map->l_name;
 	base = strrchr(name, '/');
 	return !strcmp(base ? base + 1 : name, "libc.so.6");
 }

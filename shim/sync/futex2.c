@@ -20,6 +20,10 @@
 
 /* From headers newer than those that weft is built with. */
 enum { NR_WAKE = 454, NR_WAIT = 455, NR_REQUEUE = 456 };
+struct word_of { /* struct futex_waitv of 5.16 */
+	uint64_t val, uaddr;
+	uint32_t flags, reserved;
+};
 enum { SIZE_U32 = 2, PLAIN_PRIVATE = SIZE_U32 | FUTEX_PRIVATE_FLAG };
 
 /* Words with other flags (of a NUMA node, for one) have queues of their own in the kernel. */
@@ -96,7 +100,7 @@ long waits_futex2(const struct call *x)
  */
 long moves_futex2(const struct call *x)
 {
-	struct futex_waitv w[2];
+	struct word_of w[2];
 	uint32_t *from, *to, value;
 	int nwake = (int)x->c, nmove = (int)x->d;
 	long err;
@@ -112,8 +116,7 @@ long moves_futex2(const struct call *x)
 	from = (uint32_t *)w[0].uaddr;
 	to = (uint32_t *)w[1].uaddr;
 	value = (uint32_t)w[0].val;
-	if (x->b || nwake < 0 || nmove < 0 || w[0].val > UINT32_MAX || w[0].__reserved ||
-	    w[1].__reserved)
+	if (x->b || nwake < 0 || nmove < 0 || w[0].val > UINT32_MAX || w[0].reserved || w[1].reserved)
 		return -EINVAL;
 	if (futex_bad_word(from, &err) || futex_bad_word(to, &err))
 		return err;

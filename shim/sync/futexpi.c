@@ -20,8 +20,6 @@
 #include "shim/sync/sync.h"
 #include "shim/syscall/usermem.h"
 
-enum { OP_LOCK_PI2 = 13 }; /* Linux 5.14 */
-
 /* The waiters, for owners that end: each is on its waiter's stack. */
 struct waits {
 	uint32_t *at;
@@ -239,7 +237,7 @@ bool futexpi_is(int op)
 	case FUTEX_TRYLOCK_PI:
 	case FUTEX_WAIT_REQUEUE_PI:
 	case FUTEX_CMP_REQUEUE_PI:
-	case OP_LOCK_PI2:
+	case FUTEX_LOCK_PI2:
 		return true;
 	}
 	return false;
@@ -290,7 +288,7 @@ static long by_op(const struct call *x)
 	case FUTEX_TRYLOCK_PI:
 		return user_word_writable(at) ? take(at, own_tid(), false, &seen) : -EFAULT;
 	case FUTEX_LOCK_PI:
-	case OP_LOCK_PI2:
+	case FUTEX_LOCK_PI2:
 		r = futex_until(clock, ts, &pk);
 		if (!r && !user_word_writable(at))
 			r = -EFAULT;

@@ -1,6 +1,8 @@
 /*
- * newer: numbers of the kernel that headers may lack although the kernel has what they stand for.
- * Include it after the headers that may have them.
+ * newer: numbers of the kernel that headers may lack although the kernel has what they stand for; the oldest that weft
+ * is built with are those of 5.10.  Include it after the headers that may have them.
+ *
+ * Here for two: the runtime's own calls, and the shim (shim/shim.h), whose tables name calls of the program's.
  */
 #ifndef WEFT_OS_NEWER_H
 #define WEFT_OS_NEWER_H
@@ -18,6 +20,15 @@
 #endif
 #ifndef SYS_epoll_pwait2 /* 5.11 */
 #define SYS_epoll_pwait2 441
+#endif
+#ifndef SYS_landlock_create_ruleset /* 5.13 */
+#define SYS_landlock_create_ruleset 444
+#endif
+#ifndef SYS_memfd_secret /* 5.14 */
+#define SYS_memfd_secret 447
+#endif
+#ifndef FUTEX_LOCK_PI2 /* 5.14 */
+#define FUTEX_LOCK_PI2 13
 #endif
 #ifndef MADV_POPULATE_WRITE /* 5.14 */
 #define MADV_POPULATE_WRITE 23
