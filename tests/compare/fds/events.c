@@ -18,6 +18,8 @@
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 
+#include "../lib/newer.h"
+
 static void nothing(struct test *t)
 {
 	(void)t;
@@ -632,12 +634,8 @@ MAKE(userfaultfd_raw, if_given(syscall(SYS_userfaultfd, 0)), dup(t->fd))
 MAKE(fanotify_init_raw, if_given(syscall(SYS_fanotify_init, 0, O_RDONLY)), dup(t->fd))
 MAKE(io_uring_setup_raw, if_given(syscall(SYS_io_uring_setup, 1, uring)), dup(t->fd))
 MAKE(bpf_raw, if_given(syscall(SYS_bpf, 0, map_array, sizeof(map_array))), dup(t->fd))
-#ifdef SYS_landlock_create_ruleset
 MAKE(landlock_raw, if_given(syscall(SYS_landlock_create_ruleset, ruleset, 8L, 0)), dup(t->fd))
-#endif
-#ifdef SYS_memfd_secret
 MAKE(memfd_secret_raw, if_given(syscall(SYS_memfd_secret, 0)), dup(t->fd))
-#endif
 
 static sigset_t no_signals;
 
@@ -762,12 +760,8 @@ const struct event events[] = {
 	NEW(openat2_raw), NEW(open_by_handle_at_raw), NEW(open_tree_raw), NEW(fsopen_raw), NEW(fspick_raw),
 	NEW(fsmount_raw), NEW(mq_open_raw), NEW(pidfd_getfd_raw), NEW(perf_event_open_raw),
 	NEW(userfaultfd_raw), NEW(fanotify_init_raw), NEW(io_uring_setup_raw), NEW(bpf_raw),
-#ifdef SYS_landlock_create_ruleset
 	NEW(landlock_raw),
-#endif
-#ifdef SYS_memfd_secret
 	NEW(memfd_secret_raw),
-#endif
 	NEW(pidfd_raw), NEW(signalfd), NEW(signalfd_raw), NEW(signalfd4_raw),
 	NEW_OF(dup, p_copied), NEW_OF(dup_raw, p_copied), NEW_OF(dupfd, p_copied), NEW_OF(dupfd_raw, p_copied),
 	NEW_OF(accept, p_accepted), NEW_OF(accept_raw, p_accepted), NEW_OF(accept4, p_accepted),

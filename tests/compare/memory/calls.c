@@ -41,6 +41,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../lib/newer.h"
+
 struct fixture f;
 pthread_t other;
 _Atomic pid_t other_id;

@@ -22,6 +22,8 @@
 #include <sys/wait.h>
 #include <threads.h>
 
+#include "../lib/newer.h"
+
 static atomic_bool go;
 static pthread_mutex_t mutex;
 static pthread_cond_t cond;
