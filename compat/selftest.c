@@ -144,9 +144,6 @@ static const char *donors_run(struct donors *ds)
 		return ds->second.probe_failed;
 	if ((e = bridge_probe(&ds->second, 3)))
 		return e;
-	/* The word lies beside the pointer to the innermost buffer, half of which is 0 in a donor as well. */
-	if (layout.cancelhandling - layout.jmpbuf < sizeof(void *))
-		return "cancellation word";
 	/* From 2.36 the state is a bit of the cancellation word itself. */
 	if (libc_data.version >= 36 && (layout.cancel_disabled.offset != layout.cancelhandling ||
 					layout.cancel_async.offset != layout.cancelhandling))
