@@ -1,0 +1,11 @@
+print(parsum(i=1,3000,isprime(i^2+1)));
+print(vecsum(parapply(x->x^2,vector(5000,i,i))));
+export(f=n->bigomega(2^n-1));
+print(parvector(60,n,f(n)));
+parfor(i=1,50,i^2,r,s+=r); print(s);
+parforprime(p=2,2000,p%7,r,t+=r); print(t);
+print(pareval([()->nextprime(10^20),()->factor(2^101-1)[1,1]]));
+print(polmodular(101)!=0);
+print(iferr(parsum(i=1,10,1/(i-5)),E,errname(E)));
+print(matdet(matrix(60,60,i,j,(i*j+i^2)%97)));
+print(lift(znprimroot(10^9+7)));
