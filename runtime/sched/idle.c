@@ -43,6 +43,8 @@ void resetspinning(struct m *mp)
 
 	mp->stole = false;
 	mp->spinning = false;
+	if (stole)
+		store_relaxed(&sched.naps, NAP_TRIES);
 	n = fetch_sub_seqcst(&sched.nmspinning, 1) - 1;
 	if (n < 0)
 		throw("resetspinning: nmspinning is %d", n);
@@ -107,16 +109,30 @@ static bool takestartp(struct m *mp)
 /*
  * How long an idle M sleeps.  0: until it is woken.  Else the time of its next look: some P is
  * busy, and its queued work may have aged by then.
+ *
+ * Not where naps have found nothing for long, as beside an event loop that is busy and alone.  A wake-up costs others
+ * more than it takes: on two CPUs that a server of one thread shares with its client, the kernel has them in each
+ * other's way for a while after each (node: 0.8 of its rate natively, too, beside a process that wakes once a ms).
  */
 static uint64_t naptime(struct m *mp)
 {
-	if (!weft_opt.nap || load_seqcst(&sched.npidle) >= load_acquire(&gomaxprocs))
+	if (!weft_opt.nap || load_relaxed(&sched.naps) == 0 ||
+	    load_seqcst(&sched.npidle) >= load_acquire(&gomaxprocs))
 		return 0;
 	if (mp->napns < (uint64_t)weft_opt.nap)
 		mp->napns = weft_opt.nap;
 	else if (mp->napns < NAP_MAX)
 		mp->napns *= 2;
 	return nanotime() + mp->napns;
+}
+
+/* An M has slept until nap, or was woken sooner, and found nothing.  Of two at once one counts. */
+static void nap_was_in_vain(uint64_t nap)
+{
+	uint32_t left = load_relaxed(&sched.naps);
+
+	if (nap && left && nanotime() >= nap)
+		store_relaxed(&sched.naps, left - 1);
 }
 
 /* There are timers or watched descriptors, which need a poller. */
@@ -189,6 +205,7 @@ void idle(struct m *mp)
 			poll_idle(mp, nap);
 			if (mp->p)
 				return;
+			nap_was_in_vain(nap);
 			if (load_seqcst(&sched.npidle) > 0 || load_seqcst(&sched.npstart) > 0)
 				continue;
 		}
@@ -206,6 +223,7 @@ void idle(struct m *mp)
 			setspinning(mp);
 			return;
 		}
+		nap_was_in_vain(nap);
 	}
 }
 

@@ -87,6 +87,7 @@ static int start_main(void *tls, uint32_t tid)
 	sched.maxm = (int32_t)weft_opt.maxthreads;
 	sched.defstack = weft_opt.stacksize ? weft_opt.stacksize : 8 << 20;
 	store_relaxed(&sched.lastpoll, 1);
+	store_relaxed(&sched.naps, NAP_TRIES);
 	stack = os_alloc(size);
 	fs = hooks.newmtls();
 	if (!stack || !fs || !m0_sigstack())

@@ -128,6 +128,8 @@ struct sched {
 	/* a waker found no idle P: the next M to go idle looks again (Go's needspinning) */
 	/* seq_cst with npidle: see there */
 	_Atomic uint32_t needspinning;
+	/* naps that an idle M may still take: NAP_TRIES after work was seen that a nap would have found.  A hint */
+	_Atomic uint32_t naps;
 	/* ns that the last Ms took which were woken to look for work: m_came().  Of writers at once one is lost */
 	_Atomic uint64_t helplate;
 

@@ -67,6 +67,7 @@ static bool wake_for_queued(uint64_t now, bool *again)
 		}
 	}
 	if (queued) {
+		store_relaxed(&sched.naps, NAP_TRIES);
 		wakep();
 		sysmon.helped = now;
 	}
