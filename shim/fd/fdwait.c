@@ -158,8 +158,15 @@ static long try_and_park(struct fdop *op, struct netwait *w, bool parks)
 		r = try_held(op, w);
 	}
 	while (r == FDWAIT_PARK) {
-		if (waitmask_hit() || eintr_ran(op->mark)) /* no handler runs from here on: we are pinned */
-			return -EINTR;
+		/*
+		 * No handler runs from here on: we are pinned.  One that ran since the last try may have come after an
+		 * event.  (In the region of a mask it ends the call whatever is ready: else the program sees no EINTR.)
+		 */
+		if (waitmask_hit() || eintr_ran(op->mark)) {
+			if (!w->trying)
+				netpoll_next(w);
+			return try_cut(op, w);
+		}
 		waitmask_parks();
 		r = fdlocal_writes(op) ? fdlocal_park(op, w, &again) : netpoll_park(w, op->deadline, WaitIO);
 		if (r < 0 && (r != -ETIMEDOUT || op->late))
