@@ -102,19 +102,11 @@ static bool another_round(uint32_t since)
 	return load_seqcst(&rounds) != since;
 }
 
-/*
- * On a busy machine the signal thread may have to wait for a CPU, so yielding alone is not enough.  It waits
- * for no thread; the bound is there because nothing here is worth a hang.
- */
-static void await_sigthread(bool (*over)(uint32_t), uint32_t since)
+/* The signal thread waits for no thread; the bound is there because nothing here is worth a hang. */
+static void await_asleep(bool (*over)(uint32_t), uint32_t since, int sleeps, long ns)
 {
-	struct timespec most = { 0, FLUSH_SLEEP_NS };
+	struct timespec most = { 0, ns };
 
-	for (int i = 0; i < FLUSH_YIELDS; i++) {
-		if (over(since))
-			return;
-		own3(SYS_sched_yield, 0, 0, 0);
-	}
 	if (!load_acquire(&sigthread_is_made))
 		/*
 		 * the caller may have interrupted the thread that makes it; a fork child may never
@@ -122,7 +114,7 @@ static void await_sigthread(bool (*over)(uint32_t), uint32_t since)
 		 */
 		return;
 	fetch_add_seqcst(&flushers, 1); /* before the look: pairs with sigring_round() */
-	for (int i = 0; i < FLUSH_SLEEPS; i++) {
+	for (int i = 0; i < sleeps; i++) {
 		uint32_t round = load_seqcst(&rounds);
 
 		if (over(since))
@@ -130,6 +122,17 @@ static void await_sigthread(bool (*over)(uint32_t), uint32_t since)
 		direct4(SYS_futex, &rounds, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, round, &most);
 	}
 	fetch_sub_seqcst(&flushers, 1);
+}
+
+/* On a busy machine the signal thread may have to wait for a CPU, so yielding alone is not enough. */
+static void await_sigthread(bool (*over)(uint32_t), uint32_t since)
+{
+	for (int i = 0; i < FLUSH_YIELDS; i++) {
+		if (over(since))
+			return;
+		own3(SYS_sched_yield, 0, 0, 0);
+	}
+	await_asleep(over, since, FLUSH_SLEEPS, FLUSH_SLEEP_NS);
 }
 
 /*
@@ -165,13 +168,18 @@ static bool flushed_own(uint32_t upto)
 }
 
 /*
- * For a thread that ends, and waits only for what is its own.  Where CPUs are scarce it would otherwise stay on its
- * stack, because of signals for others, until the signal thread has had its turn: a stack that the program
- * may use again as soon as it has waited for the thread.
+ * For a thread that ends, and waits long only for what is its own.  Where CPUs are scarce it would otherwise stay on
+ * its stack, because of signals for others, until the signal thread has had its turn: a stack that the program may use
+ * again as soon as it has waited for the thread.  But for a moment it waits for theirs, too: who has joined the
+ * thread finds natively that a signal which was sent before its end has been handled.
  */
 void sigroute_flush_own(void)
 {
-	await_sigthread(flushed_own, load_seqcst(&head));
+	uint32_t upto = load_seqcst(&head);
+
+	await_sigthread(flushed_own, upto);
+	if (unlikely(!flushed(upto)))
+		await_asleep(flushed, upto, FLUSH_OTHERS, FLUSH_OTHERS_NS);
 }
 
 /*
