@@ -91,9 +91,9 @@ enum {
 	 */
 	NAP_MAX = 2000000,
 	/*
-	 * naps, idle.c schedinit.c sysmon.c: in vain, one after the other, after which idle Ms sleep until they are woken, and sysmon
-	 * alone looks for what waits beside an idle P.  From: so many, doubled from the option nap to NAP_MAX, are twice
-	 * sysmon's rarest look (TICK_MAX); each is a wake-up that takes a CPU from other programs.
+	 * naps, idle.c schedinit.c sysmon.c: in vain, one after the other, after which idle Ms sleep until they are
+	 * woken, and sysmon alone looks for what waits beside an idle P.  From: so many, doubled from the option nap to
+	 * NAP_MAX, are twice sysmon's rarest look (TICK_MAX); each is a wake-up that takes a CPU from other programs.
 	 */
 	NAP_TRIES = 16,
 };

@@ -190,10 +190,10 @@ static uint64_t repay_cpu(uint64_t now)
 }
 
 /*
- * Where its looks help nobody, as beside a server that is always busy, sysmon keeps to its part.  Where one helped, the
- * next may, too.  Behind a P that computes sysmon alone sees what is due there, unless its M has set an alarm; and it
- * alone polls, unless another did since.  Beside an idle P nothing is to wait for longer than the bound, where something
- * was seen to wait there lately (naps).
+ * Where its looks help nobody, as beside a server that is always busy, sysmon keeps to its part.  Where one helped,
+ * the next may, too.  Behind a P that computes sysmon alone sees what is due there, unless its M has set an alarm; and
+ * it alone polls, unless another did since.  Beside an idle P nothing is to wait for longer than the bound, where
+ * something was seen to wait there lately (naps).
  */
 static bool next_may_help(uint64_t now)
 {
