@@ -587,8 +587,9 @@ enum {
 	FLUSH_SLEEPS = 100,
 	/* ns, sigring.c: of each of them, unless it is woken.  From: SYSCALL_SLICE. */
 	FLUSH_SLEEP_NS = 10000000,
-	/* sleeps and ns, sigring.c: of a thread that ends, for signals of others.  From: trying; a wake-up takes less. */
+	/* sleeps, sigring.c: of a thread that ends, for signals of others.  From: trying. */
 	FLUSH_OTHERS = 2,
+	/* ns, sigring.c: of each of them, unless it is woken.  From: more than the wake-up of the signal thread. */
 	FLUSH_OTHERS_NS = 1000000,
 	/*
 	 * yields, sigretarget.c: of a thread that waits until others have handed on what they keep out.  From:
