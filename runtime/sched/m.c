@@ -356,7 +356,7 @@ void handoffp(struct p *pp)
 		startm(pp, false);
 		return;
 	}
-	if (load_seqcst(&sched.nmspinning) + load_seqcst(&sched.npidle) == 0) {
+	if (load_seqcst(&sched.nmspinning) + load_seqcst(&sched.npidle) == 0 && !alone_in_kernel()) {
 		int32_t none = 0;
 
 		if (cas_seqcst(&sched.nmspinning, &none, 1)) {
@@ -381,7 +381,7 @@ void handoffp(struct p *pp)
 	pidleput(pp);
 	unlock(&sched.lock);
 	/* A waker that found no idle P said so, perhaps just before this one was counted (wakep.c). */
-	if (unlikely(load_seqcst(&sched.needspinning)))
+	if (unlikely(load_seqcst(&sched.needspinning)) && !alone_in_kernel())
 		wakep();
 	if (t0)
 		wakenetpoller(t0);

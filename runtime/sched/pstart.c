@@ -160,17 +160,6 @@ void startm_locked(struct p *pp, bool spinning)
 		mwake(mp);
 		return;
 	}
-	/*
-	 * To look for work where one G alone lives, and no spawner: a fork child that has made no thread.  The caller
-	 * finds it, or runs it; and to make a kernel thread here, where a handler may have interrupted libc's
-	 * allocator, would wait for that for ever.
-	 */
-	if (spinning && !spawner_runs() && load_relaxed(&sched.nglive) < 2) {
-		pidleput(pp);
-		fetch_sub_seqcst(&sched.nmspinning, 1);
-		unlock(&sched.lock);
-		return;
-	}
 	pstart_push(pp, spinning);
 	/* The spawner counts for itself. */
 	make = spawner_runs() ? load_seqcst(&sched.npstart) > sched.nmstarting : startcount();
