@@ -333,17 +333,13 @@ void stopm(struct m *mp, uint64_t until)
 	}
 }
 
-/*
- * The calling M's G is in the kernel, and no other lives: nobody waits for a descriptor.  Asked where there is no
- * spawner, in a fork child that has made no thread.  There M0 would make the poller's kernel thread itself, and a
- * handler that blocks may have interrupted libc's allocator, whose lock pthread_create() needs.
- */
+/* The calling M's G is in the kernel, and no other lives: nobody waits for a descriptor. */
 static bool alone_in_kernel(void)
 {
 	struct m *mp = getm();
 	struct g *gp = mp ? load_relaxed(&mp->curg) : NULL; /* none: sysmon */
 
-	return gp && !spawner_runs() && load_relaxed(&sched.nglive) < 2 && gstatus(gp) == Gsyscall;
+	return gp && alone_without_spawner() && gstatus(gp) == Gsyscall;
 }
 
 /* A P whose M blocks: another M must run it if there is anything to run. */

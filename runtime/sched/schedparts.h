@@ -263,6 +263,15 @@ void nonewprivs_enter(struct m *mp) hidden;
 /* ---- filtered.c ---- */
 bool runtime_alone(void) hidden; /* no other G lives */
 
+/*
+ * In a fork child that has made no thread.  An M that needs another there makes it itself, and a handler that waits
+ * may have interrupted libc's allocator, whose lock pthread_create() needs: so none is made without need.
+ */
+static inline bool alone_without_spawner(void)
+{
+	return !spawner_runs() && runtime_alone();
+}
+
 /* ---- helper.c ---- */
 /* The size of a stack for newosproc on which net bytes are left for weft's own functions. */
 size_t runtime_ostack(size_t net) hidden;

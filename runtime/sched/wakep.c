@@ -44,16 +44,6 @@ static bool one_more_spinner(void)
 	return true;
 }
 
-/*
- * The caller's M has a P and one G alone lives: the caller finds it.  Asked where there is no spawner, in a fork child
- * that has made no thread.  There the caller would make an M itself, and a handler that sleeps may have interrupted
- * libc's allocator, whose lock pthread_create() needs.
- */
-static bool finds_it_itself(void)
-{
-	return getp() && !spawner_runs() && load_relaxed(&sched.nglive) < 2;
-}
-
 void wakep_for(struct p *own)
 {
 	struct p *pp;
@@ -66,7 +56,8 @@ void wakep_for(struct p *own)
 	if (!one_more_spinner())
 		return;
 	lock(&sched.lock);
-	pp = unlikely(finds_it_itself()) ? NULL : pidleget();
+	/* One G lives, and the caller's M has a P: it finds what is queued. */
+	pp = unlikely(getp() && alone_without_spawner()) ? NULL : pidleget();
 	if (unlikely(!pp)) {
 		/* All busy: the next M about to go idle must look once more. */
 		store_seqcst(&sched.needspinning, 1);

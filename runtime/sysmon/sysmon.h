@@ -19,8 +19,8 @@ struct sysmon {
 	/* woken Gs at the last look: preemptions for these have been requested */
 	int32_t seen_wakeupq;
 	bool any_cpubound;   /* some P computes for long: sysmon wants to be told what is woken */
-	uint64_t ownpoll;    /* sched.lastpoll as sysmon left it */
 	bool any_blind;      /* one of these has no alarm set: sysmon alone sees what is due there */
+	uint64_t ownpoll;    /* sched.lastpoll as sysmon left it */
 	/* a P that was CPU-bound is I/O-bound now: it polls the descriptors soon */
 	bool any_iobound;
 	bool any_draining;   /* some P drains what the poller brings, and each G takes long */

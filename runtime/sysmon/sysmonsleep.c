@@ -210,7 +210,7 @@ static bool next_may_help(uint64_t now)
 static uint64_t owed(uint64_t now)
 {
 	uint64_t part = SYSMON_PART;
-	uint64_t cpu, used, most;
+	uint64_t cpu, used, most, debt;
 
 	/*
 	 * A filter may forbid the clocks that name a thread.  Without a bound sysmon would look each time that
@@ -234,9 +234,9 @@ static uint64_t owed(uint64_t now)
 	used -= sysmon.saved;
 	sysmon.saved = 0;
 	most = next_may_help(now) ? SYSMON_DEBT : SYSMON_DEBT_MOST;
-	most = used * part < most ? used * part : most;
-	sysmon.usedwhen = now + most; /* what it sleeps off it does not save as well */
-	return most;
+	debt = used * part < most ? used * part : most;
+	sysmon.usedwhen = now + debt; /* what it sleeps off it does not save as well */
+	return debt;
 }
 
 void sysmon_sleep(uint32_t us)
