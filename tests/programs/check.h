@@ -249,4 +249,15 @@ static void UNUSED in_children(int rounds, void (*round)(void))
 	}
 }
 
+/* For signals that are to interrupt the allocator. */
+static void UNUSED allocate(void)
+{
+	void *p[20];
+
+	for (int i = 0; i < 20; i++)
+		CHECK(p[i] = malloc(2000));
+	for (int i = 0; i < 20; i++)
+		free(p[i]);
+}
+
 #endif

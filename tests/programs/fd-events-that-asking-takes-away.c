@@ -10,11 +10,8 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
-#include <sys/syscall.h>
 
-#if !__GLIBC_PREREQ(2, 35) /* the function came with 2.35, the number with Linux 5.11 */
-#define epoll_pwait2(ep, events, n, timeout, mask) syscall(441, ep, events, n, timeout, mask, 8L)
-#endif
+#include "../compare/lib/newer.h"
 
 enum { LONG = 20000, DEPTH = 5 };
 

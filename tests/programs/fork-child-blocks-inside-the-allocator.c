@@ -33,16 +33,6 @@ static void *other(void *arg)
 	return arg;
 }
 
-static void allocate(void)
-{
-	void *p[20];
-
-	for (int i = 0; i < 20; i++)
-		CHECK(p[i] = malloc(2000));
-	for (int i = 0; i < 20; i++)
-		free(p[i]);
-}
-
 static void child(void)
 {
 	struct pollfd p = {empty[0], POLLIN, 0};

@@ -217,16 +217,6 @@ static void on_signal_sleep(int sig)
 	on_signal_answer(sig);
 }
 
-static void allocate(void)
-{
-	void *p[20];
-
-	for (int i = 0; i < 20; i++)
-		CHECK(p[i] = malloc(2000));
-	for (int i = 0; i < 20; i++)
-		free(p[i]);
-}
-
 static void check_work(const char *name, void (*work)(void), void (*handler)(int sig), int signals)
 {
 	char c;
