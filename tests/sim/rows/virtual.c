@@ -184,7 +184,7 @@ int main(int argc, char **argv)
 
 	if (!(personality(0xffffffff) & ADDR_NO_RANDOMIZE) &&
 	    personality(personality(0xffffffff) | ADDR_NO_RANDOMIZE) >= 0)
-		execv("/proc/self/exe", argv);
+		execve("/proc/self/exe", argv, (char *[]){ NULL }); /* nor what the caller's variables shift */
 	for (int i = 1; i < argc; i++) {
 		const char *o = argv[i];
 
