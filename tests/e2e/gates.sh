@@ -143,6 +143,16 @@ cp "$top/tests/compare/memory/calls.def" "$tmp/src/tests/compare/memory/"
 sed -i 's/^\(SYSCALL([0-9]*, pause, \).*/\1BLOCKS)/' "$tmp/src/shim/syscall/syscalls.def"
 case_of "a reason for a call that needs none" check-memory '^check-memory: pause'
 
+# ---- mutants ------------------------------------------------------------------------------------
+
+fresh
+mkdir -p "$tmp/src/tests/sim"
+cp -r "$top/tests/sim/mutants" "$tmp/src/tests/sim/"
+chmod -R u+w "$tmp/src"
+case_of "each mutant can be made" check-mutants ""
+sed -i 's/^static unsigned pd_wake(/static unsigned pd_wakes(/' "$tmp/src/runtime/poll/polldesc.c"
+case_of "one whose text has moved" check-mutants '^check-mutants: poll-counts-after-look: hunk 1'
+
 # ---- system calls of weft's own -----------------------------------------------------------------
 
 fresh
