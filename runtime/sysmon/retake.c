@@ -105,6 +105,19 @@ static void note_tick(struct p *pp, uint32_t tick, uint64_t now)
 	pp->mon.preemptwhen = 0;
 }
 
+/*
+ * All that waits is one G that runs next, and a P is idle: an M comes for it if it waits for long (wake_for_queued()).
+ * Two Gs that wake each other and share a slice are such a pair, as an event loop is with its helpers: the one that
+ * gave way went to another M each time, and its caches did not.
+ */
+static bool pair_alone(struct p *pp, uint64_t now)
+{
+	uint64_t t = load_seqcst(&pp->timer0);
+
+	return load_seqcst(&sched.npidle) > 0 && !runqring(pp) && load_seqcst(&sched.runqsize) == 0 &&
+	       (!t || t > now) && pp->id < load_acquire(&gomaxprocs);
+}
+
 /* Asks pp's G to give way if its slice is over and another G gains by it. */
 static void check_slice(struct p *pp, uint64_t now)
 {
@@ -119,6 +132,8 @@ static void check_slice(struct p *pp, uint64_t now)
 		tick_by(end);
 		return;
 	}
+	if (pair_alone(pp, now))
+		return;
 	preemptone(pp, now, 0);
 	sysmon.helped = now;
 	tick_by(now + PREEMPT_RETRY);
@@ -140,7 +155,7 @@ static void check_timers(struct p *pp, uint64_t now)
 	sysmon.any_cpubound = true;
 	if (p_sees_itself(pp, now))
 		return; /* its M sees to them */
-	sysmon.any_blind = true;
+	sysmon.any_blind |= load_seqcst(&pp->timer0) || sysmon_work_waits(pp, now);
 	if (is_iobound(pp)) {
 		sysmon.any_iobound = true;
 		tick_by(now + CPUBOUND_FIRST_NS);

@@ -33,7 +33,8 @@ static void poll_for_busy(uint64_t now)
 
 	if ((netpoll_watching() || netpoll_clocks()) && last && last + sysmon_pollgap(SYSCALL_SLICE) <= now &&
 	    cas_seqcst(&sched.lastpoll, &last, now)) {
-		netpoll_nowait();
+		if (netpoll_nowait())
+			sysmon.found = sysmon.helped = now;
 		sysmon.ownpoll = load_seqcst(&sched.lastpoll);
 	}
 }
@@ -69,7 +70,7 @@ static bool wake_for_queued(uint64_t now, bool *again)
 	if (queued) {
 		store_relaxed(&sched.naps, NAP_TRIES);
 		wakep();
-		sysmon.helped = now;
+		sysmon.found = sysmon.helped = now;
 	}
 	return queued;
 }

@@ -160,7 +160,7 @@ static bool sleep_polling(uint64_t until)
 	sysmon.ownpoll = nanotime();
 	store_seqcst(&sched.lastpoll, sysmon.ownpoll);
 	if (n > 0 && netpoll_ready(ev, n))
-		sysmon.helped = nanotime();
+		sysmon.found = sysmon.helped = nanotime();
 	else if (n > 0)
 		netpoll_vain(ev, n);
 	/* An M that went idle meanwhile left the polling, and all timers, to sysmon. */
@@ -203,6 +203,25 @@ static bool next_may_help(uint64_t now)
 				       (netpoll_watching() && load_seqcst(&sched.lastpoll) == sysmon.ownpoll));
 }
 
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * ns until it is worth looking again for what no sign tells of: events, and work or timers beside an idle P.  Where
+ * looks have found none for long, the next will not, either: what comes after a silence is noticed late by a part of
+ * it.
+ */
+static uint64_t rest(uint64_t now)
+{
+	uint64_t ns = since(sysmon.found, now) / REST_PART;
+
+	if (sysmon.any_blind || sysmon.urgent)
+		return 0;
+	return ns < SYSMON_DEBT_MOST ? ns : SYSMON_DEBT_MOST;
+}
+
 /*
  * ns for which sysmon has to sleep, however much there is to see: it may use a part of a CPU, and some at once
  * after it used less.  Its clock counts what its sleeps and wake-ups take, too.
@@ -233,10 +252,19 @@ static uint64_t owed(uint64_t now)
 	}
 	used -= sysmon.saved;
 	sysmon.saved = 0;
-	most = next_may_help(now) ? SYSMON_DEBT : SYSMON_DEBT_MOST;
+	most = next_may_help(now) ? later(SYSMON_DEBT, rest(now)) : SYSMON_DEBT_MOST;
 	debt = used * part < most ? used * part : most;
 	sysmon.usedwhen = now + debt; /* what it sleeps off it does not save as well */
 	return debt;
+}
+
+/* Where Ps drain what the poller brings no waker wakes sysmon (sysmonuntil is 0), and poll_for_busy() polls. */
+static void sleep_draining(uint64_t now, uint64_t until)
+{
+	uint64_t next = now + later(sysmon_wakeslice(), rest(now));
+
+	sleep_until(until < next ? until : next);
+	sysmon.woken_early = false;
 }
 
 void sysmon_sleep(uint32_t us)
@@ -263,9 +291,7 @@ void sysmon_sleep(uint32_t us)
 		return;
 	}
 	if (sysmon.any_draining) {
-		/* No waker wakes sysmon here (sysmonuntil is 0), and poll_for_busy() polls. */
-		sleep_until(until < now + sysmon_wakeslice() ? until : now + sysmon_wakeslice());
-		sysmon.woken_early = false;
+		sleep_draining(now, until);
 		return;
 	}
 	if (sysmon.woken_early)
