@@ -19,7 +19,7 @@ struct sysmon {
 	/* woken Gs at the last look: preemptions for these have been requested */
 	int32_t seen_wakeupq;
 	bool any_cpubound;   /* some P computes for long: sysmon wants to be told what is woken */
-	bool any_blind;      /* beside one of these something waits, and it has no alarm set: sysmon alone sees what is due */
+	bool any_blind;      /* where one of these has no alarm set something waits, which sysmon alone sees */
 	uint64_t ownpoll;    /* sched.lastpoll as sysmon left it */
 	/* a P that was CPU-bound is I/O-bound now: it polls the descriptors soon */
 	bool any_iobound;
