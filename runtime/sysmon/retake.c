@@ -108,14 +108,16 @@ static void note_tick(struct p *pp, uint32_t tick, uint64_t now)
 /*
  * All that waits is one G that runs next, and a P is idle: an M comes for it if it waits for long (wake_for_queued()).
  * Two Gs that wake each other and share a slice are such a pair, as an event loop is with its helpers: the one that
- * gave way went to another M each time, and its caches did not.
+ * gave way went to another M each time, and its caches did not.  Where none of the two has run since the last look and
+ * the other has waited for a slice no M came: the kernel may give none.
  */
 static bool pair_alone(struct p *pp, uint64_t now)
 {
 	uint64_t t = load_seqcst(&pp->timer0);
 
 	return load_seqcst(&sched.npidle) > 0 && !runqring(pp) && load_seqcst(&sched.runqsize) == 0 &&
-	       (!t || t > now) && pp->id < load_acquire(&gomaxprocs);
+	       (!t || t > now) && pp->id < load_acquire(&gomaxprocs) &&
+	       (load_relaxed(&pp->runs) != pp->mon.runs || since(pp->mon.stallsince, now) < (uint64_t)weft_opt.slice);
 }
 
 /* Asks pp's G to give way if its slice is over and another G gains by it. */
