@@ -157,7 +157,8 @@ static void check_timers(struct p *pp, uint64_t now)
 	sysmon.any_cpubound = true;
 	if (p_sees_itself(pp, now))
 		return; /* its M sees to them */
-	sysmon.any_blind |= load_seqcst(&pp->timer0) || sysmon_work_waits(pp, now);
+	sysmon.any_blind = true;
+	sysmon.blind_waits |= load_seqcst(&pp->timer0) || sysmon_work_waits(pp, now);
 	if (is_iobound(pp)) {
 		sysmon.any_iobound = true;
 		tick_by(now + CPUBOUND_FIRST_NS);
@@ -330,7 +331,8 @@ void sysmon_tick(uint64_t now)
 	sysmon.last_look = sysmon.last_tick;
 	sysmon.last_tick = now;
 	sysmon.next_tick = 0;
-	sysmon.any_cpubound = sysmon.any_blind = sysmon.any_iobound = sysmon.any_draining = sysmon.urgent = false;
+	sysmon.any_cpubound = sysmon.any_blind = sysmon.blind_waits = false;
+	sysmon.any_iobound = sysmon.any_draining = sysmon.urgent = false;
 	for (int i = 0; weft_opt.wakeslice && i < MAXPROCS && allp[i]; i++)
 		sysmon.any_draining |= is_draining(allp[i], now);
 	for (int i = 0; i < MAXPROCS && allp[i]; i++) {

@@ -34,7 +34,7 @@ static void poll_for_busy(uint64_t now)
 	if ((netpoll_watching() || netpoll_clocks()) && last && last + sysmon_pollgap(SYSCALL_SLICE) <= now &&
 	    cas_seqcst(&sched.lastpoll, &last, now)) {
 		if (netpoll_nowait())
-			sysmon.found = sysmon.helped = now;
+			sysmon.helped = now;
 		sysmon.ownpoll = load_seqcst(&sched.lastpoll);
 	}
 }
@@ -70,7 +70,7 @@ static bool wake_for_queued(uint64_t now, bool *again)
 	if (queued) {
 		store_relaxed(&sched.naps, NAP_TRIES);
 		wakep();
-		sysmon.found = sysmon.helped = now;
+		sysmon.helped = now;
 	}
 	return queued;
 }
@@ -226,6 +226,7 @@ static void *sysmon_main(void *arg)
 	(void)arg;
 	os_setname("weft-sysmon");
 	sysmon.tid = os_gettid();
+	sysmon.helped = nanotime();
 	os_timerslack(SYSMON_SLACK);
 	os_cpuslice(SYSMON_CPU_SLICE);
 	for (;;) {

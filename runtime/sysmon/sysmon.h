@@ -19,7 +19,8 @@ struct sysmon {
 	/* woken Gs at the last look: preemptions for these have been requested */
 	int32_t seen_wakeupq;
 	bool any_cpubound;   /* some P computes for long: sysmon wants to be told what is woken */
-	bool any_blind;      /* where one of these has no alarm set something waits, which sysmon alone sees */
+	bool any_blind;      /* one of these has no alarm set: sysmon alone sees what is due there */
+	bool blind_waits;    /* and something waits there */
 	uint64_t ownpoll;    /* sched.lastpoll as sysmon left it */
 	/* a P that was CPU-bound is I/O-bound now: it polls the descriptors soon */
 	bool any_iobound;
@@ -27,7 +28,6 @@ struct sysmon {
 	bool urgent;         /* beside a P that computes for long a G waits, or a timer does */
 	/* when it last found work beside an idle P, a P whose M blocks, a timer, or as the poller an event for a G */
 	uint64_t helped;
-	uint64_t found;      /* the same, for what no sign had told of: an event, or what waited beside an idle P */
 	bool woken_early;    /* sysmon was woken before its time */
 	int32_t tid;         /* of sysmon itself */
 	uint64_t used, usedwhen; /* its CPU clock when it was read last, and when that was */

@@ -160,7 +160,7 @@ static bool sleep_polling(uint64_t until)
 	sysmon.ownpoll = nanotime();
 	store_seqcst(&sched.lastpoll, sysmon.ownpoll);
 	if (n > 0 && netpoll_ready(ev, n))
-		sysmon.found = sysmon.helped = nanotime();
+		sysmon.helped = nanotime();
 	else if (n > 0)
 		netpoll_vain(ev, n);
 	/* An M that went idle meanwhile left the polling, and all timers, to sysmon. */
@@ -215,9 +215,9 @@ static uint64_t later(uint64_t a, uint64_t b)
  */
 static uint64_t rest(uint64_t now)
 {
-	uint64_t ns = since(sysmon.found, now) / REST_PART;
+	uint64_t ns = since(sysmon.helped, now) / REST_PART;
 
-	if (sysmon.any_blind || sysmon.urgent)
+	if (sysmon.blind_waits || sysmon.urgent)
 		return 0;
 	return ns < SYSMON_DEBT_MOST ? ns : SYSMON_DEBT_MOST;
 }
