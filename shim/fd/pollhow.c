@@ -6,9 +6,11 @@
 #include "runtime/arch/callstub.h"
 #include "shim/signal/sigroute.h"
 #include "shim/sync/sync.h"
+#include "shim/syscall/syscall.h"
 #include "shim/syscall/usermem.h"
 
 #include <limits.h>
+#include <sys/select.h>
 
 #define SECOND 1000000000LL
 
@@ -75,4 +77,91 @@ bool pollhow_may_wait(const struct pollhow *h, long *r)
 	if (h->mask)
 		waitmask_attend();
 	return true;
+}
+
+/* ---- by number, with a mask ------------------------------------------------------------------ */
+
+/* The kernel clears the sets of a pselect6 that finds nothing: it is asked with copies. */
+static long sets_now(const struct call *x)
+{
+	enum { SETS = 3 };
+	const long user[SETS] = { x->b, x->c, x->d };
+	struct timespec zero = { 0, 0 };
+	fd_set copy[SETS];
+	size_t bytes = ((size_t)x->a + NFDBITS - 1) / NFDBITS * sizeof(copy[0].fds_bits[0]);
+	void *at[SETS];
+	long r;
+
+	for (int i = 0; i < SETS; i++) {
+		at[i] = user[i] && bytes ? &copy[i] : NULL;
+		if (at[i] && !user_get(at[i], (const void *)user[i], bytes))
+			return -EFAULT;
+	}
+	r = poll_ask(SYS_pselect6, x->a, at[0], at[1], at[2], &zero, NULL);
+	for (int i = 0; r > 0 && i < SETS; i++)
+		if (at[i] && !user_put((void *)user[i], at[i], bytes))
+			r = -EFAULT;
+	return r;
+}
+
+static long ready_now(const struct call *x)
+{
+	struct timespec zero = { 0, 0 };
+
+	if (x->nr == SYS_pselect6)
+		return sets_now(x);
+	if (x->nr == SYS_ppoll)
+		return poll_ask(SYS_ppoll, x->a, x->b, &zero, NULL, 0, 0);
+	return poll_ask(x->nr, x->a, x->b, x->c, x->nr == SYS_epoll_pwait2 ? &zero : NULL, NULL, 0);
+}
+
+/* Where the mask is, and the time that must be good before anything is asked; NULL: none. */
+struct polled {
+	const sigset_t *mask;
+	size_t bytes;
+	const struct timespec *time;
+};
+
+static bool polled_by(const struct call *x, struct polled *p)
+{
+	switch (x->nr) {
+	case SYS_ppoll:
+		*p = (struct polled){ (const sigset_t *)x->d, (size_t)x->e, (const struct timespec *)x->c };
+		return true;
+	case SYS_pselect6:
+		p->time = (const struct timespec *)x->e;
+		return x->a >= 0 && x->a <= FD_SETSIZE && x->f &&
+		       user_get(p, (const void *)x->f, offsetof(struct polled, time));
+	default:
+		*p = (struct polled){ (const sigset_t *)x->e, (size_t)x->f,
+				      x->nr == SYS_epoll_pwait2 ? (const struct timespec *)x->d : NULL };
+		return true;
+	}
+}
+
+/*
+ * With a mask the call is a region of it, as libc's function of that name: of the signals that are kept for the G the
+ * kernel knows nothing.  The kernel waits, and writes the time that is left; no cancellation point.
+ */
+long polls_by_number(const struct call *x)
+{
+	struct pollhow h = { .nr = x->nr };
+	struct timespec asked;
+	struct call y = *x;
+	struct polled p;
+	long r;
+
+	if (!polled_by(x, &p) || !p.mask || p.bytes != SIGSET_BYTES || !pollhow_masked(&h, p.mask))
+		return call_blocks(x);
+	if (p.time && !(user_get(&asked, p.time, sizeof(asked)) && pollhow_until(&h, &asked)))
+		return call_blocks(x);
+	r = ready_now(x);
+	if (r == -EFAULT) /* what cannot be written alone is an error after the wait */
+		return call_blocks(x);
+	if (r)
+		return r;
+	p.mask = waitmask();
+	*(x->nr == SYS_pselect6 ? &y.f : x->nr == SYS_ppoll ? &y.d : &y.e) =
+		x->nr == SYS_pselect6 ? (long)&p : (long)p.mask;
+	return POLLHOW_KERNEL_WAITS(&h, call_blocks(&y));
 }
