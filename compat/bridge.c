@@ -92,7 +92,8 @@ const char *bridge_probe(struct donor *d, uint32_t step)
 	struct kernel_sigaction ours = {handler, 4 | 0x04000000 /* SA_SIGINFO, SA_RESTORER */,
 					arch_restorer, ~UINT64_C(0)}, old,
 			       ignore = {(void *)SIG_IGN, 0, NULL, 0};
-	uint64_t end = sys_now() + UINT64_C(10000000000), wait = WAIT_LEAST_NS;
+	struct sys_patience patience = sys_patience(UINT64_C(10000000000));
+	uint64_t wait = WAIT_LEAST_NS;
 	long r;
 
 	seen.donor = d;
@@ -110,7 +111,7 @@ const char *bridge_probe(struct donor *d, uint32_t step)
 	}
 	donor_send(d, DONOR_PAUSE);
 	/* It may arrive before the sleep has begun: again, and soon.  Pairs with the donor's step. */
-	while (load_acquire(&d->ready) < step && sys_now() < end) {
+	while (load_acquire(&d->ready) < step && sys_patient(&patience)) {
 		sys_3(SYS_tgkill, sys_getpid(), d->ostid, SIGCANCEL);
 		sys_futex_wait(&d->ready, step - 1, wait);
 		wait = wait < WAIT_MOST_NS ? 2 * wait : wait;

@@ -224,15 +224,14 @@ bool donors_hang(void)
 
 bool donor_await(struct donor *d, uint32_t n)
 {
-	uint64_t end = sys_now() + UINT64_C(10000000000);
+	struct sys_patience patience = sys_patience(UINT64_C(10000000000));
 	uint32_t v;
 
 	/* Pairs with step(): what the donor wrote before its step is visible after this. */
 	while ((v = load_acquire(&d->ready)) < n) {
-		uint64_t now = sys_now();
-
-		if (now >= end || (sys_futex_wait(&d->ready, v, LOOK_NS) == -ETIMEDOUT &&
-				   load_acquire(&d->ready) == v && donors_hang() && load_acquire(&d->ready) == v)) {
+		if (!sys_patient(&patience) ||
+		    (sys_futex_wait(&d->ready, v, LOOK_NS) == -ETIMEDOUT && load_acquire(&d->ready) == v &&
+		     donors_hang() && load_acquire(&d->ready) == v)) {
 			family->hangs = true;
 			return false;
 		}

@@ -59,14 +59,14 @@ static void say(const char *part)
  */
 static const char *prove_lock(struct donors *ds)
 {
-	uint64_t end = sys_now() + UINT64_C(5000000000);
+	struct sys_patience patience = sys_patience(UINT64_C(5000000000));
 	int v = 0, looks = 0;
 	bool contended = false;
 
 	if (!cas_acquire(layout.lock, &v, 1))
 		return "stack list lock is not free";
 	donor_send(&ds->first, DONOR_CREATE);
-	while (!contended && sys_now() < end) {
+	while (!contended && sys_patient(&patience)) {
 		contended = load_relaxed(layout.lock) == 2;
 		/* The creator's second step: it came through without the lock. */
 		if (!contended && load_acquire(&ds->first.ready) >= 2)

@@ -130,10 +130,10 @@ static void child(void *arg)
 	die(0);
 }
 
-/* Waits for the child, at most five seconds; its exit code, or -1. */
+/* Waits for the child, at most five seconds in which it could run; its exit code, or -1. */
 static int reap(int pid)
 {
-	uint64_t end = sys_now() + UINT64_C(5000000000);
+	struct sys_patience patience = sys_patience(UINT64_C(5000000000));
 	int status = 0, looks = 0;
 	bool killed = false;
 
@@ -145,7 +145,7 @@ static int reap(int pid)
 			return killed || (status & 0x7f) ? -1 : status >> 8 & 0xff;
 		if (r < 0 && r != -EINTR)
 			return -1;
-		if (sys_now() > end && !killed) {
+		if (!sys_patient(&patience) && !killed) {
 			sys_2(SYS_kill, pid, 9);
 			killed = true;
 		}

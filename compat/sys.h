@@ -12,6 +12,7 @@
 #ifndef WEFT_COMPAT_SYS_H
 #define WEFT_COMPAT_SYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -81,6 +82,32 @@ static inline uint64_t sys_now(void)
 
 	sys_2(SYS_clock_gettime, 1 /* CLOCK_MONOTONIC */, &ts);
 	return (uint64_t)ts.sec * 1000000000 + (uint64_t)ts.nsec;
+}
+
+/*
+ * A limit of time for what the other side of a look does.  A process that is stopped, or gets no CPU, does not use it up:
+ * of the time from one look to the next some count at most, as the other side had no more of it.
+ */
+struct sys_patience {
+	uint64_t left, last;
+};
+
+static inline struct sys_patience sys_patience(uint64_t ns)
+{
+	return (struct sys_patience){ns, sys_now()};
+}
+
+/* A look: is there any left? */
+static inline bool sys_patient(struct sys_patience *p)
+{
+	enum { COUNTS_NS = 50000000 };
+	uint64_t now = sys_now(), gone = now - p->last;
+
+	if (gone > COUNTS_NS)
+		gone = COUNTS_NS;
+	p->last = now;
+	p->left = gone < p->left ? p->left - gone : 0;
+	return p->left != 0;
 }
 
 static inline int sys_gettid(void)
