@@ -55,6 +55,7 @@ extern const struct sender senders[];
 extern int sig;
 extern pthread_t thread_of[ROLES];
 extern _Atomic pid_t tid_of[ROLES];
+void await_agent(void); /* main makes it last: the worker may be first to name it */
 void enter_handler(int role); /* a handler of sig that waits */
 
 #endif

@@ -71,6 +71,11 @@ void enter_handler(int role)
 	pthread_kill(pthread_self(), sig);
 }
 
+void await_agent(void)
+{
+	until(&began[AGENT], 60000, 0);
+}
+
 static void play(int role)
 {
 	const struct state *s = state[role];
@@ -127,6 +132,7 @@ static void report(void)
 static void *agent(void *arg)
 {
 	thread_of[AGENT] = pthread_self();
+	atomic_store(&began[AGENT], 1);
 	until(&began[MAIN], 60000, 0);
 	if (state[WORKER]->call)
 		until(&began[WORKER], 60000, 0);

@@ -117,6 +117,7 @@ static long call_cond(int role)
 static long call_join(int role)
 {
 	(void)role;
+	await_agent();
 	return pthread_join(thread_of[AGENT], NULL);
 }
 
