@@ -145,6 +145,7 @@ static bool polled_by(const struct call *x, struct polled *p)
  */
 long polls_by_number(const struct call *x)
 {
+	bool epoll = x->nr == SYS_epoll_pwait || x->nr == SYS_epoll_pwait2;
 	struct pollhow h = { .nr = x->nr };
 	struct timespec asked;
 	struct call y = *x;
@@ -155,13 +156,19 @@ long polls_by_number(const struct call *x)
 		return call_blocks(x);
 	if (p.time && !(user_get(&asked, p.time, sizeof(asked)) && pollhow_until(&h, &asked)))
 		return call_blocks(x);
+	if (x->nr == SYS_epoll_pwait)
+		pollhow_ms(&h, (int)x->d);
 	r = ready_now(x);
 	if (r == -EFAULT) /* what cannot be written alone is an error after the wait */
 		return call_blocks(x);
-	if (r)
+	if (r || (epoll && h.now)) /* poll and select look at signals even without a wait */
 		return r;
 	p.mask = waitmask();
 	*(x->nr == SYS_pselect6 ? &y.f : x->nr == SYS_ppoll ? &y.d : &y.e) =
 		x->nr == SYS_pselect6 ? (long)&p : (long)p.mask;
-	return POLLHOW_KERNEL_WAITS(&h, call_blocks(&y));
+	WAITMASK_REGION(h.mask);
+	/* Of epoll_wait's family as in wait_epoll(): what waited and turns out to be ignored ends it, too. */
+	if (waitmask_hit() || (epoll && self_thread.maskedtook))
+		return -EINTR;
+	return call_blocks(&y);
 }
