@@ -85,8 +85,8 @@ static inline uint64_t sys_now(void)
 }
 
 /*
- * A limit of time for what the other side of a look does.  A process that is stopped, or gets no CPU, does not use it up:
- * of the time from one look to the next some count at most, as the other side had no more of it.
+ * A limit of time for what the other side of a look does.  A process that is stopped, or gets no CPU, does not use it
+ * up: of the time from one look to the next some counts at most, as the other side had no more of it.
  */
 struct sys_patience {
 	uint64_t left, last;

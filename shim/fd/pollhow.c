@@ -84,21 +84,21 @@ bool pollhow_may_wait(const struct pollhow *h, long *r)
 /* The kernel clears the sets of a pselect6 that finds nothing: it is asked with copies. */
 static long sets_now(const struct call *x)
 {
-	enum { SETS = 3 };
-	const long user[SETS] = { x->b, x->c, x->d };
+	enum { PSELECT_SETS = 3 };
+	const long user[PSELECT_SETS] = { x->b, x->c, x->d };
 	struct timespec zero = { 0, 0 };
-	fd_set copy[SETS];
+	fd_set copy[PSELECT_SETS];
 	size_t bytes = ((size_t)x->a + NFDBITS - 1) / NFDBITS * sizeof(copy[0].fds_bits[0]);
-	void *at[SETS];
+	void *at[PSELECT_SETS];
 	long r;
 
-	for (int i = 0; i < SETS; i++) {
+	for (int i = 0; i < PSELECT_SETS; i++) {
 		at[i] = user[i] && bytes ? &copy[i] : NULL;
 		if (at[i] && !user_get(at[i], (const void *)user[i], bytes))
 			return -EFAULT;
 	}
 	r = poll_ask(SYS_pselect6, x->a, at[0], at[1], at[2], &zero, NULL);
-	for (int i = 0; r > 0 && i < SETS; i++)
+	for (int i = 0; r > 0 && i < PSELECT_SETS; i++)
 		if (at[i] && !user_put((void *)user[i], at[i], bytes))
 			r = -EFAULT;
 	return r;
