@@ -15,6 +15,7 @@
  */
 #include "shim/sync/eintr.h"
 #include "shim/sync/sync.h"
+#include "shim/thread/schedparam.h"
 #include "shim/thread/thread.h"
 
 uint64_t eintr_mark(void)
@@ -57,6 +58,7 @@ enum eintr eintr_deliver(uint64_t *mark)
 	if (!on_g())
 		return INTR_ENDS; /* native thread: the kernel ran the handler, with flags unknown */
 	from = eintr_ran(*mark) ? *mark : eintr_mark();
+	schedparam_apply(); /* that is told by a kick, too, and is real before the wait is over */
 	signals_deliver();
 	*mark = eintr_mark();
 	if (*mark == from)

@@ -9,6 +9,7 @@
  * Must never: take from the lists of the thread.
  */
 #include "shim/signal/sigring.h"
+#include "shim/thread/schedparam.h"
 
 /* seq_cst with the mailboxes: sigkick_again() clears this one, then looks at them */
 static _Atomic uint32_t watching;  /* 1: some G has undelivered signals */
@@ -35,7 +36,10 @@ void sigkick_arrived(void)
 {
 	struct thread *th = &self_thread;
 
-	if (on_g() && !signals_busy() && !load_relaxed(&th->masked) && !th->waitset)
+	if (!on_g() || signals_busy())
+		return;
+	schedparam_apply();
+	if (!load_relaxed(&th->masked) && !th->waitset)
 		signals_deliver();
 }
 
