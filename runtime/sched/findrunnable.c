@@ -212,9 +212,9 @@ static void p_batch_drained(struct p *pp)
 
 /*
  * The poller that finds work takes a P and wakes no other M, so nobody sleeps until the timers of the idle Ps are due.
- * The next M without work does.  Meanwhile a P whose own timers are due, and any at each GLOBAL_TICK'th schedule, looks
- * at theirs.  (Before, a third of 64 sleepers stood still for up to 10 ms, until sysmon looked, while one of 16 Ps ran
- * the others: simulated, in one run of 70.)
+ * The next M without work does.  Meanwhile a P whose own timers are due looks at theirs, and one that comes here at a
+ * GLOBAL_TICK'th schedule (nextlocal() may decide that one: then sysmon sees to them).  (Before, a third of 64 sleepers
+ * stood still for up to 10 ms, until sysmon looked, while one of 16 Ps ran the others: simulated, in one run of 70.)
  */
 static void timers_unwatched(struct p *pp, uint64_t now)
 {

@@ -231,9 +231,9 @@ enum {
 	/* ns, sysmonsleep.c retake.c: the same where neither is so.  From: TICK_MAX, its rarest look. */
 	SYSMON_DEBT_MOST = 10000000,
 	/*
-	 * one in, sysmonsleep.c: of the time since a look helped, for which sysmon does not look
-	 * for more, TICK_MAX at most.  From: an event in 20 ms is noticed as soon as before, within SYSMON_DEBT, and
-	 * what comes after a longer silence late by little of it.
+	 * one in, sysmonsleep.c: of the time since a look helped, for which sysmon does not look for more, TICK_MAX at
+	 * most.  From: an event in 20 ms is noticed within SYSMON_DEBT, as without such a rest, and what comes after a
+	 * longer silence is late by little of it.
 	 */
 	REST_PART = 16,
 	/*

@@ -115,24 +115,28 @@ static long ready_now(const struct call *x)
 	return poll_ask(x->nr, x->a, x->b, x->c, x->nr == SYS_epoll_pwait2 ? &zero : NULL, NULL, 0);
 }
 
-/* Where the mask is, and the time that must be good before anything is asked; NULL: none. */
+/* The mask, and the time that must be good before anything is asked; NULL: none.  As pselect6 has them: mask, bytes. */
 struct polled {
 	const sigset_t *mask;
 	size_t bytes;
 	const struct timespec *time;
 };
 
-static bool polled_by(const struct call *x, struct polled *p)
+/* *at: the argument of x by which the kernel gets the mask. */
+static bool polled_by(struct call *x, struct polled *p, long **at)
 {
 	switch (x->nr) {
 	case SYS_ppoll:
+		*at = &x->d;
 		*p = (struct polled){ (const sigset_t *)x->d, (size_t)x->e, (const struct timespec *)x->c };
 		return true;
 	case SYS_pselect6:
+		*at = &x->f;
 		p->time = (const struct timespec *)x->e;
 		return x->a >= 0 && x->a <= FD_SETSIZE && x->f &&
 		       user_get(p, (const void *)x->f, offsetof(struct polled, time));
 	default:
+		*at = &x->e;
 		*p = (struct polled){ (const sigset_t *)x->e, (size_t)x->f,
 				      x->nr == SYS_epoll_pwait2 ? (const struct timespec *)x->d : NULL };
 		return true;
@@ -150,9 +154,9 @@ long polls_by_number(const struct call *x)
 	struct timespec asked;
 	struct call y = *x;
 	struct polled p;
-	long r;
+	long r, *mask;
 
-	if (!polled_by(x, &p) || !p.mask || p.bytes != SIGSET_BYTES || !pollhow_masked(&h, p.mask))
+	if (!polled_by(&y, &p, &mask) || !p.mask || p.bytes != SIGSET_BYTES || !pollhow_masked(&h, p.mask))
 		return call_blocks(x);
 	if (p.time && !(user_get(&asked, p.time, sizeof(asked)) && pollhow_until(&h, &asked)))
 		return call_blocks(x);
@@ -164,8 +168,7 @@ long polls_by_number(const struct call *x)
 	if (r || (epoll && h.now)) /* poll and select look at signals even without a wait */
 		return r;
 	p.mask = waitmask();
-	*(x->nr == SYS_pselect6 ? &y.f : x->nr == SYS_ppoll ? &y.d : &y.e) =
-		x->nr == SYS_pselect6 ? (long)&p : (long)p.mask;
+	*mask = x->nr == SYS_pselect6 ? (long)&p : (long)p.mask;
 	WAITMASK_REGION(h.mask);
 	/* Of epoll_wait's family as in wait_epoll(): what waited and turns out to be ignored ends it, too. */
 	if (waitmask_hit() || (epoll && self_thread.maskedtook))

@@ -58,7 +58,8 @@ enum eintr eintr_deliver(uint64_t *mark)
 	if (!on_g())
 		return INTR_ENDS; /* native thread: the kernel ran the handler, with flags unknown */
 	from = eintr_ran(*mark) ? *mark : eintr_mark();
-	schedparam_apply(); /* that is told by a kick, too, and is real before the wait is over */
+	/* Another thread that sets the caller's attributes kicks it, too: they are real before the wait is over. */
+	schedparam_apply();
 	signals_deliver();
 	*mark = eintr_mark();
 	if (*mark == from)
