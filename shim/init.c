@@ -30,7 +30,7 @@
  *	children			the process's
  *	threads of libc's own		run no code of the program: else weft is on before (async.c)
  */
-#include "runtime/sched/policy.h"
+#include "runtime/base/moment.h"
 #include "shim/process/clone.h"
 #include "shim/thread/schedparam.h"
 #include "shim/bind.h"
@@ -102,7 +102,7 @@ int thread_native(void *(*fn)(void *), void *arg, void *stack, size_t size, uint
 
 void thread_native_join(uintptr_t os)
 {
-	struct timespec moment = { 0, GONE_SLEEP_NS };
+	struct moment w = { 0 };
 	MAIN_ARENA;
 
 	if (!on_g()) {
@@ -111,7 +111,7 @@ void thread_native_join(uintptr_t os)
 	}
 	/* Main, alone (single.c): libc's own wait is a cancellation point. */
 	while (real.pthread_tryjoin_np((pthread_t)os, NULL) == EBUSY)
-		own3(SYS_nanosleep, &moment, NULL, 0);
+		moment_wait(&w);
 }
 
 /* Main's kernel thread runs g0 too: that stack needs a thread block of its own. */

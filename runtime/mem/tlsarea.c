@@ -203,8 +203,8 @@ void tlsarea_trim(void)
 
 	lock(&arealock);
 	/* What is unmapped may be another's memory at once.  No more come while the lock is held. */
-	while (load_acquire(&populating) > 0)
-		os_osyield();
+	for (struct moment w = { 0 }; load_acquire(&populating) > 0;)
+		moment_wait(&w);
 	if (left) {
 		char *cut = last->at + last->n * areasize, *end = cut + left * areasize;
 

@@ -43,9 +43,9 @@ static void await_calls(struct polldesc *pd)
 
 	if (!pd)
 		return;
-	for (unsigned i = 1; load_seqcst(&pd->seen.incalls); i++) {
-		await_step(i, 1);
-		if (i < OFF_YIELDS)
+	for (struct moment w = { 0 }; load_seqcst(&pd->seen.incalls);) {
+		moment_wait(&w);
+		if (!w.slept)
 			continue;
 		now = nanotime();
 		if (!until)

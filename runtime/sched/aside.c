@@ -36,7 +36,7 @@
 /* the last M made in reserve: until it has started, another would not help; never freed */
 static struct m *lastspare;
 static _Atomic bool refused; /* the kernel gave no thread for it: until it gives one again */
-static _Atomic bool hopeless; /* some G asked again for REFUSED_NS, and was refused: until the same */
+static _Atomic bool hopeless; /* some G asked again for STANDSTILL_NS, and was refused: until the same */
 
 /* What is read without the lock is a hint: one more or one fewer does no harm. */
 bool m_wants_spare(void)
@@ -105,7 +105,7 @@ static bool needless(uint64_t since)
 		return false;
 	if (!since || load_relaxed(&hopeless))
 		return true;
-	if (nanotime() < since + REFUSED_NS)
+	if (nanotime() < since + STANDSTILL_NS)
 		return false;
 	store_relaxed(&hopeless, true);
 	return true;
@@ -119,19 +119,17 @@ static bool another_there(void)
 
 /*
  * Waits for an idle M.  The spawner may need a lock whose holder waits for this P: so others have their
- * turn after a millisecond.  Not at once: those that were created later, and compute, would all run
+ * turn after STARTING_LONG.  Not at once: those that were created later, and compute, would all run
  * before the caller.
  */
 static void await_another(uint64_t until, uint64_t since)
 {
-	for (int i = 0; !another_there() && !needless(since); i++) {
-		if (i % IDLEM_ASK == 0)
-			spawner_want_spare();
+	for (struct moment w = { 0 }; !another_there() && !needless(since); moment_wait(&w)) {
+		spawner_want_spare();
 		if (nanotime() >= until)
 			return;
-		if (i >= IDLEM_TURNS)
+		if (moment_over(&w, STARTING_LONG))
 			gosched();
-		os_usleep(IDLEM_US);
 	}
 }
 

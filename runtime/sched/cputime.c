@@ -120,7 +120,7 @@ static uint64_t cputime_of(struct g *gp)
 		unpin();
 		return t;
 	}
-	for (;;) {
+	for (struct moment w = { 0 };; moment_wait(&w)) {
 		uint32_t seq = load_seqcst(&gp->cpuseq);
 		struct m *mp = load_seqcst(&gp->m);
 		uint64_t t = gp->cputime;
@@ -129,7 +129,6 @@ static uint64_t cputime_of(struct g *gp)
 			t += time_of(mp) - mp->cpustart;
 		if (!(seq & 1) && load_seqcst(&gp->cpuseq) == seq && load_seqcst(&gp->m) == mp)
 			return t;
-		os_osyield();
 	}
 }
 

@@ -65,8 +65,8 @@ static void settle(void)
 	fromnow_set(FROMNOW_NOMORE);
 	unlock(&sched.lock);
 	/* Of those that others have begun to make. */
-	while (load_acquire(&sched.nmstarting) > 0)
-		os_usleep(FILTER_SLEEP_US);
+	for (struct moment w = { 0 }; load_acquire(&sched.nmstarting) > 0;)
+		moment_wait(&w);
 	exitsyscall();
 }
 

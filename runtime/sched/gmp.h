@@ -15,6 +15,7 @@
 #include "runtime/arch/sigframe.h"
 #include "runtime/base/lock.h"
 #include "runtime/base/log.h"
+#include "runtime/base/moment.h"
 #include "runtime/base/options.h"
 #include "runtime/os/os.h"
 #include "runtime/g.h"

@@ -58,7 +58,7 @@ static bool lock_to_m0(struct g *gp)
 		lockosthread(LOCK_SHARED, 0); /* on M0, says may_begin() */
 		return true;
 	}
-	for (int i = 0; i < SINGLE_TRIES; i++) {
+	for (struct moment w = { 0 }; !moment_over(&w, STANDSTILL_NS); moment_wait(&w)) {
 		if (getm() == &m0) {
 			lockosthread(LOCK_SHARED, 0);
 			if (gp->lockedm == &m0)
@@ -66,10 +66,8 @@ static bool lock_to_m0(struct g *gp)
 			unlockosthread(false);
 		}
 		mcall(to_m0);
-		if (getm() != &m0) {
+		if (getm() != &m0)
 			netpoll_break(); /* M0 may be the poller */
-			os_usleep(SINGLE_US);
-		}
 	}
 	return false;
 }
@@ -98,7 +96,7 @@ static bool retire(void)
 
 static bool retire_all(void)
 {
-	for (int i = 0; i < SINGLE_TRIES; i++) {
+	for (struct moment w = { 0 }; !moment_over(&w, STANDSTILL_NS); moment_wait(&w)) {
 		if (retire())
 			return true;
 		netpoll_break();
@@ -106,7 +104,6 @@ static bool retire_all(void)
 		if (!spawner_wake())
 			while (m_reap())
 				;
-		os_usleep(SINGLE_US);
 	}
 	return false;
 }

@@ -44,7 +44,6 @@ NEEDS(SLEPT_MIN < (int)TICK_GAP_MIN, "the usual sleep between two looks proves s
 
 NEEDS(PREEMPT_RETRY_WAKEUP <= PREEMPT_RETRY, "a woken G waits for no longer than a slice's end");
 NEEDS(PREEMPT_RETRY_WAKEUP == DFLT(wakeslice), "a woken G is waited for as long each time");
-NEEDS(PREEMPT_LOST_EVERY % PREEMPT_YIELD_EVERY == 0, "the mask is opened after a yield");
 NEEDS(CPUBOUND_FIRST_NS < CPUBOUND_NS, "the time is doubled up to its bound");
 NEEDS(CPUBOUND_FIRST_NS > DFLT(wakeslice), "longer than what it takes to see that a G computes");
 
@@ -60,4 +59,3 @@ NEEDS(KEEP_IDLE < REAP_MANY, "some idle Ms stay");
 NEEDS(GFREE_LOW < GFREE_REFILL && GFREE_REFILL < GFREE_HIGH, "a P does not fill its list and empty it in turn");
 NEEDS(LOCK_MISSED < LOCK_MISSED_MAX, "the time is doubled up to its bound");
 NEEDS(CPUTIMER_TICK < CPUTIMER_PAUSE, "the time is doubled up to its bound");
-NEEDS(IDLEM_TURNS * IDLEM_US == 1000, "us: as aside.c says");

@@ -257,8 +257,8 @@ enum {
 	/* ns, sysmon.c: a timer that is late by more wakes an idle P.  From: trying. */
 	TIMER_LATE = 50000,
 	/*
-	 * ns, pstart.c: for which a P waits for an M that is made, before sysmon helps.  From: five times the
-	 * 0.2 ms that making one takes.
+	 * ns, pstart.c aside.c: for which a P waits for an M that is made, before sysmon helps; and a G,
+	 * before others have its turn.  From: five times the 0.2 ms that making one takes.
 	 */
 	STARTING_LONG = 1000000,
 	/* ns, pstart.c: after the kernel gave no thread, until the next try.  From: as STARTING_LONG. */
@@ -268,11 +268,6 @@ enum {
 	 * and the next power.
 	 */
 	REFUSED_MOST = 32000000,
-	/*
-	 * ns, pstart.c: after which the user is told that all threads wait for one.  From: what a user takes
-	 * for a standstill.
-	 */
-	REFUSED_SAY = 1000000000,
 	/* ns, sysmon.c: timer slack of its sleeps; the kernel's usual 50 us is half of TICK_FIRST.  From: trying. */
 	SYSMON_SLACK = 1000,
 	/*
@@ -337,16 +332,6 @@ enum {
 	 * f6ce7f4.
 	 */
 	PREEMPT_FORCE = 20000000,
-	/*
-	 * pauses, preempt.c: of an M that waits for the signal, between two yields: some tens of us,
-	 * more than a signal takes that was sent.  From: trying.
-	 */
-	PREEMPT_YIELD_EVERY = 1000,
-	/*
-	 * pauses, preempt.c: the same, between two openings of the mask, for a G that keeps the
-	 * signal out.  From: trying, in dcceb65.
-	 */
-	PREEMPT_LOST_EVERY = 10000,
 	/*
 	 * ns, retake.c: for which a P counts as CPU-bound after its G last computed for wakeslice.
 	 * From: dcceb65; a P that serves is judged over the same time.
@@ -416,8 +401,6 @@ enum {
 	PROD_AGAIN = 1000000,
 	/* signals, blocked.c: after which the program counter no longer counts.  From: PREEMPT_FORCE. */
 	PRODS_FORCE = 20,
-	/* pauses, blocked.c: of a G that waits for sysmon's answer, between two yields.  From: trying, in 37c4fc6. */
-	REVOKE_YIELD_EVERY = 1024,
 	/* looks, blocked.c: with chaos one in so many takes a P from an M that may run.  From: trying. */
 	CHAOS_REVOKES = 8,
 };
@@ -459,6 +442,29 @@ enum {
 /* ---- how long one thread waits for another --------------------------------------------------- */
 
 enum {
+	/*
+	 * pauses, base/moment.h procfs.c: before a yield.  From: a wake-up takes 10 us, and so many pauses
+	 * take 10 to 20: what is waited for is on a CPU or on its way to one, and then a yield costs more than
+	 * the rest of the wait.
+	 */
+	MOMENT_PAUSES = 512,
+	/*
+	 * yields, base/moment.c sigring.c dlopen.c: before a sleep.  From: a yield with nobody to yield to
+	 * takes 0.3 us, a sleep 5 us of CPU and more.
+	 */
+	MOMENT_YIELDS = 20,
+	/*
+	 * ns, base/moment.c: the first sleep.  From: a kernel thread is made, or has ended, in 200 us; a sleep
+	 * in less costs more CPU than it spares.
+	 */
+	MOMENT_SLEEP_NS = 50000,
+	/*
+	 * one in, base/moment.c: of what it slept so far is the next sleep.  From: what a wait may be longer
+	 * by for want of a look, where the kernel's own delays are of the wait's size.
+	 */
+	MOMENT_LATE = 8,
+	/* ns, single.c: until the kernel has forgotten an ended thread, at most.  From: three of its slices. */
+	GONE_NS = 10000000,
 	/* tries, lock.c: of a runtime lock before the thread sleeps.  From: Go. */
 	LOCK_SPINS = 4,
 	/* pauses, lock.c: between two of them.  From: Go. */
@@ -467,51 +473,20 @@ enum {
 	LOCK_MISSED = 1000000,
 	/* ns, lock.c: the last; each is twice the one before, for thousands may wait.  From: trying, in 9fe9d7b. */
 	LOCK_MISSED_MAX = 512000000,
-	/* pauses, proc.c: of an M whose next G has not left its stack, between two yields.  From: trying. */
-	OFF_SPINS = 64,
-	/*
-	 * yields, schedparts.h pollclose.c: after which it sleeps, for the other thread may be one of a lower priority.
-	 * From: trying.
-	 */
-	OFF_YIELDS = 64,
-	/* us, schedparts.h: of each such sleep.  From: Go's shortest sleep of its sysmon. */
-	OFF_SLEEP_US = 20,
-	/*
-	 * pauses, procfs.c: sysmon's for an answer of the /proc reader, before it sleeps: some us.  From:
-	 * trying, in 0120ef6.
-	 */
-	PROCFS_SPINS = 2000,
-	/* us, aside.c: between two looks for an idle M.  From: trying. */
-	IDLEM_US = 50,
-	/*
-	 * looks, aside.c: before others have their turn: a millisecond.  From: IDLEM_US: the making of a kernel
-	 * thread.
-	 */
-	IDLEM_TURNS = 20,
-	/* looks, aside.c: between two requests for an M.  From: IDLEM_TURNS: half of it. */
-	IDLEM_ASK = 10,
-	/* tries, sched/onlymain.c: for all other Ms to end: 200 ms, and more where the CPUs are busy.  From: trying. */
-	SINGLE_TRIES = 4000,
-	/* us, sched/onlymain.c: between two of them.  From: IDLEM_US. */
-	SINGLE_US = 50,
-	/*
-	 * us, filtered.c: between two looks whether Ms that others begin to make have started.  From: Go's
-	 * shortest sleep of its sysmon.
-	 */
-	FILTER_SLEEP_US = 20,
 };
 
 enum {
+	/*
+	 * ns, base/moment.c aside.c onlymain.c pstart.c sigkeepout.c sigretarget.c sigring.c sigrun.c kill.c:
+	 * for which a thread waits for what comes by itself, a CPU provided.  After that it goes on, or the
+	 * user is told: nothing here is worth a hang.  From: what a user takes for a standstill.
+	 */
+	STANDSTILL_NS = 1000000000,
 	/*
 	 * ns, aside.c: that a G waits at most until there is another M: 10 s.  From: the load under which a new
 	 * thread has its first turn after seconds (50 on 2 CPUs), and trying: no program is to wait for ever.
 	 */
 	ASIDE_NS = 10000000000,
-	/*
-	 * ns, aside.c: that a G asks again for an M in reserve at most, when the kernel has refused one: 500 ms.  From:
-	 * trying; who makes a child process has had one of the same kind from the kernel, or gets none.
-	 */
-	REFUSED_NS = 500000000,
 };
 
 /* ---- the shim: locks ------------------------------------------------------------------------- */
@@ -581,16 +556,6 @@ enum {
 	CPUTIMER_TICK = 4000000,
 	/* ns, cputimer.c: the same of a thread that does not run; doubled up to this.  From: trying. */
 	CPUTIMER_PAUSE = 64000000,
-	/*
-	 * yields, sigring.c: of a thread that waits until the signal thread has seen what came before.  From:
-	 * trying.
-	 */
-	FLUSH_YIELDS = 20,
-	/*
-	 * sleeps, sigring.c sigretarget.c kill.c: after these: a bound against a signal thread that cannot run,
-	 * a second.  From: trying.
-	 */
-	FLUSH_SLEEPS = 100,
 	/* ns, sigring.c: of each of them, unless it is woken.  From: SYSCALL_SLICE. */
 	FLUSH_SLEEP_NS = 10000000,
 	/* sleeps, sigring.c: of a thread that ends, for signals of others.  From: trying. */
@@ -598,39 +563,15 @@ enum {
 	/* ns, sigring.c: of each of them, unless it is woken.  From: more than the wake-up of the signal thread. */
 	FLUSH_OTHERS_NS = 1000000,
 	/*
-	 * yields, sigretarget.c: of a thread that waits until others have handed on what they keep out.  From:
-	 * FLUSH_YIELDS.
-	 */
-	RECALL_YIELDS = 20,
-	/*
-	 * ns, sigretarget.c kill.c: of each sleep after these, FLUSH_SLEEPS at most: the other thread has no
-	 * CPU.  From: a slice of the kernel's, 3 ms on two CPUs.
-	 */
-	RECALL_SLEEP_NS = 1000000,
-	/*
 	 * one in, sigring.c: with chaos a kernel thread holds on to so many of the signals it took for others.
 	 * From: trying.
 	 */
 	CHAOS_TRANSIT = 4,
-	/* ns, sigring.c: so long: more than a look for what is pending takes.  From: BLOCK_SLEEP_NS. */
-	CHAOS_TRANSIT_NS = 2000000,
-	/* sleeps, sigkeepout.c: until all kernel threads keep a signal out, at most: 2 s.  From: trying. */
-	BLOCK_TRIES = 20000,
-	/* ns, sigkeepout.c: of each of them.  From: trying. */
-	BLOCK_SLEEP_NS = 100000,
-	/* sleeps, sigrun.c: until the signal thread begins an abort, at most: a second.  From: trying. */
-	ABORT_TRIES = 1000,
-	/* ns, sigrun.c: of each of them.  From: trying. */
-	ABORT_SLEEP_NS = 1000000,
 	/*
-	 * sleeps, process/single.c: until the kernel has forgotten a thread that ended, at most: 10 ms.  From:
-	 * trying.
+	 * ns, sigring.c: so long: more than a look for what is pending takes.  From: MOMENT_SLEEP_NS, and a
+	 * wake-up on a busy machine.
 	 */
-	GONE_TRIES = 200,
-	/* ns, process/single.c init.c: of each of them.  From: IDLEM_US. */
-	GONE_SLEEP_NS = 50000,
-	/* yields, dlopen.c: while the loader's list changes.  From: trying. */
-	LIST_TRIES = 20,
+	CHAOS_TRANSIT_NS = 2000000,
 };
 
 #endif

@@ -62,8 +62,8 @@ void mcall(void (*fn)(void *))
  */
 void g_await_off(struct g *gp)
 {
-	for (unsigned i = 1; load_acquire(&gp->m); i++)
-		await_step(i, OFF_SPINS);
+	for (struct moment w = { 0 }; load_acquire(&gp->m);)
+		moment_step(&w);
 }
 
 void execute(struct m *mp, struct g *gp, bool inherit)

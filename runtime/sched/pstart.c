@@ -187,7 +187,7 @@ static uint64_t refused(void)
 	refusal.rest = refusal.rest ? 2 * refusal.rest : REFUSED_FIRST;
 	if (refusal.rest > REFUSED_MOST)
 		refusal.rest = REFUSED_MOST;
-	if (!refusal.said && since(refusal.since, now) >= REFUSED_SAY && stands_still()) {
+	if (!refusal.said && since(refusal.since, now) >= STANDSTILL_NS && stands_still()) {
 		refusal.said = true;
 		weft_say("threads wait for a kernel thread: the kernel gives no more than %d, and each of those "
 			 "waits in it (raise ulimit -u or the group's pids.max, or the limit of memory)",

@@ -179,21 +179,6 @@ static inline struct m *offm(struct g *gp)
 	return mp;
 }
 
-/*
- * The ith step of a wait for a moment of another thread's: so many pauses, then a yield, and so on.  A yield
- * lets only threads of the caller's own priority run, and it may be a real-time one, on that thread's CPU:
- * soon it sleeps instead.
- */
-static inline void await_step(unsigned i, unsigned pauses)
-{
-	if (i % pauses)
-		arch_pause();
-	else if (i < OFF_YIELDS * pauses)
-		os_osyield();
-	else
-		os_usleep(OFF_SLEEP_US);
-}
-
 /* ---- park.c ---- */
 /*
  * Parks the caller.  It is pinned, made itself Gwaiting and may have been readied since.  why and

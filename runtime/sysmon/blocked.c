@@ -74,8 +74,9 @@ void pin_slow(void)
 	 */
 	if (weft_tls.locks != 1)
 		return;
-	for (uint32_t i = 1;; i++) {
+	for (struct moment w = { 0 };;) {
 		uint32_t s = REVOKE_TAKEN;
+		bool sent;
 
 		/* Acquire: pairs with the store of REVOKE_TAKEN; mp->p reads NULL. */
 		if (cas_acquire(&weft_tls.revoke, &s, REVOKE_NONE))
@@ -86,11 +87,8 @@ void pin_slow(void)
 		 * This takes sysmon some instructions, if it is on a CPU; or a signal arrives as
 		 * soon as this M is in user mode.
 		 */
-		arch_pause();
-		if (i % REVOKE_YIELD_EVERY)
-			continue;
-		os_osyield();
-		if (s != REVOKE_PRODDED || !load_acquire(&getm()->prodsent))
+		sent = s == REVOKE_PRODDED && load_acquire(&getm()->prodsent);
+		if (!moment_step(&w) || !sent)
 			continue;
 		/*
 		 * The G may have blocked the signal by a system call that weft did not see.  If it

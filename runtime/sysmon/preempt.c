@@ -42,23 +42,23 @@
 void p_leave_slow(struct p *pp, uint32_t to)
 {
 	struct m *mp = getm();
+	struct moment w = { 0 };
 
-	for (unsigned spins = 1;; spins++) {
+	for (;;) {
 		uint32_t s = Prunning;
+		bool sent;
 
 		if (cas_seqcst(&pp->status, &s, to))
 			return;
 		if (s != Psignal)
 			throw("p%d: status %u while its M runs", pp->id, s);
-		arch_pause();
+		sent = load_acquire(&pp->preemptsent); /* after Psignal was seen: of this request */
 		/* sysmon may have lost its CPU before it sent: perhaps to this M. */
-		if (spins % PREEMPT_YIELD_EVERY == 0)
-			os_osyield();
-		if (spins % PREEMPT_LOST_EVERY || !load_acquire(&pp->preemptsent))
+		if (!moment_step(&w) || !sent)
 			continue;
 		/*
-		 * A G may have blocked the signal by a system call that weft did not see.  If it
-		 * does not arrive on this return from the kernel, it never will.
+		 * It was sent before the kernel was entered.  A G may have blocked the signal by a system call that
+		 * weft did not see; if it does not arrive on this return from the kernel, it never will.
 		 */
 		os_sigunblock(SIGWEFT);
 		if (load_seqcst(&pp->status) == Psignal && exchange_acq_rel(&mp->sigp, NULL) == pp)
@@ -74,8 +74,8 @@ void p_leave_slow(struct p *pp, uint32_t to)
  */
 static void await_sent(struct p *pp)
 {
-	for (unsigned i = 1; !load_acquire(&pp->preemptsent); i++)
-		await_step(i, PREEMPT_YIELD_EVERY);
+	for (struct moment w = { 0 }; !load_acquire(&pp->preemptsent);)
+		moment_step(&w);
 }
 
 bool preempt_asked(void)

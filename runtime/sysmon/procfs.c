@@ -101,7 +101,7 @@ static bool procfs_call(void (*fn)(void *arg), void *arg)
 	n = fetch_add_acq_rel(&asked, 1) + 1;
 	os_futex_wake((uint32_t *)&asked, 1);
 	/* On another CPU it takes a few microseconds. */
-	for (int i = 0; i < PROCFS_SPINS && load_acquire(&answered) != n; i++)
+	for (int i = 0; i < MOMENT_PAUSES && load_acquire(&answered) != n; i++)
 		arch_pause();
 	while (load_acquire(&answered) != n)
 		os_futex_wait((uint32_t *)&answered, n - 1, 0);

@@ -222,7 +222,7 @@ static bool caller_irrelevant(const char *file, const void *caller)
 	q.by_name = !strchr(file, '/');
 	/* Nearly always another thread is in there for a moment. */
 	for (int i = 0; !each_if_free(ask_object, &q); i++) {
-		if (i == LIST_TRIES || list_lost)
+		if (i == MOMENT_YIELDS || list_lost)
 			return false;
 		gosched();
 	}

@@ -16,7 +16,7 @@
 #include "runtime/process.h"
 #include "shim/process/single.h"
 
-#include "runtime/sched/policy.h"
+#include "runtime/base/moment.h"
 #include "shim/signal/sigroute.h"
 #include "shim/syscall/syscall.h"
 #include "shim/thread/tid.h"
@@ -32,14 +32,11 @@
 static void await_kernel(void)
 {
 	enum { LINKS = 3 };
-	struct timespec moment = { 0, GONE_SLEEP_NS };
 	struct stat st;
 
-	for (int i = 0; i < GONE_TRIES; i++) {
+	for (struct moment w = { 0 }; !moment_over(&w, GONE_NS); moment_wait(&w))
 		if (own4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) || st.st_nlink <= LINKS)
 			return;
-		own3(SYS_nanosleep, &moment, NULL, 0);
-	}
 }
 
 /* Main has looked at the list of the process's threads, and may do so again. */

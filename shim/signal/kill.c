@@ -5,7 +5,7 @@
  *
  * Must never: send what another process is to have by another way than the kernel's.
  */
-#include "runtime/sched/policy.h"
+#include "runtime/base/moment.h"
 #include "shim/signal/sigroute.h"
 #include "shim/syscall/syscall.h"
 #include "shim/syscall/usermem.h"
@@ -76,13 +76,12 @@ static bool is_callers(int sig)
 static int to_group(pid_t pid, int sig)
 {
 	bool own = (pid == 0 || (pid < -1 && -pid == getpgrp())) && is_callers(sig);
-	struct timespec nap = { 0, RECALL_SLEEP_NS };
 	uint64_t done = self_thread.sigdone;
+	struct moment w = { 0 };
 	int r = real.kill(pid, sig);
 
-	for (int i = 0; own && r == 0 && i < FLUSH_SLEEPS && self_thread.sigdone == done && is_callers(sig); i++) {
-		if (i)
-			own3(SYS_nanosleep, &nap, NULL, 0);
+	for (; own && r == 0 && !moment_over(&w, STANDSTILL_NS) && self_thread.sigdone == done && is_callers(sig);
+	     moment_wait(&w)) {
 		sigroute_catch_up();
 		signals_deliver();
 	}

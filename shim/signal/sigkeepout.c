@@ -8,7 +8,7 @@
  * Must never: let the signal thread wait for a G.
  */
 #include "runtime/process.h"
-#include "runtime/sched/policy.h"
+#include "runtime/base/moment.h"
 #include "shim/signal/sigring.h"
 
 /* signals that the signal thread blocks because every G does; written by it alone */
@@ -154,12 +154,12 @@ static uint64_t let_in(uint64_t set)
 /* Set, which all keep out, no kernel thread lets in any more. */
 static void await_blocked(uint64_t set)
 {
-	struct timespec moment = { 0, BLOCK_SLEEP_NS };
+	struct moment w = { 0 };
 
-	for (int i = 0; i < BLOCK_TRIES && (set = keepout_by_all(set)) && !blocked_everywhere(set); i++) {
+	while (!moment_over(&w, STANDSTILL_NS) && (set = keepout_by_all(set)) && !blocked_everywhere(set)) {
 		if (!runtime_busy())
 			gosched(); /* to one that ends */
-		own3(SYS_nanosleep, &moment, NULL, 0);
+		moment_wait(&w);
 	}
 }
 

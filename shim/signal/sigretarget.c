@@ -9,7 +9,7 @@
  *
  * Must never: take from the lists of another thread.
  */
-#include "runtime/sched/policy.h"
+#include "runtime/base/moment.h"
 #include "shim/signal/sigforget.h"
 #include "shim/signal/sigpending.h"
 #include "shim/signal/sigroute.h"
@@ -82,17 +82,12 @@ uint64_t signals_kept(uint64_t set)
 	return kept;
 }
 
-/* The ith turn of a wait for other threads to look. */
-static void let_look(int i)
+/* A turn of a wait for other threads to look. */
+static void let_look(struct moment *w)
 {
-	struct timespec nap = { 0, RECALL_SLEEP_NS };
-
 	if (!runtime_busy())
 		gosched();
-	if (i < RECALL_YIELDS)
-		own3(SYS_sched_yield, 0, 0, 0);
-	else
-		own3(SYS_nanosleep, &nap, NULL, 0);
+	moment_wait(w);
 }
 
 /*
@@ -102,13 +97,12 @@ static void let_look(int i)
 void signals_recall(uint64_t set)
 {
 	set &= ~REALTIME;
-	for (int i = 0; i < RECALL_YIELDS + FLUSH_SLEEPS && unlikely(signals_kept(set)); i++) {
+	for (struct moment w = { 0 }; !moment_over(&w, STANDSTILL_NS) && unlikely(signals_kept(set)); let_look(&w)) {
 		uint32_t at = 0;
 
 		for (struct g *gp; (gp = g_next(&at));)
 			if (gp != getg() && kept_from_others(gp, set))
 				sigroute_kick(gp);
-		let_look(i);
 	}
 }
 
@@ -120,8 +114,7 @@ void signals_follow(struct g *gp, int sig)
 {
 	if (likely(!(SIGBIT(sig) & REALTIME & thread_mask(g_shim(gp)->thread))))
 		return;
-	for (int i = 0; i < RECALL_YIELDS + FLUSH_SLEEPS && load_seqcst(&g_shim(gp)->mailbox); i++) {
+	for (struct moment w = { 0 }; !moment_over(&w, STANDSTILL_NS) && load_seqcst(&g_shim(gp)->mailbox);
+	     let_look(&w))
 		sigroute_kick(gp);
-		let_look(i);
-	}
 }

@@ -15,7 +15,7 @@
  */
 #include "runtime/base/log.h"
 #include "runtime/process.h"
-#include "runtime/sched/policy.h"
+#include "runtime/base/moment.h"
 #include "shim/signal/sigring.h"
 #include "shim/syscall/tablepart.h"
 
@@ -127,12 +127,10 @@ static void await_asleep(bool (*over)(uint32_t), uint32_t since, int sleeps, lon
 /* On a busy machine the signal thread may have to wait for a CPU, so yielding alone is not enough. */
 static void await_sigthread(bool (*over)(uint32_t), uint32_t since)
 {
-	for (int i = 0; i < FLUSH_YIELDS; i++) {
+	for (struct moment w = { 0 }; w.yields < MOMENT_YIELDS; moment_wait(&w))
 		if (over(since))
 			return;
-		own3(SYS_sched_yield, 0, 0, 0);
-	}
-	await_asleep(over, since, FLUSH_SLEEPS, FLUSH_SLEEP_NS);
+	await_asleep(over, since, STANDSTILL_NS / FLUSH_SLEEP_NS, FLUSH_SLEEP_NS);
 }
 
 /*

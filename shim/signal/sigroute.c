@@ -12,7 +12,7 @@
  * Must never: be waited for by a thread that it may need; call a program's handler.
  */
 #include "runtime/process.h"
-#include "runtime/sched/policy.h"
+#include "runtime/base/moment.h"
 #include "shim/signal/sigring.h"
 #include "shim/time/cputimer.h"
 #include "shim/thread/tid.h"
@@ -29,10 +29,8 @@ int sigroute_tid(void)
 {
 	int tid;
 
-	while (!(tid = load_acquire(&sigthread_tid))) {
+	for (struct moment w = { 0 }; !(tid = load_acquire(&sigthread_tid)); moment_wait(&w))
 		sigroute_start();
-		own3(SYS_sched_yield, 0, 0, 0);
-	}
 	return tid;
 }
 

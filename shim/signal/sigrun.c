@@ -11,7 +11,7 @@
  *
  * Must never: run a handler while runtime_busy(), or on a stack of weft's.
  */
-#include "runtime/sched/policy.h"
+#include "runtime/base/moment.h"
 #include "shim/signal/handlerframe.h"
 #include "shim/signal/sig32.h"
 #include "shim/signal/sigpending.h"
@@ -59,19 +59,17 @@ void run_handler(int sig, siginfo_t *si, void *uc, const struct sigaction *sa)
 bool aborted_elsewhere(int sig, const siginfo_t *si)
 {
 	uint32_t begun = load_acquire(&aborts_begun), ended = load_acquire(&aborts_ended);
-	struct timespec moment = {0, ABORT_SLEEP_NS};
+	struct moment w = { 0 };
 
 	/* The caller is the signal thread: no other thread would take the signal from the ring. */
 	if (sigroute_is_sigthread())
 		return false;
 	sigroute_defer(sig, si);
-	for (int i = 0; load_acquire(&aborts_begun) == begun; i++) {
-		if (i == ABORT_TRIES)
+	for (; load_acquire(&aborts_begun) == begun; moment_wait(&w))
+		if (moment_over(&w, STANDSTILL_NS))
 			return false;
-		direct3(SYS_nanosleep, &moment, NULL, 0);
-	}
 	while (load_acquire(&aborts_ended) == ended)
-		direct3(SYS_nanosleep, &moment, NULL, 0);
+		moment_wait(&w);
 	return true;
 }
 
