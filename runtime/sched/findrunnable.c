@@ -191,8 +191,7 @@ void p_batch_begins(struct p *pp, bool polled)
 
 /*
  * The Gs that the poller and timers queued on pp have run: how long did each take?  Measured by elapsed time,
- * which costs a tenth of reading the M's CPU clock.  Hence the mean of many, and a bound for each,
- * for elapsed time includes waiting for a CPU.
+ * which costs a tenth of reading the M's CPU clock, and includes waiting for a CPU.  Hence the mean of many.
  */
 static void p_batch_drained(struct p *pp)
 {
@@ -200,7 +199,6 @@ static void p_batch_drained(struct p *pp)
 	uint64_t meanservice = load_relaxed(&pp->hint.meanservice);
 	uint64_t now = nanotime(), each = runs ? (now - pp->hint.batchwhen) / runs : meanservice;
 
-	each = each < SERVICE_MAX ? each : SERVICE_MAX;
 	/* The first counts whole: Gs that compute for long shall not wait for each other while others are seen. */
 	store_relaxed(&pp->hint.meanservice,
 		      meanservice ? meanservice - meanservice / SERVICE_MEAN + each / SERVICE_MEAN : each);

@@ -27,12 +27,10 @@ enum {
 #define NEEDS(x, why) _Static_assert(x, why)
 
 NEEDS((RUNQ_SIZE & (RUNQ_SIZE - 1)) == 0, "a place in the ring is a count of 32 bits modulo its size");
-NEEDS(RUNQ_SIZE / 2 >= STEAL_LONG, "a thief takes half a ring at most");
 NEEDS(RUNQ_SIZE > (int)NETPOLL_BATCH, "what one look at the descriptors brings fits beside others");
 NEEDS(DFLT(pollsurplus) == NETPOLL_BATCH, "a batch alone wakes no P, as the help of pollsurplus says");
 NEEDS(DFLT(nap) <= NAP_MAX, "naps grow");
 NEEDS(POLL_SPIN_MAX <= SPIN_FAR / 2, "a wait that a look might have caught is no long one, though it slept");
-NEEDS(SERVICE_LONG < SERVICE_MAX, "a bound on a run must not hide that it was long");
 
 NEEDS(TICK_FIRST < TICK_WAITS && TICK_WAITS < TICK_MAX, "sysmon's looks become rarer");
 NEEDS(WAKER_GAP <= (int)WAITS_LONG, "each wake-up after a wait that was too long wakes an M");
@@ -55,7 +53,6 @@ NEEDS(MISS_NS * MISSES_MAX < BLOCKED_GAP_WORK * 1000, "a blocked M that was doub
 NEEDS(KEEP_P == (int)SYSCALL_SLICE, "an M that blocks unseen keeps its P as long as one that is seen");
 NEEDS(PRODS_FORCE * PROD_AGAIN == (int)PREEMPT_FORCE, "libc's locks count for the same time in both");
 
-NEEDS(KEEP_IDLE < REAP_MANY, "some idle Ms stay");
 NEEDS(GFREE_LOW < GFREE_REFILL && GFREE_REFILL < GFREE_HIGH, "a P does not fill its list and empty it in turn");
 NEEDS(LOCK_MISSED < LOCK_MISSED_MAX, "the time is doubled up to its bound");
 NEEDS(CPUTIMER_TICK < CPUTIMER_PAUSE, "the time is doubled up to its bound");

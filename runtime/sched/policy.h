@@ -9,9 +9,9 @@
  *
  *	unit, files that read it: what it decides.  From: what it was derived from, or measured where
  *
- * "Go" is the value of Go's runtime, taken over and not measured again.  "trying" is a value that was
- * good enough when it was tried, on the machine of runtime/sched/README.md (2 virtual CPUs).  A commit
- * is named where its message has the figures.
+ * "Go" is the value of Go's runtime, taken over and not measured again.  A commit is named where its
+ * message has the figures.  Costs are those of the machine of runtime/sched/README.md (2 virtual CPUs).
+ * What a value decides is seen by tests/sim/rows/sensitivity.
  *
  * Sizes of tables, kinds and states are no policy and stay where they are used; check-policy lists
  * them with the reason.
@@ -46,8 +46,12 @@ enum {
 	 * 5cacb09 (8 sleepers of 100 us were late by 370 us when a row was three Gs).
 	 */
 	WAKEUP_ROW = 3,
-	/* one in, proc.c: with chaos a G yields so often, to each of both tails.  From: trying. */
-	CHAOS_YIELDS = 16,
+	/*
+	 * one in, proc.c blocked.c sigring.c: what chaos does unasked it does so often: yields to each of both
+	 * tails, a P that is taken from an M that may run, a signal that is held on to.  From: of three steps
+	 * one each is then disturbed in most runs, and few runs in all.
+	 */
+	CHAOS_PART = 8,
 };
 
 /* ---- stealing, spinning, naps ---------------------------------------------------------------- */
@@ -55,8 +59,6 @@ enum {
 enum {
 	/* passes, findrunnable.c: over all Ps in search of work, the last with runnext and timers.  From: Go. */
 	STEAL_PASSES = 4,
-	/* Gs, runq.c: a queue this long is stolen from before it has aged (stealage).  From: trying. */
-	STEAL_LONG = 8,
 	/* us, runq.c: left to a P to run its runnext itself, where stealage is 0.  From: Go. */
 	STEAL_NEXT_US = 3,
 	/*
@@ -86,8 +88,9 @@ enum {
 	 */
 	SPIN_PAUSES = 30,
 	/*
-	 * ns, idle.c: an idle M looks at least this often while another P is busy; the first nap is
-	 * the option nap, each next one is twice as long.  From: trying.
+	 * ns, idle.c: an idle M looks at least this often while another P is busy; the first nap is the option
+	 * nap, each next one is twice as long.  From: as TICK_WAITS: 500 wake-ups a second of 5 us are a
+	 * quarter of a percent of a CPU.
 	 */
 	NAP_MAX = 2000000,
 	/*
@@ -111,15 +114,16 @@ enum {
 	 * an idle P.  From: 148feba (MariaDB, 16 connections, procs=2: 0.75 of native without).
 	 */
 	SERVICE_LONG = 20000,
-	/* ns, findrunnable.c: a longer run counts as this, for it may have waited for a CPU.  From: trying. */
-	SERVICE_MAX = 100000,
 	/*
 	 * ns, wakep.c: Gs that are readied together and run for so long, all of them, wake an idle P: twice what a
 	 * wake-up takes where a CPU is free, so that its half of them is done no later there; more where the last ones
 	 * took longer (m_came()).  From: measured, "wakeup" in tests/sim/cost.c.
 	 */
 	HELP_WORTH = 40000,
-	/* runs, findrunnable.c wakep.c: over which mean service times and wake-ups are taken.  From: trying. */
+	/*
+	 * runs, findrunnable.c wakep.c: over which mean service times and wake-ups are taken.  From: the gain
+	 * of TCP's mean of noisy times (RFC 6298).
+	 */
 	SERVICE_MEAN = 8,
 };
 
@@ -146,8 +150,9 @@ enum {
 	 */
 	QUIET_NS = 10000000,
 	/*
-	 * ns, pollspin.c: for which the poller looks before it sleeps, at most.  From: trying (50 us gave three
-	 * times the rate, 20 less than twice).
+	 * ns, pollspin.c: for which the poller looks before it sleeps, at most.  From: measured, echo with one
+	 * request outstanding (20 us: less than twice the rate, 50: three times): a client's own two wake-ups
+	 * of 10 us, and as long again for what it does.
 	 */
 	POLL_SPIN_MAX = 60000,
 	/*
@@ -187,7 +192,10 @@ enum {
 	 * of it.
 	 */
 	REST_ROW_MAX = 4096,
-	/* times, rest.c: as long as before it, a rest must last to have been worth it.  From: trying. */
+	/*
+	 * times, rest.c: as long as before it, a rest must last to have been worth it.  From: REST_ROW times
+	 * so many waits save 64 us, and the rest costs 10.
+	 */
 	REST_WORTH = 4,
 	/*
 	 * ns, epollwait.c: a wait that took longer slept, and the next will: it is not preceded by a try.
@@ -252,10 +260,6 @@ enum {
 	 * not grow with the number of Ps.
 	 */
 	SLEEP_NOTES = 4,
-	/* looks, sysmon.c: that find all Ps idle, before sysmon sleeps deep.  From: trying. */
-	DEEP_LOOKS = 3,
-	/* ns, sysmon.c: a timer that is late by more wakes an idle P.  From: trying. */
-	TIMER_LATE = 50000,
 	/*
 	 * ns, pstart.c aside.c: for which a P waits for an M that is made, before sysmon helps; and a G,
 	 * before others have its turn.  From: five times the 0.2 ms that making one takes.
@@ -268,7 +272,10 @@ enum {
 	 * and the next power.
 	 */
 	REFUSED_MOST = 32000000,
-	/* ns, sysmon.c: timer slack of its sleeps; the kernel's usual 50 us is half of TICK_FIRST.  From: trying. */
+	/*
+	 * ns, sysmon.c: timer slack of its sleeps; the kernel's usual 50 us is half of TICK_FIRST.  From: a
+	 * hundredth of TICK_FIRST.
+	 */
 	SYSMON_SLACK = 1000,
 	/*
 	 * ns, sysmon.c procfs.c: CPU slice of sysmon and of its /proc reader, the least that the kernel has.
@@ -277,22 +284,20 @@ enum {
 	SYSMON_CPU_SLICE = 100000,
 	/* ns, sysmonsleep.c: between two looks, at least, while some P computes.  From: 910108e. */
 	TICK_GAP_MIN = 50000,
-	/*
-	 * ns, sysmonsleep.c: a look that lasted longer had to wait for its CPU, and sysmon owes the kernel
-	 * only this.  From: trying, in 58ff8f6.
-	 */
-	RAN_MAX = 500000,
 	/* ns, sysmonsleep.c: only a sleep of this length proves that an M ran meanwhile.  From: 58ff8f6. */
 	SLEPT_MIN = 20000,
 	/* ns, sysmonsleep.c: of such a sleep that two context switches take, usually at most.  From: 58ff8f6. */
 	SWITCHES = 10000,
 	/* one in, sysmonsleep.c: parts of such a sleep; the M ran in all but one of them.  From: 910108e. */
 	SLEPT_PARTS = 32,
-	/* ns, retake.c: with chaos sysmon looks again within this.  From: trying. */
+	/*
+	 * ns, retake.c: with chaos sysmon looks again within this.  From: four wakeslices: before, within and
+	 * after what it is to disturb.
+	 */
 	CHAOS_TICK = 400000,
 	/*
 	 * ns, mnames.c: between two looks at the names of Ms; an M with one G for longer is called by it.
-	 * From: trying: what top -H shows is a second old.
+	 * From: what top -H shows is a second old or more: a tenth of that.
 	 */
 	NAMES_EVERY = 100000000,
 };
@@ -323,13 +328,16 @@ enum {
 	 * program is to notice: as SYSMON_PART.
 	 */
 	ALARM_PART = 100,
-	/* ns, preempt.c retake.c alarm.c: between two requests to a G that could not give way.  From: trying. */
+	/*
+	 * ns, preempt.c retake.c alarm.c: between two requests to a G that could not give way.  From: a
+	 * request costs a look and a signal, 10 us: SYSMON_PART of it.
+	 */
 	PREEMPT_RETRY = 1000000,
 	/* ns, preempt.c retake.c alarm.c: the same while a woken G waits.  From: the option wakeslice's default. */
 	PREEMPT_RETRY_WAKEUP = 100000,
 	/*
-	 * ns, preempt.c: after its slice, from which the program counter no longer counts.  From: trying, in
-	 * f6ce7f4.
+	 * ns, preempt.c: after its slice, from which the program counter no longer counts.  From: two slices
+	 * more: who held a lock of libc for three is not inside it but computes.
 	 */
 	PREEMPT_FORCE = 20000000,
 	/*
@@ -342,8 +350,6 @@ enum {
 	 * time it is again.  From: 02a9fef (a busy echo server, procs=1: 3,500 looks a second, then 1,300).
 	 */
 	CPUBOUND_FIRST_NS = 1500000,
-	/* one in, retake.c: part of that time in which the CPU clock is not read again.  From: trying. */
-	CPUBOUND_KNOWN = 4,
 	/*
 	 * ns, retake.c: a G that was asked to give way to one that it woke goes on twice as long next time, up
 	 * to half of this; and for a wakeslice again after this long without.  From: a preemption costs 10 us
@@ -356,11 +362,15 @@ enum {
 	 */
 	WATCH_MISSES = 6,
 	/*
-	 * one in, alarm.c insyscall.c retake.c: part of a wakeslice of CPU time at one schedtick that says CPU-bound.
-	 * From: trying.
+	 * one in, alarm.c insyscall.c retake.c: part of a wakeslice of CPU time at one schedtick that says
+	 * CPU-bound; and of the time that it then counts as that, before it is asked again.  From: what computed for so
+	 * long will do so for as long again.
 	 */
 	CPUBOUND_PART = 2,
-	/* schedules, retake.c: a P with so many between two looks is I/O-bound.  From: trying, in d5b2516. */
+	/*
+	 * schedules, retake.c: a P with so many between two looks is I/O-bound.  From: SERVICE_MEAN: the mean
+	 * of its Gs is known then, and one that computes for wakeslices makes one.
+	 */
 	IOBOUND_SCHEDS = 8,
 	/*
 	 * wakeslices, retake.c: for which a woken G waits where all Gs run for long.  From: 148feba (MariaDB,
@@ -375,8 +385,8 @@ enum {
 	/* ns, blocked.c: between two looks.  From: below BLOCKED_GAP_SUSPECT, so that no tick is lost. */
 	BLOCKED_GAP_MIN = 80000,
 	/*
-	 * us, blocked.c insyscall.c: until the next look when an M stands still and work waits.  From: trying,
-	 * in ecc8456.
+	 * us, blocked.c insyscall.c: until the next look when an M stands still and work waits.  From:
+	 * TICK_FIRST.
 	 */
 	BLOCKED_GAP_SUSPECT = 100,
 	/* us, blocked.c: when work waits; with BLOCKED_GAP_SUSPECT less than a millisecond.  From: ecc8456. */
@@ -394,32 +404,34 @@ enum {
 	MISSES_MAX = 4,
 	/*
 	 * one in, blocked.c: parts of the time since the last look; an M that ran in fewer may have blocked.
-	 * From: trying.
+	 * From: the parts of BLOCKED_GAP_SUSPECT in BLOCKED_GAP_WORK.
 	 */
 	BLOCKED_PARTS = 8,
 	/* ns, blocked.c: until an M that computes without a P is signalled once more.  From: PREEMPT_RETRY. */
 	PROD_AGAIN = 1000000,
 	/* signals, blocked.c: after which the program counter no longer counts.  From: PREEMPT_FORCE. */
 	PRODS_FORCE = 20,
-	/* looks, blocked.c: with chaos one in so many takes a P from an M that may run.  From: trying. */
-	CHAOS_REVOKES = 8,
 };
 
 /* ---- what is kept in reserve ----------------------------------------------------------------- */
 
 enum {
-	/* s, sysmon.c: for which an idle M is kept while there are at most REAP_MANY.  From: trying. */
+	/*
+	 * s, sysmon.c: for which an idle M is kept while there are at most REAP_MANY.  From: making one takes
+	 * 0.2 ms, and 64 that are made every 10 s a thousandth of a CPU.
+	 */
 	REAP_AFTER = 10,
 	/*
 	 * Ms, sysmon.c: idle ones; with more of them each is kept for a shorter time.  From: ae931ae
 	 * (a broadcast to thousands: 53 s, then 27; natively 21).
 	 */
 	REAP_MANY = 64,
-	/* ns, sysmon.c: between two looks for idle Ms to reap.  From: trying. */
+	/* ns, sysmon.c: between two looks for idle Ms to reap.  From: a hundredth of REAP_AFTER. */
 	REAP_EVERY = 100000000,
-	/* Ms, sysmon.c: idle ones that are never reaped.  From: trying. */
-	KEEP_IDLE = 4,
-	/* Ms, m.c aside.c home.c: so near to maxthreads no M is made in reserve.  From: trying. */
+	/*
+	 * Ms, m.c aside.c home.c: so near to maxthreads no M is made in reserve.  From: with 16 Ps each can be
+	 * handed over once more.
+	 */
 	SPARE_BELOW = 16,
 	/* Gs, gfree.c: a P with so many free ones of a class moves some to the global list ...  From: Go. */
 	GFREE_HIGH = 64,
@@ -427,15 +439,27 @@ enum {
 	GFREE_LOW = 31,
 	/* Gs, gfree.c: a P without free ones takes so many from the global list.  From: Go. */
 	GFREE_REFILL = 32,
-	/* Gs, gfree.c: of rare shapes, looked through for one that fits.  From: trying. */
+	/*
+	 * Gs, gfree.c: of rare shapes, looked through for one that fits.  From: so many looks take up to 6 us,
+	 * a new stack (mmap, its first fault, munmap) as long.
+	 */
 	OTHER_LOOKS = 64,
-	/* ns, scavenge.c: between two looks for memory that no thread needed.  From: trying. */
+	/*
+	 * ns, scavenge.c: between two looks for memory that no thread needed.  From: what a user sees as at
+	 * once in top, whose interval is longer.
+	 */
 	SCAVENGE_PERIOD = 1000000000,
-	/* Gs, scavenge.c stack.c: whose memory is given back at a time, for libc's locks are held.  From: trying. */
+	/*
+	 * Gs, scavenge.c stack.c: whose memory is given back at a time, for libc's locks are held.  From: a
+	 * microsecond each: less than WAITS_LONG.
+	 */
 	SCAVENGE_BATCH = 64,
 	/* Gs, scavenge.c: of a class, that keep their thread block.  From: GFREE_HIGH, a P's own. */
 	KEEP_GS = 64,
-	/* times, scavenge.c: as long as it worked the spawner rests: a quarter of a CPU at most.  From: trying. */
+	/*
+	 * times, scavenge.c: as long as it worked the spawner rests: a quarter of a CPU at most.  From: Go's
+	 * share for its collector.
+	 */
 	SCAVENGE_REST = 3,
 };
 
@@ -469,9 +493,15 @@ enum {
 	LOCK_SPINS = 4,
 	/* pauses, lock.c: between two of them.  From: Go. */
 	LOCK_PAUSES = 30,
-	/* ns, lock.c: first sleep where the kernel has no membarrier and an unlock may be missed.  From: trying. */
+	/*
+	 * ns, lock.c: first sleep where the kernel has no membarrier and an unlock may be missed.  From: such
+	 * a sleep costs 5 us: half of SYSMON_PART.
+	 */
 	LOCK_MISSED = 1000000,
-	/* ns, lock.c: the last; each is twice the one before, for thousands may wait.  From: trying, in 9fe9d7b. */
+	/*
+	 * ns, lock.c: the last; each is twice the one before, for thousands may wait (9fe9d7b).  From: the
+	 * last power below STANDSTILL_NS.
+	 */
 	LOCK_MISSED_MAX = 512000000,
 };
 
@@ -483,8 +513,8 @@ enum {
 	 */
 	STANDSTILL_NS = 1000000000,
 	/*
-	 * ns, aside.c: that a G waits at most until there is another M: 10 s.  From: the load under which a new
-	 * thread has its first turn after seconds (50 on 2 CPUs), and trying: no program is to wait for ever.
+	 * ns, aside.c: that a G waits at most until there is another M: 10 s.  From: seen, 50 busy threads a
+	 * CPU: a new thread has its first turn after seconds.  No program is to wait for ever.
 	 */
 	ASIDE_NS = 10000000000,
 };
@@ -493,27 +523,36 @@ enum {
 
 enum {
 	/*
-	 * tries, mutex_word.c: of a mutex that is held, before its thread queues.  From: Go's 4 and glibc's up
-	 * to 100: trying.
+	 * tries, mutex_word.c: of a mutex that is held, before its thread queues.  From: with MUTEX_PAUSES as
+	 * long as a wake-up takes, 6 to 10 us.
 	 */
 	MUTEX_SPINS = 10,
 	/* pauses, mutex_word.c: between two of them.  From: Go. */
 	MUTEX_PAUSES = 30,
 	/*
 	 * ns, mutex_word.c: a slow path this soon after another of its slot is a crowd, and queues at once.
-	 * From: trying.
+	 * From: twice what it takes to hand a lock and its line to another CPU and back, 250 ns.
 	 */
 	SPIN_REST_NS = 500,
-	/* wins, mutex_word.c: of spinning over losses, that count at most.  From: trying. */
+	/*
+	 * wins, mutex_word.c: of spinning over losses, that count at most.  From: SERVICE_MEAN: as much
+	 * history.
+	 */
 	LUCK_MAX = 8,
-	/* one in, mutex_word.c: slow paths that spin where it never won lately.  From: trying. */
+	/*
+	 * one in, mutex_word.c: slow paths that spin where it never won lately.  From: a spin in vain takes 10
+	 * us: 0.3 us a slow path, as much as its park.
+	 */
 	LUCK_TRIES = 32,
 	/*
 	 * yields, mutex_word.c: to the holder of a shared mutex, before the kernel is asked to wait.  From:
-	 * trying, in e695fea.
+	 * LOCK_SPINS.
 	 */
 	SHARED_YIELDS = 4,
-	/* tries, spin.c: of a spin lock between two yields, for its holder may wait for this P.  From: trying. */
+	/*
+	 * tries, spin.c: of a spin lock between two yields, for its holder may wait for this P.  From: 2 to 3
+	 * us; a switch costs 0.3, and the lines of the other G up to 10 (a database's connections).
+	 */
 	SPIN_SPINS = 100,
 	/*
 	 * pauses, rwslot.c rwlock.c: of a lock whose readers stand in lanes: for which a writer waits for them,
@@ -535,10 +574,13 @@ enum {
 enum {
 	/*
 	 * ns, fdlocal.c: until a writer at a full local socket looks first whether its half was shut down.
-	 * From: trying.
+	 * From: five slices: a peer that lives has read by then.
 	 */
 	LOCAL_RETRY_NS = 50000000,
-	/* times, fdlocal.c: each look that much later than the one before.  From: trying. */
+	/*
+	 * times, fdlocal.c: each look that much later than the one before.  From: an idle process is silent:
+	 * four looks in the first half minute, two in the hour after it.
+	 */
 	LOCAL_RETRY_RARER = 8,
 	/* ns, stdio.c: until a waiter for a FILE tries again: libc's own functions wake none.  From: SYSCALL_SLICE. */
 	FILE_RETRY_NS = 10000000,
@@ -554,19 +596,20 @@ enum {
 	REKICK_NS = 1000000,
 	/* ns, cputimer.c: between two looks at a timer on a thread's CPU time.  From: the kernel's tick at 250 Hz. */
 	CPUTIMER_TICK = 4000000,
-	/* ns, cputimer.c: the same of a thread that does not run; doubled up to this.  From: trying. */
+	/*
+	 * ns, cputimer.c: the same of a thread that does not run; doubled up to this.  From: 16 looks a
+	 * second: as few as a process that is called idle makes.
+	 */
 	CPUTIMER_PAUSE = 64000000,
 	/* ns, sigring.c: of each of them, unless it is woken.  From: SYSCALL_SLICE. */
 	FLUSH_SLEEP_NS = 10000000,
-	/* sleeps, sigring.c: of a thread that ends, for signals of others.  From: trying. */
+	/*
+	 * sleeps, sigring.c: of a thread that ends, for signals of others.  From: two rounds of the signal
+	 * thread, as sigroute_catch_up().
+	 */
 	FLUSH_OTHERS = 2,
 	/* ns, sigring.c: of each of them, unless it is woken.  From: more than the wake-up of the signal thread. */
 	FLUSH_OTHERS_NS = 1000000,
-	/*
-	 * one in, sigring.c: with chaos a kernel thread holds on to so many of the signals it took for others.
-	 * From: trying.
-	 */
-	CHAOS_TRANSIT = 4,
 	/*
 	 * ns, sigring.c: so long: more than a look for what is pending takes.  From: MOMENT_SLEEP_NS, and a
 	 * wake-up on a busy machine.

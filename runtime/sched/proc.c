@@ -247,7 +247,7 @@ void runtime_yieldhere(void)
 		return;
 	}
 	mp = getm();
-	switch (nextrand(&mp->rng) % CHAOS_YIELDS) {
+	switch (nextrand(&mp->rng) % CHAOS_PART) {
 	case 0:
 		mcall(gosched_m);
 		break;

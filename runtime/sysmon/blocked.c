@@ -290,7 +290,7 @@ static bool check_p(struct p *pp, uint64_t now, bool work)
 		pp->mon.blocked_m = NULL;
 		return false;
 	}
-	if (unlikely(weft_opt.chaos) && have_fence && nextrand(&rng) % CHAOS_REVOKES == 0 &&
+	if (unlikely(weft_opt.chaos) && have_fence && nextrand(&rng) % CHAOS_PART == 0 &&
 	    revokep(pp, mp, 0, now, now, true))
 		return false;
 	if (!reads_clock(mp, &cpu))

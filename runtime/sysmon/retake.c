@@ -194,7 +194,7 @@ static void note_cpubound(struct p *pp, uint64_t now)
 static void check_cpubound(struct p *pp, uint64_t now)
 {
 	struct m *mp = load_relaxed(&pp->m);
-	bool known = now - pp->mon.cpuboundwhen < pp->mon.cpuboundns / CPUBOUND_KNOWN && !is_iobound(pp);
+	bool known = now - pp->mon.cpuboundwhen < pp->mon.cpuboundns / CPUBOUND_PART && !is_iobound(pp);
 	uint64_t cpu;
 
 	if (known || since(pp->mon.schedwhen, now) < (uint64_t)weft_opt.wakeslice / CPUBOUND_PART || !mp ||

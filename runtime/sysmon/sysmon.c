@@ -46,7 +46,7 @@ static void poll_for_busy(uint64_t now)
 static bool wake_for_queued(uint64_t now, bool *again)
 {
 	uint64_t first = timers_next();
-	bool queued = load_seqcst(&sched.runqsize) > 0 || (first && first + TIMER_LATE < now);
+	bool queued = load_seqcst(&sched.runqsize) > 0 || (first && first + WAITS_LONG < now);
 
 	*again = false;
 	if (load_seqcst(&sched.npidle) == 0)
@@ -81,15 +81,21 @@ static uint64_t keep_idle(int32_t n)
 	return REAP_AFTER * SEC * REAP_MANY / (uint64_t)(n > REAP_MANY ? n : REAP_MANY);
 }
 
+/* So many idle ones stay: the next moment of work needs one for each P. */
+static int32_t stay(void)
+{
+	return load_relaxed(&gomaxprocs);
+}
+
 /* Takes off the idle list what has been there for long (sched.lock); never M0, never a locked one. */
 static struct m *cold_idle(uint64_t now)
 {
 	uint64_t keep = keep_idle(sched.nmidle);
 	struct m *cold = NULL;
-	int n = 0;
+	int32_t n = 0;
 
 	LIST_EACH(struct m, mp, &sched.midle, idle) {
-		if (n++ < KEEP_IDLE || mp == &m0 || mp->lockedg || since(mp->idlesince, now) <= keep)
+		if (n++ < stay() || mp == &m0 || mp->lockedg || since(mp->idlesince, now) <= keep)
 			continue;
 		midle_drop(mp);
 		mp->dying = true;
@@ -105,7 +111,7 @@ static void reap_idle(uint64_t now)
 	struct m *mp, *cold;
 
 	if (now < next || fromnow_holds(FROMNOW_NOMORE) || fromnow_holds(FROMNOW_MS_STAY) ||
-	    load_relaxed(&sched.nmidle) <= KEEP_IDLE)
+	    load_relaxed(&sched.nmidle) <= stay())
 		return;
 	next = now + REAP_EVERY;
 	lock(&sched.lock);
@@ -157,7 +163,7 @@ static void sleep_deep(void)
 		return;
 	}
 	lock(&sched.lock);
-	if (sched.nmidle > KEEP_IDLE && !fromnow_holds(FROMNOW_MS_STAY))
+	if (sched.nmidle > stay() && !fromnow_holds(FROMNOW_MS_STAY))
 		until = nanotime() + keep_idle(sched.nmidle);
 	unlock(&sched.lock);
 	until = sooner(sooner(until, scavenge_when()), deadlock_when(nanotime()));
@@ -186,21 +192,16 @@ static struct helper sysmon_thread;
 static _Atomic bool sysmon_quits; /* asked to end */
 
 /*
- * A busy server idles for moments: only a longer idleness is worth a deep sleep.  *allidle: looks that found
- * nothing else.
+ * A busy server idles for moments: only a longer idleness, after which looks are as rare as they become, is worth a
+ * deep sleep.
  */
-static void sleep_if_idle(uint32_t *allidle, uint32_t delay)
+static void sleep_if_idle(uint32_t delay)
 {
-	if (any_busy() || blocked_ran()) {
-		*allidle = 0;
-		return;
-	}
 	/* blockreport has to see when a block ends. */
-	if (++*allidle >= DEEP_LOOKS && delay == TICK_MAX && !weft_opt.blockreport) {
-		names_look(0);
-		sleep_deep();
-		*allidle = 0;
-	}
+	if (any_busy() || blocked_ran() || delay != TICK_MAX || weft_opt.blockreport)
+		return;
+	names_look(0);
+	sleep_deep();
 }
 
 /* As many Ps as the process has CPUs now. */
@@ -220,7 +221,7 @@ static void follow_cpus(uint64_t now, uint64_t *lastcpu)
 static void *sysmon_main(void *arg)
 {
 	uint64_t lasttrace = nanotime(), lastcpu = lasttrace;
-	uint32_t delay = TICK_FIRST, allidle = 0, suspect = 0, blocked = 0;
+	uint32_t delay = TICK_FIRST, suspect = 0, blocked = 0;
 	bool queued = false; /* this look is one for work that the last one found */
 
 	(void)arg;
@@ -236,7 +237,7 @@ static void *sysmon_main(void *arg)
 		sysmon_sleep(sooner_us(sooner_us(delay, suspect), blocked));
 		if (unlikely(load_relaxed(&sysmon_quits)))
 			return NULL;
-		sleep_if_idle(&allidle, delay);
+		sleep_if_idle(delay);
 		now = nanotime();
 		sysmon_tick(now);
 		suspect = retake_syscalls(now, &taken);

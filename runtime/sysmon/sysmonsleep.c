@@ -184,9 +184,9 @@ static uint64_t sleep_until(uint64_t when)
  */
 static uint64_t repay_cpu(uint64_t now)
 {
-	uint64_t ran = now - sysmon.last_tick;
+	uint64_t ran = now - sysmon.last_tick; /* more than SYSMON_DEBT: it had to wait for its CPU */
 
-	return sleep_until(now + (ran < RAN_MAX ? ran : RAN_MAX));
+	return sleep_until(now + (ran < SYSMON_DEBT ? ran : SYSMON_DEBT));
 }
 
 /*

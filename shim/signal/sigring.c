@@ -244,7 +244,7 @@ bool sigroute_defer_at(long named, int sig, const siginfo_t *si)
 	bool enough = sigroute_is_sigthread() && sig >= 34 && i - load_seqcst(&tail) >= ENOUGH;
 	struct timespec transit = { 0, CHAOS_TRANSIT_NS };
 
-	if (unlikely(weft_opt.chaos) && i % CHAOS_TRANSIT == 0)
+	if (unlikely(weft_opt.chaos) && i % CHAOS_PART == 0)
 		own3(SYS_nanosleep, &transit, NULL, 0);
 	if (enough)
 		held_back |= SIGBIT(sig);

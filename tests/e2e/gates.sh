@@ -324,6 +324,9 @@ elsewhere "a reader that is not named" runtime/sched/zz.c 'int zz(void) { return
 zz=$tmp/src/runtime/sched/policy.h
 sed -i 's/^\tNAP_MAX/\tZZ_MAX = 7,\n&/' "$zz"
 case_of "a constant without a comment" check-policy '^check-policy: NAP_MAX: its comment'
+fresh
+sed -i 's/From: as TICK_WAITS:.*/From: trying./' "$zz"
+case_of "a constant that was tried" check-policy '^check-policy: NAP_MAX: "trying" derives nothing'
 
 # ---- atomics ------------------------------------------------------------------------------------
 
