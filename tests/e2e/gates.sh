@@ -113,7 +113,10 @@ mkdir "$tmp/src/shim/zz"
 touch "$tmp/src/shim/zz/io.c"
 case_of "a file with the name of another" check-lists '^io: a file of this name in two folders'
 rm -r "$tmp/src/shim/zz"
-rm "$tmp/src/shim/zz.c" "$tmp/src/runtime/base/log.c"
+rm "$tmp/src/shim/zz.c"
+touch "$tmp/src/prf.out"
+case_of "an empty file" check-lists '^prf.out: an empty file'
+rm "$tmp/src/prf.out" "$tmp/src/runtime/base/log.c"
 case_of "a file that is gone" check-lists '^runtime_sources: listed but not there: runtime/base/log.c'
 (export top_srcdir=$tmp/src; "$top/scripts/check-lists" --fix >/dev/null)
 case_of "the lists once rewritten" check-lists ""
