@@ -507,7 +507,7 @@ enum {
 
 enum {
 	/*
-	 * ns, base/moment.c aside.c onlymain.c pstart.c sigkeepout.c sigretarget.c sigring.c sigrun.c kill.c:
+	 * ns, base/moment.c aside.c onlymain.c pstart.c fdtable.c sigkeepout.c sigretarget.c sigring.c sigrun.c kill.c:
 	 * for which a thread waits for what comes by itself, a CPU provided.  After that it goes on, or the
 	 * user is told: nothing here is worth a hang.  From: what a user takes for a standstill.
 	 */

@@ -11,7 +11,7 @@
  *
  * Must never: change a flag of the program's open file.
  */
-#include "shim/fd/fdtable.h"
+#include "shim/fd/fdask.h"
 
 /*
  * Both are read before a question to the kernel, whose answer is kept with what was read, and counted up
@@ -67,7 +67,7 @@ static uint64_t ask_timeout(struct fdslot *s, int fd, enum polldir dir)
 	socklen_t size = sizeof(tv);
 
 	if (!s || fdkind_is_socket(fdslot_kind(s, fd)))
-		direct5(SYS_getsockopt, fd, SOL_SOCKET, dir == NETPOLL_IN ? SO_RCVTIMEO : SO_SNDTIMEO, &tv, &size);
+		fdask5(SYS_getsockopt, fd, SOL_SOCKET, dir == NETPOLL_IN ? SO_RCVTIMEO : SO_SNDTIMEO, &tv, &size);
 	return (uint64_t)tv.tv_sec * 1000000000 + (uint64_t)tv.tv_usec * 1000;
 }
 
@@ -88,7 +88,7 @@ enum verdict fdslot_may_park(struct fdslot *s, int fd, enum polldir dir, uint64_
 
 	if (keep && remembered(&s->memo[dir], key, timeout))
 		return PARKS_FOR_SURE;
-	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
+	flags = fdask3(SYS_fcntl, fd, F_GETFL, 0);
 	if (flags < 0)
 		return OTHER_FILE;
 	if (!open_for(flags, dir))
@@ -108,7 +108,7 @@ bool fdslot_nonblocking(struct fdslot *s, int fd, enum polldir dir)
 
 	if (fdslot_is_alone(s) && remembered(&s->memo[dir], key_at(s, load_acquire(&epoch)), &timeout))
 		return false;
-	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
+	flags = fdask3(SYS_fcntl, fd, F_GETFL, 0);
 	return flags >= 0 && flags & O_NONBLOCK;
 }
 
@@ -140,7 +140,7 @@ bool fdslot_short_read_tells(struct fdslot *s, int fd, uint64_t *timeout)
 		return false;
 	if (sole)
 		return remembered(&s->memo[NETPOLL_IN], key_at(s, load_acquire(&epoch)), timeout);
-	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
+	flags = fdask3(SYS_fcntl, fd, F_GETFL, 0);
 	if (flags < 0 || flags & O_NONBLOCK)
 		return false;
 	*timeout = ask_timeout(s, fd, NETPOLL_IN);
@@ -156,7 +156,7 @@ bool fdslot_stops_waiting(struct fdslot *s, int fd, enum polldir dir)
 		return false;
 	if (fdslot_is_alone(s) && remembered(&s->memo[dir], key_at(s, load_acquire(&epoch)), &timeout))
 		return false;
-	flags = direct3(SYS_fcntl, fd, F_GETFL, 0);
+	flags = fdask3(SYS_fcntl, fd, F_GETFL, 0);
 	return flags >= 0 && flags & O_NONBLOCK;
 }
 

@@ -6,7 +6,7 @@
  *
  * Must never: ask a file in a way that changes it.
  */
-#include "shim/fd/fdtable.h"
+#include "shim/fd/fdask.h"
 
 #include <linux/major.h>
 #include <netinet/in.h>
@@ -23,7 +23,7 @@ static _Atomic uint32_t in_use;
 
 static long sockopt(int fd, int level, int name, void *value, socklen_t size)
 {
-	return direct5(SYS_getsockopt, fd, level, name, value, &size);
+	return fdask5(SYS_getsockopt, fd, level, name, value, &size);
 }
 
 static enum fdkind kind_of_socket(const struct fdslot *s, int fd, int type)
@@ -78,7 +78,7 @@ static enum fdkind kind_of_anonymous(const struct fdslot *s, int fd)
 	long n;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	n = direct3(SYS_readlink, path, name, sizeof(name));
+	n = fdask3(SYS_readlink, path, name, sizeof(name));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (n == (long)strlen(names[i].name) && !memcmp(name, names[i].name, (size_t)n))
 			return names[i].kind == FDK_EPOLL ? kind_of_epoll(s) : names[i].kind;
@@ -94,7 +94,7 @@ static enum fdkind look_at(const struct fdslot *s, int fd)
 
 	if (r == 0)
 		return kind_of_socket(s, fd, type);
-	if (r != -ENOTSOCK || direct3(SYS_fstat, fd, &st, 0))
+	if (r != -ENOTSOCK || fdask3(SYS_fstat, fd, &st, 0))
 		return FDK_NEW;
 	if (S_ISFIFO(st.st_mode))
 		return FDK_PIPE;
@@ -105,7 +105,7 @@ static enum fdkind look_at(const struct fdslot *s, int fd)
 	 */
 	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(TTYAUX_MAJOR, 2))
 		return FDK_EVENTS;
-	if (S_ISCHR(st.st_mode) && !direct3(SYS_ioctl, fd, TCGETS, settings))
+	if (S_ISCHR(st.st_mode) && !fdask3(SYS_ioctl, fd, TCGETS, settings))
 		return FDK_TERMINAL;
 	return st.st_mode & S_IFMT ? FDK_FILE : kind_of_anonymous(s, fd);
 }

@@ -52,7 +52,7 @@ void fdlocal_restart_clock(struct fdop *op, int fd)
 	socklen_t n = sizeof(domain);
 
 	if (!op->timeout || op->moved == op->done ||
-	    direct5(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) || domain != AF_UNIX)
+	    fdask5(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) || domain != AF_UNIX)
 		return;
 	op->moved = op->done;
 	op->deadline = nanotime() + op->timeout;

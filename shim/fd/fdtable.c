@@ -10,7 +10,8 @@
  *
  * Must never: give a slot back, for a waiter may have it.
  */
-#include "shim/fd/fdtable.h"
+#include "runtime/base/moment.h"
+#include "shim/fd/fdask.h"
 #include "shim/syscall/tablepart.h"
 
 void *_Atomic fdtable_chunks[SLOTS_CHUNKS]; /* of fdslots */
@@ -47,10 +48,27 @@ static void retry_all(struct fdslot *s, int fd)
 	netpoll_changed(&s->poll, fd, NETPOLL_RETRY);
 }
 
+/* One that has no P needs the caller's.  A handler may have left such a call by a jump: hence the bound. */
+void fdtable_await_asking(void)
+{
+	struct moment w = { 0 };
+	uint32_t at = 0;
+
+	for (struct g *gp; (gp = g_next(&at));) {
+		struct thread *th = gp == getg() ? NULL : g_shim(gp)->thread;
+
+		while (th && load_acquire(&th->asking) && !moment_over(&w, STANDSTILL_NS)) {
+			if (!runtime_busy())
+				gosched();
+			moment_wait(&w);
+		}
+	}
+}
+
 /* A waiter for several sees that something was barred; a waiter for one sees it at its next try. */
 void fdtable_tries_end(void)
 {
-	store_release(&fdtable_notries, true); /* before the count, and before a waiter is woken */
+	store_seqcst(&fdtable_notries, true); /* before the count, and before a waiter is woken */
 	fetch_add_seqcst(&bars, 1);
 	if (weft_on)
 		fdtable_each(retry_all);

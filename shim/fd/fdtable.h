@@ -91,6 +91,11 @@ static inline bool fdtable_tries_ended(void)
 	return load_seqcst(&fdtable_notries) || weft_tls.filtered;
 }
 void fdtable_tries_end(void) hidden;
+/*
+ * On a G, after that and a fence of all threads: those that looked before make their calls now, before there is a
+ * filter (fdask.h).
+ */
+void fdtable_await_asking(void) hidden;
 
 /* NULL: a number beyond all tables, or of another table than the process's. */
 static inline struct fdslot *fdslot_of(int fd)

@@ -115,7 +115,7 @@ static long try_held(struct fdop *op, struct netwait *w)
 	 * this thread alone.
 	 */
 	self_thread.catches_sigpipe = true;
-	r = op->attempt(op, w->fd);
+	r = fdwait_try(op, w->fd, op->attempt);
 	self_thread.catches_sigpipe = false;
 	if (r != -EAGAIN)
 		return r;
@@ -293,7 +293,7 @@ static long run_without_poller(struct fdop *op)
 			return op->done;
 		if (unlikely(fdtable_tries_ended()))
 			return op->done ? op->done : FDWAIT_FALLBACK;
-		r = op->attempt(op, op->fd);
+		r = fdwait_try(op, op->fd, op->attempt);
 		if (r != -EAGAIN)
 			return r;
 		r = wants_to_wait(op, NULL, op->fd);
@@ -313,7 +313,7 @@ static long try_number(struct fdop *op, const struct netwait *w)
 	long r;
 
 	op->once = true; /* the next step is on the file that is held */
-	r = op->attempt(op, op->fd);
+	r = fdwait_try(op, op->fd, op->attempt);
 	op->once = false;
 	empty = took_all(op, w, r);
 	if (r == -EAGAIN)

@@ -10,7 +10,7 @@
 #define WEFT_SHIM_FDWAIT_H
 
 #include "runtime/netpoll.h"
-#include "shim/fd/fdtable.h"
+#include "shim/fd/fdask.h"
 
 /* Beyond the kernel's error numbers. */
 enum {
@@ -58,6 +58,18 @@ struct fdop {
 long fdwait_run(struct fdop *op) hidden;
 /* The caller tries first: should it find nothing, fdwait_run() parks at once.  before stays until then. */
 void fdwait_look(struct fdop *op, struct netwait *before) hidden;
+/* A try.  FDWAIT_FALLBACK where a filter may forbid it by now; or what is done. */
+static inline long fdwait_try(struct fdop *op, int fd, long (*try)(struct fdop *op, int fd))
+{
+	long r = op->done ? op->done : FDWAIT_FALLBACK;
+	bool was;
+
+	if (fdask_begin(&was)) {
+		r = try(op, fd);
+		fdask_end(false); /* a handler may have left one before by a jump */
+	}
+	return r;
+}
 /* What every try that ends the call returns through: a cancellation and SIGPIPE are seen to. */
 long fdwait_failed(const struct fdop *op, long r) hidden; /* of a failure */
 static inline long fdwait_tried(const struct fdop *op, long r)

@@ -113,7 +113,7 @@ static bool brings_more(int fd)
 	socklen_t n = sizeof(on);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!direct5(SYS_getsockopt, fd, SOL_SOCKET, names[i], &on, &n) && on)
+		if (!fdask5(SYS_getsockopt, fd, SOL_SOCKET, names[i], &on, &n) && on)
 			return true;
 	return false;
 }
@@ -164,7 +164,7 @@ long nonblock_went(const struct fdop *op, int fd, long r)
 	socklen_t n = sizeof(err);
 
 	if (likely(r != -EPIPE) || !(op->done || op->started) || !on_local_stream(op) ||
-	    direct5(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &err, &n) || !err)
+	    fdask5(SYS_getsockopt, fd, SOL_SOCKET, SO_ERROR, &err, &n) || !err)
 		return r;
 	return -err;
 }
@@ -373,7 +373,7 @@ static long send_message(struct fdop *op, nonblock_try *try)
 	runtime_checkyield();
 	testcancel();
 	op->peer = load_relaxed(&op->s->peer);
-	r = try(op, op->fd);
+	r = fdwait_try(op, op->fd, try);
 	if (r == -EAGAIN)
 		return fdpeer_wrote(op->s, fdwait_await(op));
 	return r == FDWAIT_FALLBACK || r == -ENOSYS ? fdwait_call(op) : fdwait_tried(op, r);

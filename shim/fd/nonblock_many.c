@@ -44,7 +44,7 @@ static bool stopped_by_error(int fd)
 	int domain = AF_UNSPEC;
 	socklen_t n = sizeof(domain);
 
-	if (direct5(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) < 0 || domain == AF_UNIX)
+	if (fdask5(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &n) < 0 || domain == AF_UNIX)
 		return false;
 	return direct3(SYS_poll, &p, 1, 0) == 1 && p.revents & POLLOUT;
 }
@@ -82,7 +82,7 @@ static bool listens(int fd)
 	int on = 0;
 	socklen_t n = sizeof(on);
 
-	return direct5(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &n) == 0 && on;
+	return fdask5(SYS_getsockopt, fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &n) == 0 && on;
 }
 
 long fd_accept(int fd, struct sockaddr *peer, socklen_t *len, int flags, bool with_flags)

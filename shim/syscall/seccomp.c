@@ -107,6 +107,8 @@ static void upon_all(const struct runtime_filter *f)
 	if (f->tries)
 		fdtable_tries_end();
 	runtime_filter_obey(f, true);
+	if (f->tries && on_g())
+		fdtable_await_asking();
 }
 
 

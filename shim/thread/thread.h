@@ -34,6 +34,7 @@ struct thread {
 	bool cancelling;             /* a cancellation is being acted upon (own) */
 	bool keyed;                  /* some key had a value (own) */
 	bool exiting;                /* result was set by pthread_exit */
+	bool asking;                 /* it asks about a descriptor, or tries it (own; fdask.h: others read) */
 	bool leaves_more;            /* its end has to look at what few threads have (own): leave() */
 	pthread_t joins;             /* the thread that this one is joining: EDEADLK of a cycle */
 	/*
