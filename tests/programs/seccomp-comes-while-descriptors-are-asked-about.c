@@ -1,6 +1,6 @@
 /*
- * A filter that allows no system call but those that the program and libc make, and that all threads get at once (TSYNC),
- * ends nobody, though threads make, read, write and close pipes and sockets at that moment.
+ * A filter that allows no system call but those that the program and libc make, and that all threads get at once
+ * (TSYNC), ends nobody, though threads make, read, write and close pipes and sockets at that moment.
  */
 #include "check.h"
 
@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 static const int allowed[] = {
-	SYS_read, SYS_write, SYS_close, SYS_pipe, SYS_pipe2, SYS_socketpair, SYS_futex, SYS_mmap, SYS_munmap, SYS_mprotect,
-	SYS_madvise, SYS_brk, SYS_clone, SYS_clone3, SYS_set_robust_list, SYS_rseq, SYS_rt_sigprocmask, SYS_rt_sigreturn,
-	SYS_exit, SYS_exit_group, SYS_nanosleep, SYS_clock_nanosleep, SYS_tgkill, SYS_gettid, SYS_getpid,
-	SYS_restart_syscall,
+	SYS_read, SYS_write, SYS_close, SYS_pipe, SYS_pipe2, SYS_socketpair, SYS_futex, SYS_mmap, SYS_munmap,
+	SYS_mprotect, SYS_madvise, SYS_brk, SYS_clone, SYS_clone3, SYS_set_robust_list, SYS_rseq, SYS_rt_sigprocmask,
+	SYS_rt_sigreturn, SYS_exit, SYS_exit_group, SYS_nanosleep, SYS_clock_nanosleep, SYS_tgkill, SYS_gettid,
+	SYS_getpid, SYS_restart_syscall,
 };
 
 enum { CHILDREN = 80, THREADS = 6, ROUNDS = 60 };
