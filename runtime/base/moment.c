@@ -7,12 +7,17 @@
 
 #include "runtime/os/os.h"
 
-/* An eighth of what it slept so far, so that no wait is longer by more than that for want of a look. */
+/*
+ * An eighth of what it slept so far, so that no wait is longer by more than that for want of a look.  No more than
+ * MOMENT_SLEEP_MOST: a G keeps its P meanwhile, and gives way to others in between only.
+ */
 static uint64_t next_sleep(const struct moment *w)
 {
-	uint64_t known = w->slept < STANDSTILL_NS ? w->slept : STANDSTILL_NS;
+	uint64_t ns = w->slept / MOMENT_LATE;
 
-	return known / MOMENT_LATE > MOMENT_SLEEP_NS ? known / MOMENT_LATE : MOMENT_SLEEP_NS;
+	if (ns > MOMENT_SLEEP_MOST)
+		return MOMENT_SLEEP_MOST;
+	return ns > MOMENT_SLEEP_NS ? ns : MOMENT_SLEEP_NS;
 }
 
 void moment_wait(struct moment *w)

@@ -27,6 +27,7 @@ enum {
 #define NEEDS(x, why) _Static_assert(x, why)
 
 NEEDS((RUNQ_SIZE & (RUNQ_SIZE - 1)) == 0, "a place in the ring is a count of 32 bits modulo its size");
+NEEDS(RUNQ_SIZE / 2 >= STEAL_LONG, "a thief takes half a ring at most");
 NEEDS(RUNQ_SIZE > (int)NETPOLL_BATCH, "what one look at the descriptors brings fits beside others");
 NEEDS(DFLT(pollsurplus) == NETPOLL_BATCH, "a batch alone wakes no P, as the help of pollsurplus says");
 NEEDS(DFLT(nap) <= NAP_MAX, "naps grow");

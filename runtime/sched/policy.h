@@ -59,6 +59,12 @@ enum {
 enum {
 	/* passes, findrunnable.c: over all Ps in search of work, the last with runnext and timers.  From: Go. */
 	STEAL_PASSES = 4,
+	/*
+	 * Gs, runq.c: a queue this long is stolen from before it has aged (stealage): else one that turns over
+	 * between two looks of a thief never is.  From: half of so many run for longer than the 5 us that the
+	 * thief's way takes.
+	 */
+	STEAL_LONG = 8,
 	/* us, runq.c: left to a P to run its runnext itself, where stealage is 0.  From: Go. */
 	STEAL_NEXT_US = 3,
 	/*
@@ -487,6 +493,8 @@ enum {
 	 * by for want of a look, where the kernel's own delays are of the wait's size.
 	 */
 	MOMENT_LATE = 8,
+	/* ns, base/moment.c: no longer than this.  From: a sleep costs 5 us: half of SYSMON_PART. */
+	MOMENT_SLEEP_MOST = 1000000,
 	/* ns, single.c: until the kernel has forgotten an ended thread, at most.  From: three of its slices. */
 	GONE_NS = 10000000,
 	/* tries, lock.c: of a runtime lock before the thread sleeps.  From: Go. */
@@ -507,7 +515,7 @@ enum {
 
 enum {
 	/*
-	 * ns, base/moment.c aside.c onlymain.c pstart.c fdtable.c sigkeepout.c sigretarget.c sigring.c sigrun.c kill.c:
+	 * ns, aside.c onlymain.c pstart.c fdtable.c sigkeepout.c sigretarget.c sigring.c sigrun.c kill.c:
 	 * for which a thread waits for what comes by itself, a CPU provided.  After that it goes on, or the
 	 * user is told: nothing here is worth a hang.  From: what a user takes for a standstill.
 	 */

@@ -149,7 +149,7 @@ static uint32_t aged(struct p *v, uint32_t h, uint32_t t, uint64_t now, bool *ne
 
 	*nextaged = false;
 	if (since(then, now) < (uint64_t)weft_opt.stealage)
-		return 0;
+		return t - h >= STEAL_LONG ? t - h : 0;
 	/* The same one in runnext may have run a hundred times since. */
 	*nextaged = next && next == load_relaxed(&v->mark.next) &&
 		    runs == load_relaxed(&v->mark.runs);
@@ -157,6 +157,8 @@ static uint32_t aged(struct p *v, uint32_t h, uint32_t t, uint64_t now, bool *ne
 	store_relaxed(&v->mark.next, next);
 	store_relaxed(&v->mark.runs, runs);
 	store_relaxed(&v->mark.time, now);
+	if (t - h >= STEAL_LONG)
+		return t - h;
 	return old > 0 && (uint32_t)old <= t - h ? (uint32_t)old : 0;
 }
 

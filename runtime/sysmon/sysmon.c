@@ -81,10 +81,21 @@ static uint64_t keep_idle(int32_t n)
 	return REAP_AFTER * SEC * REAP_MANY / (uint64_t)(n > REAP_MANY ? n : REAP_MANY);
 }
 
-/* So many idle ones stay: the next moment of work needs one for each P. */
-static int32_t stay(void)
+/* M0 stays, and so do locked ones; of the others one for each P: so many the next moment of work needs. */
+static bool stays(const struct m *mp, int32_t *n)
 {
-	return load_relaxed(&gomaxprocs);
+	return mp == &m0 || mp->lockedg || (*n)++ < load_relaxed(&gomaxprocs);
+}
+
+/* sched.lock held. */
+static bool any_to_reap(void)
+{
+	int32_t n = 0;
+
+	LIST_EACH(struct m, mp, &sched.midle, idle)
+		if (!stays(mp, &n))
+			return true;
+	return false;
 }
 
 /* Takes off the idle list what has been there for long (sched.lock); never M0, never a locked one. */
@@ -95,7 +106,7 @@ static struct m *cold_idle(uint64_t now)
 	int32_t n = 0;
 
 	LIST_EACH(struct m, mp, &sched.midle, idle) {
-		if (n++ < stay() || mp == &m0 || mp->lockedg || since(mp->idlesince, now) <= keep)
+		if (stays(mp, &n) || since(mp->idlesince, now) <= keep)
 			continue;
 		midle_drop(mp);
 		mp->dying = true;
@@ -111,7 +122,7 @@ static void reap_idle(uint64_t now)
 	struct m *mp, *cold;
 
 	if (now < next || fromnow_holds(FROMNOW_NOMORE) || fromnow_holds(FROMNOW_MS_STAY) ||
-	    load_relaxed(&sched.nmidle) <= stay())
+	    load_relaxed(&sched.nmidle) <= load_relaxed(&gomaxprocs))
 		return;
 	next = now + REAP_EVERY;
 	lock(&sched.lock);
@@ -163,7 +174,7 @@ static void sleep_deep(void)
 		return;
 	}
 	lock(&sched.lock);
-	if (sched.nmidle > stay() && !fromnow_holds(FROMNOW_MS_STAY))
+	if (!fromnow_holds(FROMNOW_MS_STAY) && any_to_reap())
 		until = nanotime() + keep_idle(sched.nmidle);
 	unlock(&sched.lock);
 	until = sooner(sooner(until, scavenge_when()), deadlock_when(nanotime()));

@@ -249,15 +249,14 @@ Test(runq, a_runnext_must_age_as_well)
 	cr_expect_eq(runqsteal(allp[0], allp[1], false, t + 40000), &gs[1]);
 }
 
-Test(runq, a_long_queue_ages_as_a_short_one)
+Test(runq, a_long_queue_is_stolen_from_at_once)
 {
 	struct g *gs = make_gs(8);
 
 	weft_opt.stealage = 20000;
 	for (int i = 0; i < 8; i++)
 		runqput(allp[1], &gs[i], false);
-	cr_expect_null(runqsteal(allp[0], allp[1], false, 1000000000));
-	cr_expect_eq(runqsteal(allp[0], allp[1], false, 1000020000), &gs[3]);
+	cr_expect_eq(runqsteal(allp[0], allp[1], false, 1000000000), &gs[3]);
 }
 
 /* ---- the global queue ---- */
