@@ -170,8 +170,8 @@ bool runtime_filter_ask(const void *prog, struct runtime_filter *f);
 
 /*
  * Before it is there: what it does not allow is not done any more.  everywhere: upon all Ms and helpers;
- * then, where it allows no more threads, as many Ms are made as there may ever be (FROMNOW_NOMORE); and all
- * threads pass a full fence, where the kernel has membarrier(2).
+ * then, where it allows no more threads, as many Ms are made as there may ever be (FROMNOW_NOMORE); and where
+ * there are no tries any more, all threads pass a full fence, if the kernel has membarrier(2).
  */
 void runtime_filter_obey(const struct runtime_filter *f, bool everywhere);
 

@@ -74,10 +74,10 @@ void runtime_filter_obey(const struct runtime_filter *f, bool everywhere)
 {
 	if (everywhere && f->threads && weft_tls.g)
 		settle();
-	if (everywhere && f->tries)
+	if (everywhere && f->tries) {
 		netpoll_end(); /* before the calls are forbidden: it writes to the eventfd */
-	if (everywhere && weft_on)
 		os_membarrier(); /* pairs with fence_compiler() in fdask_begin() */
+	}
 	os_forbid((const struct os_forbidden *)f->answers, everywhere);
 	if (weft_on && !handoff_still_possible())
 		weft_say("seccomp: the filter allows neither other threads' CPU clocks nor membarrier with "

@@ -343,7 +343,7 @@ enum {
 	PREEMPT_RETRY_WAKEUP = 100000,
 	/*
 	 * ns, preempt.c: after its slice, from which the program counter no longer counts.  From: two slices
-	 * more: who held a lock of libc for three is not inside it but computes.
+	 * more: a G that is there for three holds no lock of libc but computes.
 	 */
 	PREEMPT_FORCE = 20000000,
 	/*

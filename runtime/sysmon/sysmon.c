@@ -98,7 +98,7 @@ static bool any_to_reap(void)
 	return false;
 }
 
-/* Takes off the idle list what has been there for long (sched.lock); never M0, never a locked one. */
+/* Takes off the idle list what has been there for long.  sched.lock held. */
 static struct m *cold_idle(uint64_t now)
 {
 	uint64_t keep = keep_idle(sched.nmidle);

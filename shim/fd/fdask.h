@@ -3,8 +3,9 @@
  *
  * A filter that all threads get may forbid what weft asks and tries, and end the process for it.  The thread that
  * installs it says first that there are no tries any more (fdtable_tries_end()); one that looked before that, and has
- * not made its call yet, would make it behind the filter.  So who is about to make one notes it, then looks; and the
- * installer says so, has all threads pass a fence, and waits for those that have noted it (fdtable_await_asking()).
+ * not made its call yet, would make it behind the filter.  So a thread that is about to make one notes it, then
+ * looks; and the installer says so, has all threads pass a fence, and waits for those that have noted it
+ * (fdtable_await_asking()).
  *
  * Must never: be around a call that waits.
  */

@@ -10,7 +10,6 @@
  *
  * Must never: give a slot back, for a waiter may have it.
  */
-#include "runtime/base/moment.h"
 #include "shim/fd/fdask.h"
 #include "shim/syscall/tablepart.h"
 
@@ -57,11 +56,8 @@ void fdtable_await_asking(void)
 	for (struct g *gp; (gp = g_next(&at));) {
 		struct thread *th = gp == getg() ? NULL : g_shim(gp)->thread;
 
-		while (th && load_acquire(&th->asking) && !moment_over(&w, STANDSTILL_NS)) {
-			if (!runtime_busy())
-				gosched();
-			moment_wait(&w);
-		}
+		while (th && load_acquire(&th->asking) && !moment_over(&w, STANDSTILL_NS))
+			thread_turn(&w);
 	}
 }
 

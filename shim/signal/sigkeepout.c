@@ -8,7 +8,6 @@
  * Must never: let the signal thread wait for a G.
  */
 #include "runtime/process.h"
-#include "runtime/base/moment.h"
 #include "shim/signal/sigring.h"
 
 /* signals that the signal thread blocks because every G does; written by it alone */
@@ -156,11 +155,8 @@ static void await_blocked(uint64_t set)
 {
 	struct moment w = { 0 };
 
-	while (!moment_over(&w, STANDSTILL_NS) && (set = keepout_by_all(set)) && !blocked_everywhere(set)) {
-		if (!runtime_busy())
-			gosched(); /* to one that ends */
-		moment_wait(&w);
-	}
+	while (!moment_over(&w, STANDSTILL_NS) && (set = keepout_by_all(set)) && !blocked_everywhere(set))
+		thread_turn(&w); /* to one that ends */
 }
 
 /*

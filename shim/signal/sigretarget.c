@@ -9,7 +9,6 @@
  *
  * Must never: take from the lists of another thread.
  */
-#include "runtime/base/moment.h"
 #include "shim/signal/sigforget.h"
 #include "shim/signal/sigpending.h"
 #include "shim/signal/sigroute.h"
@@ -82,14 +81,6 @@ uint64_t signals_kept(uint64_t set)
 	return kept;
 }
 
-/* A turn of a wait for other threads to look. */
-static void let_look(struct moment *w)
-{
-	if (!runtime_busy())
-		gosched();
-	moment_wait(w);
-}
-
 /*
  * The caller lets set in, or waits for it: those threads hand on what they have.  Each does so at its next
  * look; the bound is there for the same reason as sigroute_flush()'s.
@@ -97,7 +88,7 @@ static void let_look(struct moment *w)
 void signals_recall(uint64_t set)
 {
 	set &= ~REALTIME;
-	for (struct moment w = { 0 }; !moment_over(&w, STANDSTILL_NS) && unlikely(signals_kept(set)); let_look(&w)) {
+	for (struct moment w = { 0 }; !moment_over(&w, STANDSTILL_NS) && unlikely(signals_kept(set)); thread_turn(&w)) {
 		uint32_t at = 0;
 
 		for (struct g *gp; (gp = g_next(&at));)
@@ -115,6 +106,6 @@ void signals_follow(struct g *gp, int sig)
 	if (likely(!(SIGBIT(sig) & REALTIME & thread_mask(g_shim(gp)->thread))))
 		return;
 	for (struct moment w = { 0 }; !moment_over(&w, STANDSTILL_NS) && load_seqcst(&g_shim(gp)->mailbox);
-	     let_look(&w))
+	     thread_turn(&w))
 		sigroute_kick(gp);
 }

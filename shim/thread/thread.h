@@ -7,6 +7,7 @@
 
 
 #include "compat/tcb.h"
+#include "runtime/base/moment.h"
 #include "shim/shim.h"
 
 enum {
@@ -125,6 +126,17 @@ static inline void testcancel_inline(void)
 	if (unlikely(load_relaxed(&th->schedparam_pending) || load_relaxed(mailbox(th)) || th->held ||
 		     tcb_cancel_noted(tcb_self())))
 		testcancel();
+}
+
+/*
+ * A turn of a wait for other threads (base/moment.h).  One of them may have no P but the caller's: they have their turn
+ * first, if the caller can give way.
+ */
+static inline void thread_turn(struct moment *w)
+{
+	if (!runtime_busy())
+		gosched();
+	moment_wait(w);
 }
 
 /*

@@ -374,6 +374,7 @@ made_at_home()	# made_at_home NAME CODE PATTERN
 }
 made_at_home "a spin lock" '	while (!cas_acquire(&l, &free, 1)) arch_pause();' 'shim/zz.c:1: pauses'
 made_at_home "a lock that yields" '	while (taken) plain_syscall(SYS_sched_yield, 0, 0, 0);' 'yields or naps'
+made_at_home "a lock that waits for a moment" '	while (taken) moment_wait(&w);' 'yields or naps'
 made_at_home "a mutex of libc" '	real_lock(0); pthread_mutex_lock(&m);' 'a lock of libc'
 made_at_home "a park" '	struct park pk = { .addr = &word };' 'shim/zz.c:1: a park put together by hand'
 made_at_home "a time in one" '	pk->wall = now;' 'a park put together by hand'

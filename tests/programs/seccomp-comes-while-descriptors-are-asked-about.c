@@ -3,14 +3,10 @@
  * (TSYNC), ends nobody, though threads make, read, write and close pipes and sockets at that moment.
  */
 #include "check.h"
+#include "filter.h"
 
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -34,17 +30,7 @@ static void on_sys(int sig)
 
 static void install(void)
 {
-	enum { N = sizeof(allowed) / sizeof(allowed[0]) };
-	struct sock_filter f[N + 3] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
-	struct sock_fprog program = { N + 3, f };
-
-	for (int i = 0; i < N; i++)
-		f[i + 1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)allowed[i],
-							(unsigned char)(N - i), 0);
-	f[N + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
-	f[N + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program))
+	if (FILTER_INSTALL(allowed, SECCOMP_RET_ALLOW, SECCOMP_RET_TRAP, SECCOMP_FILTER_FLAG_TSYNC))
 		_exit(3);
 }
 

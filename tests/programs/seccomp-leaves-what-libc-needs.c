@@ -5,17 +5,14 @@
  * and are signalled behind it.
  */
 #include "check.h"
+#include "filter.h"
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -56,20 +53,8 @@ static void on_sys(int sig, siginfo_t *info, void *context)
 
 static void install(int flags)
 {
-	enum { N = sizeof(allowed) / sizeof(allowed[0]) };
-	struct sock_filter f[N + 3] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
-	struct sock_fprog program = { N + 3, f };
-
-	for (int i = 0; i < N; i++)
-		f[i + 1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)allowed[i],
-							(unsigned char)(N - i), 0);
-	f[N + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, (unsigned)deny);
-	f[N + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	if (FILTER_INSTALL(allowed, SECCOMP_RET_ALLOW, (unsigned)deny, flags))
 		_exit(3);
-	if (flags ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program)
-		  : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		_exit(4);
 }
 
 static void *player(void *arg)

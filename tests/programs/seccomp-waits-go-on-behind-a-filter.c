@@ -3,12 +3,9 @@
  * such: they go on waiting, at no cost, and are woken.  The same where the filter comes just as they begin.
  */
 #include "check.h"
-#include <linux/filter.h>
-#include <linux/seccomp.h>
+#include "filter.h"
 #include <poll.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,17 +18,7 @@ static const int forbidden[] = {
 
 static void install(void)
 {
-	enum { N = sizeof(forbidden) / sizeof(forbidden[0]) };
-	struct sock_filter f[N + 3] = { BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)) };
-	struct sock_fprog program = { N + 3, f };
-
-	for (int i = 0; i < N; i++)
-		f[i + 1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)forbidden[i],
-							(unsigned char)(N - i), 0);
-	f[N + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	f[N + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-	CHECK_SYS(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	CHECK_SYS(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program));
+	CHECK_SYS(FILTER_INSTALL(forbidden, SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_ALLOW, SECCOMP_FILTER_FLAG_TSYNC));
 }
 
 static void *reads(void *arg)
